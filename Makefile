@@ -175,16 +175,16 @@ fuzz: ## Fuzz the core with arbitrary event logs (FUZZTIME)
 .PHONY: generate
 generate: ## Regenerate deepcopy functions, CRDs, RBAC, OpenAPI definitions, references, pictures and the PrometheusRule
 	$(TOOL) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
-	$(TOOL) controller-gen crd:allowDangerousTypes=false paths=./api/v1alpha1 output:crd:dir=config/crd/bases
+	$(TOOL) controller-gen crd:allowDangerousTypes=false paths=./api/v1beta1 output:crd:dir=config/crd/bases
 	@awk -f hack/temperature.awk config/crd/bases/nestor.dev_agentroles.yaml > config/crd/bases/new && mv config/crd/bases/new config/crd/bases/nestor.dev_agentroles.yaml
-	$(TOOL) crd-ref-docs --config=hack/crd-ref-docs.yaml --source-path=api/v1alpha1 --renderer=markdown --output-path=docs/reference/api.md
+	$(TOOL) crd-ref-docs --config=hack/crd-ref-docs.yaml --source-path=api/v1beta1 --renderer=markdown --output-path=docs/reference/api.md
 	@# Aliases of string have no section of their own: say what they are instead of linking to nowhere.
 	@sed -E -i.bak 's/_\[($(ALIASES))\]\(#[a-z]+\)( array)?_/_string\2_/g; /^- \[($(ALIASES))\]/d' docs/reference/api.md && rm docs/reference/api.md.bak
 	$(TOOL) controller-gen rbac:roleName=nestor-operator paths=./internal/controller/... output:rbac:dir=config/rbac
-	$(TOOL) crd-ref-docs --config=hack/crd-ref-docs.yaml --source-path=api/history/v1alpha1 --renderer=markdown --output-path=docs/reference/history-api.md
+	$(TOOL) crd-ref-docs --config=hack/crd-ref-docs.yaml --source-path=api/history/v1beta1 --renderer=markdown --output-path=docs/reference/history-api.md
 	$(TOOL) openapi-gen --go-header-file=hack/boilerplate.go.txt --output-pkg=github.com/nestor-dev/nestor/internal/history/openapi --output-dir=internal/history/openapi \
 		--output-file=zz_generated.openapi.go --output-model-name-file=zz_generated.model_name.go --report-filename=/dev/null $(APIMACHINERY:%=--readonly-pkg=%) \
-		$(APIMACHINERY) github.com/nestor-dev/nestor/api/history/v1alpha1
+		$(APIMACHINERY) github.com/nestor-dev/nestor/api/history/v1beta1
 	go run ./hack/clidocs docs/reference/cli.md
 	go run ./hack/drawings docs/images
 	go run ./hack/metricsdocs docs/reference/metrics.md config/monitoring/rules.yaml config/monitoring/prometheusrule.yaml

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"flag"
 
-	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	historyv1beta1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/operator"
 )
 
@@ -15,7 +15,7 @@ import (
 const defaultCertificateSecret = "nestor-history-cert"
 
 func registerCertificate(c *operator.Certificate, set *flag.FlagSet) {
-	registered := historyv1alpha1.GroupVersion.Version + "." + historyv1alpha1.GroupVersion.Group
+	registered := historyv1beta1.GroupVersion.Version + "." + historyv1beta1.GroupVersion.Group
 	set.StringVar(&c.Secret, "history-cert-secret", "", "`name` of the Secret in the operator's namespace for the certificate of the history API, which the operator creates and renews (default "+defaultCertificateSecret+", unless there are files)")
 	set.StringVar(&c.Service, "history-service", "nestor-history", "`name` of the Service of the history API: the certificate is for NAME.NAMESPACE.svc")
 	set.StringVar(&c.APIService, "history-apiservice", registered, "`name` of the APIService whose caBundle is kept up to date with the certificate in the Secret")

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	historyv1beta1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/test/patience"
 )
@@ -128,7 +128,7 @@ func expectHistory(t *testing.T, cluster *localcluster.Cluster, address string) 
 		t.Fatal(err)
 	}
 	err = cluster.ServeAPI(t.Context(), localcluster.API{
-		GroupVersion: historyv1alpha1.GroupVersion, Namespace: "nestor-system", Service: "nestor-history", Port: int32(port),
+		GroupVersion: historyv1beta1.GroupVersion, Namespace: "nestor-system", Service: "nestor-history", Port: int32(port),
 	})
 	if err != nil {
 		t.Fatal(err)

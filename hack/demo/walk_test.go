@@ -98,15 +98,15 @@ func (p *runningDemo) run(command string) string {
 func checkNewChats(t *testing.T, demo *runningDemo) {
 	for name, create := range map[string]string{
 		"by-cli":     "kubectl nestor new by-cli",
-		"by-kubectl": `echo '{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentChat","metadata":{"name":"by-kubectl"}}' | kubectl create -f -`,
-		"by-spec":    `echo '{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentChat","metadata":{"name":"by-spec"},"spec":{"limits":{"maxDepth":2}}}' | kubectl create -f -`,
+		"by-kubectl": `echo '{"apiVersion":"nestor.dev/v1beta1","kind":"AgentChat","metadata":{"name":"by-kubectl"}}' | kubectl create -f -`,
+		"by-spec":    `echo '{"apiVersion":"nestor.dev/v1beta1","kind":"AgentChat","metadata":{"name":"by-spec"},"spec":{"limits":{"maxDepth":2}}}' | kubectl create -f -`,
 	} {
 		demo.shell(create)
 		if path := demo.shell("kubectl get agentchat " + name + " -o jsonpath='{.spec.workspace.directory.path}'"); path != filepath.Join(demo.dir, "sample-project") {
 			t.Errorf("the workspace of %s is %q", name, path)
 		}
 	}
-	demo.shell(`echo '{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentChat","metadata":{"name":"own"},"spec":{"workspace":{"emptyDir":{}}}}' | kubectl create -f -`)
+	demo.shell(`echo '{"apiVersion":"nestor.dev/v1beta1","kind":"AgentChat","metadata":{"name":"own"},"spec":{"workspace":{"emptyDir":{}}}}' | kubectl create -f -`)
 	if own := demo.shell("kubectl get agentchat own -o jsonpath='{.spec.workspace}'"); strings.Contains(own, "directory") {
 		t.Errorf("a chat with a workspace of its own has %s", own)
 	}

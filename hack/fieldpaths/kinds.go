@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	aggregatorscheme "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	historyv1beta1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/config/crd"
 )
 
@@ -50,7 +50,7 @@ func readKinds() (*kinds, error) {
 	}
 	history, core := runtime.NewScheme(), runtime.NewScheme()
 	for _, add := range []func() error{
-		func() error { return historyv1alpha1.AddToScheme(history) },
+		func() error { return historyv1beta1.AddToScheme(history) },
 		func() error { return scheme.AddToScheme(core) },
 		func() error { return aggregatorscheme.AddToScheme(core) },
 	} {

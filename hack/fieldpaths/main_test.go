@@ -21,7 +21,7 @@ func TestCheck(t *testing.T) {
 		"a kind in the sentence":          {"x.md", "The ToolServer waits.\nIts ModelProvider has `spec.url`.", "2: ModelProvider has no field spec.url"},
 		"no kind at all":                  {"x.md", "It is in `status.waitings`.", " has no field status.waitings"},
 		"literals that are joined":        {"x.go", `"Set spec.limits " + "of the ModelProvider"`, "1: ModelProvider has no field spec.limits"},
-		"a field of a list":               {"x.md", "`status.waiting[].separation` of a chat", ""},
+		"a field of a list":               {"x.md", "`status.waiting[].denyRequesters` of a chat", ""},
 		"a field of free data":            {"x.md", "`status.result.data.verdict` of the AgentTask", ""},
 		"a word of the glossary":          {"x.md", "`status.toolCount` of the chat", "1: AgentChat has no field status.toolCount"},
 		"a command":                       {"x.md", "```sh\nkubectl get agenttask x -o jsonpath='{.status.fase}'\n```", "2: AgentTask has no field status.fase"},

@@ -13,15 +13,15 @@ import (
 const MaxAllowances = 16
 
 // Allowance is a standing decision of a person for one chat: it approves the calls of one tool whose arguments match. It never
-// applies to a role with Separation, because there a person decides about each call.
+// applies to a role with DenyRequesters, because there a person decides about each call.
 type Allowance struct {
 	// Name is the name of the message that contains it.
 	Name      string             `json:"name"`
 	Tool      string             `json:"tool"`
 	Arguments []pattern.Argument `json:"arguments,omitempty"`
 	// By is the user name of the person.
-	By string `json:"by"`
-	At Time   `json:"at,omitempty"`
+	User string `json:"user"`
+	At   Time   `json:"time,omitempty"`
 	// UID and Call identify the agent and the call that were shown to the person. Comment is about that call only.
 	UID     string `json:"uid,omitempty"`
 	Call    string `json:"call,omitempty"`
@@ -34,7 +34,7 @@ type Allowed struct {
 	Message   string             `json:"message"`
 	Tool      string             `json:"tool"`
 	Arguments []pattern.Argument `json:"arguments,omitempty"`
-	By        string             `json:"by"`
+	User      string             `json:"user"`
 	// UID and Call identify the agent and the call that were shown to the person. Comment is about that call only.
 	UID     string `json:"uid,omitempty"`
 	Call    string `json:"call,omitempty"`
@@ -46,7 +46,7 @@ type AllowanceRevoked struct {
 	Allowance string `json:"allowance"`
 	// Message is the name of the message that requests it; repeated events are ignored.
 	Message string `json:"message"`
-	By      string `json:"by"`
+	User    string `json:"user"`
 }
 
 func (Allowed) fact()          {}
@@ -66,10 +66,10 @@ func (f AllowanceRevoked) Text() string { return "Revoked the allowance " + f.Al
 
 // allowed adds an allowance, and approves the open asks that it covers.
 func allowed(s State, f Allowed) State {
-	if s.Config.Kind != Orchestrator || f.Message == "" || f.By == "" || s.Seen.has(f.Message) || len(s.Allowances) >= MaxAllowances {
+	if s.Config.Kind != Orchestrator || f.Message == "" || f.User == "" || s.Seen.has(f.Message) || len(s.Allowances) >= MaxAllowances {
 		return s
 	}
-	a := Allowance{Name: f.Message, Tool: f.Tool, Arguments: f.Arguments, By: f.By, At: s.Clock.Now, UID: f.UID, Call: f.Call, Comment: f.Comment}
+	a := Allowance{Name: f.Message, Tool: f.Tool, Arguments: f.Arguments, User: f.User, At: s.Clock.Now, UID: f.UID, Call: f.Call, Comment: f.Comment}
 	s.Allowances = append(slices.Clip(s.Allowances), a)
 	s = s.markHandled(f.Message)
 	for i, ask := range s.Asks {
@@ -100,15 +100,15 @@ func (s State) allowanceFor(f Asked) (Allowance, bool) {
 
 // covers reports whether an allowance approves the call of an ask.
 func (a Allowance) covers(f Asked) bool {
-	return f.Kind == AskApproval && !f.Separation && a.Tool == f.Tool && pattern.Match(a.Arguments, f.Arguments)
+	return f.Kind == AskApproval && !f.DenyRequesters && a.Tool == f.Tool && pattern.Match(a.Arguments, f.Arguments)
 }
 
 // approveAsk queues the approval of an ask by an allowance and closes the ask. The agent that asked checks the digest.
 func (s State) approveAsk(i int, a Allowance) State {
 	ask := s.Asks[i]
 	item := Item{
-		ID: "decision/" + ask.Agent + "/" + ask.Call, Kind: ItemDecision, Agent: ask.Agent, UID: ask.UID, Call: ask.Call, About: ask.Task,
-		Digest: ask.Digest(), By: a.By, Allowance: a.Name,
+		ID: "decision/" + ask.Agent + "/" + ask.Call, Kind: ItemDecision, Agent: ask.Agent, UID: ask.UID, Call: ask.Call, Task: ask.Task,
+		Digest: ask.Digest(), User: a.User, Allowance: a.Name,
 	}
 	if a.Call == ask.Call && a.UID == ask.UID {
 		item.Text, item.Message = a.Comment, a.Name

@@ -40,7 +40,7 @@ func checkDecision(t *rapid.T, s step, item Item) {
 		t.Fatalf("%v is for no ask, or by no allowance", item)
 	}
 	ask, allowance := s.after.Asks[i], s.after.Allowances[a]
-	if ask.Kind != AskApproval || ask.Separation || ask.Open || allowance.Tool != ask.Tool || allowance.By != item.By || item.Digest != ask.Digest() {
+	if ask.Kind != AskApproval || ask.DenyRequesters || ask.Open || allowance.Tool != ask.Tool || allowance.User != item.User || item.Digest != ask.Digest() {
 		t.Fatalf("%v approves %+v by %+v", item, ask, allowance)
 	}
 	if len(allowance.Arguments) == 0 {
@@ -55,7 +55,7 @@ func checkDecision(t *rapid.T, s step, item Item) {
 func TestAllowancesAreBounded(t *testing.T) {
 	s, _ := Step(State{}, Event{At: 1, Fact: Started{Config: Config{Kind: Orchestrator, Name: "chat", MaxDepth: 2}}})
 	for i := range MaxAllowances + 1 {
-		s, _ = Step(s, Event{At: 2, Fact: Allowed{Message: "m" + strconv.Itoa(i), Tool: "bash", By: "alice"}})
+		s, _ = Step(s, Event{At: 2, Fact: Allowed{Message: "m" + strconv.Itoa(i), Tool: "bash", User: "alice"}})
 	}
 	if len(s.Allowances) != MaxAllowances || s.HasHandled("m"+strconv.Itoa(MaxAllowances)) {
 		t.Errorf("%d allowances, the last message handled: %t", len(s.Allowances), s.HasHandled("m"+strconv.Itoa(MaxAllowances)))

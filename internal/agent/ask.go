@@ -15,14 +15,14 @@ import (
 // repeated events and to count automatic answers.
 type Ask struct {
 	Asked
-	Open  bool `json:"open,omitempty"`
-	Since Time `json:"since,omitempty"`
+	Open      bool `json:"open,omitempty"`
+	StartTime Time `json:"startTime,omitempty"`
 	// Posted reports that the ask was posted to the chat. PersonReplied reports that the current turn contains a message that the
 	// person wrote after that.
 	Posted        bool `json:"posted,omitempty"`
-	PersonReplied bool `json:"spoke,omitempty"`
+	PersonReplied bool `json:"personReplied,omitempty"`
 	// AutoAnswers counts the automatic answers to this question.
-	AutoAnswers int `json:"tries,omitempty"`
+	AutoAnswers int `json:"autoAnswers,omitempty"`
 }
 
 // maxResolvedAsks bounds the resolved asks that are kept.
@@ -43,7 +43,7 @@ func asked(s State, f Asked) State {
 		return s
 	}
 	s = s.pruneResolvedAsks()
-	ask := Ask{Asked: f, Open: true, Since: s.Clock.Now, AutoAnswers: s.autoAnswers(f)}
+	ask := Ask{Asked: f, Open: true, StartTime: s.Clock.Now, AutoAnswers: s.autoAnswers(f)}
 	s.Asks = append(slices.Clip(s.Asks), ask)
 	if allowance, ok := s.allowanceFor(f); ok {
 		return s.approveAsk(len(s.Asks)-1, allowance)
@@ -155,14 +155,14 @@ func (s State) findQuestion(agent string) int {
 // answerAsk queues the answer to an ask and closes the ask.
 func (s State) answerAsk(i int, text string, images []Image) State {
 	a := s.Asks[i]
-	s = s.enqueue(Item{ID: "reply/" + a.Agent + "/" + a.Call, Kind: ItemReply, Agent: a.Agent, UID: a.UID, Call: a.Call, Text: text, Images: images, About: a.Task})
+	s = s.enqueue(Item{ID: "reply/" + a.Agent + "/" + a.Call, Kind: ItemReply, Agent: a.Agent, UID: a.UID, Call: a.Call, Text: text, Images: images, Task: a.Task})
 	s = s.dropQuestions(func(in Input) bool { return in.Agent == a.Agent && in.Call == a.Call })
 	return s.withAsk(i, func(a *Ask) { a.Open = false })
 }
 
 func (s State) postAsk(i int) State {
 	a := s.Asks[i]
-	item := Item{Text: textAsk(a), About: a.Task, Agent: a.Agent, Call: a.Call}
+	item := Item{Text: textAsk(a), Task: a.Task, Agent: a.Agent, Call: a.Call}
 	if a.Kind == AskApproval {
 		item.Digest = a.Digest()
 	}
@@ -275,7 +275,7 @@ func replyToAgent(s State, c BatchCall) (State, BatchCall) {
 	}
 	s = s.withAsk(i, func(a *Ask) { a.AutoAnswers++ })
 	s = s.answerAsk(i, in.Answer, nil)
-	s = s.post(Item{System: true, About: ask.Task, Text: textAutoAnswered(ask, in.Answer)})
+	s = s.post(Item{System: true, Task: ask.Task, Text: textAutoAnswered(ask, in.Answer)})
 	return s, c.done(ToolSucceeded, fmt.Sprintf("Sent to %s.", in.SubAgent))
 }
 

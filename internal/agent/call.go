@@ -34,7 +34,7 @@ const (
 type BatchCall struct {
 	ToolCall
 	// ModelCall is the id of the model call whose reply contains this call. It is empty for a tool run.
-	ModelCall string `json:"request,omitempty"`
+	ModelCall string `json:"modelCall,omitempty"`
 	// Attempt is the attempt of that model call that got the reply.
 	Attempt int         `json:"attempt,omitempty"`
 	State   CallState   `json:"state"`
@@ -43,12 +43,12 @@ type BatchCall struct {
 	// Images are part of the answer.
 	Images []Image `json:"images,omitempty"`
 	// ResultDigest identifies the results of a delegation without names and times, to detect loops.
-	ResultDigest string `json:"digest,omitempty"`
+	ResultDigest string `json:"resultDigest,omitempty"`
 	// Comment is the comment of the person who approved the call.
 	Comment string `json:"comment,omitempty"`
 	// DecidedBy is the person who approved or denied the call.
-	DecidedBy string `json:"decidedBy,omitempty"`
-	At        Time   `json:"at,omitempty"`
+	DecisionUser string `json:"decisionUser,omitempty"`
+	At           Time   `json:"time,omitempty"`
 	// Input is set once the tool has asked for input.
 	Input *ToolInput `json:"input,omitempty"`
 }

@@ -22,7 +22,7 @@ type ChildSpec struct {
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 
 	Context      string `json:"context,omitempty"`
-	Cwd          string `json:"cwd,omitempty"`
+	WorkingDir   string `json:"workingDir,omitempty"`
 	ContinueFrom string `json:"continueFrom,omitempty"`
 	// Group is the id of the tool call that started the child, Trigger the message that caused it.
 	Group   string `json:"group,omitempty"`
@@ -42,7 +42,7 @@ type Child struct {
 	// Cancel reports that it must stop.
 	Cancel bool `json:"cancel,omitempty"`
 	// OriginalName is the name that was planned for it and that an unrelated object already had.
-	OriginalName string `json:"formerly,omitempty"`
+	OriginalName string `json:"originalName,omitempty"`
 	// Outcome is set once it has ended.
 	Outcome *Outcome `json:"outcome,omitempty"`
 }
@@ -80,8 +80,8 @@ type Group struct {
 	Trigger  string `json:"trigger,omitempty"`
 	Origin   Origin `json:"origin,omitzero"`
 	// At is when the children were requested. Summary is the summary of the conversation for those that receive one.
-	At      Time   `json:"at,omitempty"`
-	Summary string `json:"digest,omitempty"`
+	At      Time   `json:"time,omitempty"`
+	Summary string `json:"summary,omitempty"`
 	// Dropped groups belong to work that a person cancelled as a whole; their results are discarded.
 	Dropped bool `json:"dropped,omitempty"`
 }
@@ -89,10 +89,10 @@ type Group struct {
 // Children are the delegated tasks of an agent. A started child is pending or completed, and a completed one never becomes
 // pending again.
 type Children struct {
-	Started   int     `json:"started,omitempty"`
-	Completed int     `json:"completed,omitempty"`
-	Live      []Child `json:"live,omitempty"`
-	Groups    []Group `json:"groups,omitempty"`
+	Started  int     `json:"started,omitempty"`
+	Finished int     `json:"finished,omitempty"`
+	Live     []Child `json:"live,omitempty"`
+	Groups   []Group `json:"groups,omitempty"`
 	// Ended holds the newest children that have ended, for follow-up work.
 	Ended []EndedChild `json:"ended,omitempty"`
 }
@@ -102,14 +102,14 @@ type EndedChild struct {
 	Name         string `json:"name"`
 	Role         string `json:"role,omitempty"`
 	Succeeded    bool   `json:"succeeded,omitempty"`
-	OriginalName string `json:"formerly,omitempty"`
+	OriginalName string `json:"originalName,omitempty"`
 }
 
 // maxEnded bounds the ended children that can be continued by name.
 const maxEnded = 256
 
 // Pending returns the number of children that have not ended.
-func (c Children) Pending() int { return c.Started - c.Completed }
+func (c Children) Pending() int { return c.Started - c.Finished }
 
 // RejectsChild reports whether a child must not start: it was cancelled, or has ended for this agent.
 func (s State) RejectsChild(child string) bool {
@@ -154,7 +154,7 @@ func (c Children) finish(name string, outcome Outcome) (Children, bool) {
 		return c, false
 	}
 	c = c.update(i, func(child *Child) { child.Outcome, child.Waiting = &outcome, false })
-	c.Completed++
+	c.Finished++
 	return c.startQueued(), true
 }
 

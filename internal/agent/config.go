@@ -43,14 +43,14 @@ type Config struct {
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 	// Review configures the review of a sub-agent's results; nil means that they are not reviewed.
 	Review   *Review      `json:"review,omitempty"`
-	ToolCall *ToolRunCall `json:"call,omitempty"`
+	ToolCall *ToolRunCall `json:"toolCall,omitempty"`
 	// Tools are all tools that exist for this agent; the function Tools selects those that its role allows.
 	Tools []Tool `json:"tools,omitempty"`
 	// Skills are the skills of its role, for the system prompt.
 	Skills []Skill `json:"skills,omitempty"`
 	// Delegates are the existing roles that its role may delegate to, MissingDelegates the names of those that do not exist.
 	Delegates        []Delegate `json:"delegates,omitempty"`
-	MissingDelegates []string   `json:"absent,omitempty"`
+	MissingDelegates []string   `json:"missingDelegates,omitempty"`
 	Limits           Limits     `json:"limits"`
 	AutoAnswer       AutoAnswer `json:"autoAnswer,omitzero"`
 	// Provider and Model select where model calls go. The core only passes them on.
@@ -58,16 +58,16 @@ type Config struct {
 	Model    string `json:"model,omitempty"`
 	// SummarisesContext enables summaries made by a model for delegated agents, and requires files for ContextSelective. Logs of
 	// earlier releases do not set it and must replay to the same states as before.
-	SummarisesContext bool `json:"shares,omitempty"`
+	SummarisesContext bool `json:"summarisesContext,omitempty"`
 	// Generation is the generation of the object that the configuration was read from.
 	Generation int64 `json:"generation,omitempty"`
 	// Price is nil if the price of the model is unknown.
 	Price *Price `json:"price,omitempty"`
 	// ConversationID is part of the names of the children and posts of an orchestrator that restarts after its history was lost.
 	// Objects of the lost conversation have the names without it.
-	ConversationID string `json:"conversation,omitempty"`
+	ConversationID string `json:"conversationID,omitempty"`
 	// AwaitStartPublished makes a tool run wait for StartPublished before it runs its tool.
-	AwaitStartPublished bool `json:"awaitShown,omitempty"`
+	AwaitStartPublished bool `json:"awaitStartPublished,omitempty"`
 	// Remote reports that the work is done by an agent elsewhere, which the model calls reach: what they started may continue there
 	// after this agent has ended, so it is cancelled.
 	Remote bool `json:"remote,omitempty"`
@@ -91,9 +91,9 @@ type Role struct {
 	// SharedBy is the namespace that shares the role with the agent's namespace. It is empty for built-in roles and those of the
 	// agent's own namespace. The core only passes it on.
 	SharedBy string `json:"sharedBy,omitempty"`
-	// Separation requires that decisions are made by a person who is not a requester of the work.
-	Separation bool `json:"separation,omitempty"`
-	// AllowServiceAccounts accepts decisions of service accounts under Separation.
+	// DenyRequesters requires that decisions are made by a person who is not a requester of the work.
+	DenyRequesters bool `json:"denyRequesters,omitempty"`
+	// AllowServiceAccounts accepts decisions of service accounts under DenyRequesters.
 	AllowServiceAccounts bool `json:"allowServiceAccounts,omitempty"`
 	// Temperature is nil if the role leaves it to the model.
 	Temperature *float64 `json:"temperature,omitempty"`
@@ -175,10 +175,10 @@ type Task struct {
 	Arguments       json.RawMessage `json:"arguments,omitempty"`
 	ContextFiles    []string        `json:"contextFiles,omitempty"`
 	SuccessCriteria string          `json:"successCriteria,omitempty"`
-	Cwd             string          `json:"cwd,omitempty"`
+	WorkingDir      string          `json:"workingDir,omitempty"`
 	// ContextMode selects the context that the agent receives besides its task, and Context is its text. Files are read when the
 	// agent starts.
-	ContextMode string `json:"mode,omitempty"`
+	ContextMode string `json:"contextMode,omitempty"`
 	Context     string `json:"context,omitempty"`
 }
 

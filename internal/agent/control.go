@@ -188,7 +188,7 @@ func (d delegation) spec(config Config) (spec ChildSpec, problem string) {
 		return spec, fmt.Sprintf(`"context_files" has %q: name relative paths inside the workspace.`, d.ContextFiles[i])
 	}
 	return ChildSpec{
-		Role: d.Role, Task: d.Task, ContextFiles: d.ContextFiles, SuccessCriteria: d.SuccessCriteria, Context: mode, Cwd: d.Cwd,
+		Role: d.Role, Task: d.Task, ContextFiles: d.ContextFiles, SuccessCriteria: d.SuccessCriteria, Context: mode, WorkingDir: d.Cwd,
 	}, ""
 }
 

@@ -32,7 +32,7 @@ func TestDecisionWithOtherDigestIsIgnored(t *testing.T) {
 				if len(effects) > 0 || !next.UnchangedSince(s.after) || next.HasHandled("m") {
 					t.Fatalf("a decision about other arguments changed %v: %v", ask, effects)
 				}
-				next, _ = Step(s.after, Event{At: now, Fact: Decided{Call: ask.Call, Message: "m", Digest: ask.Digest(), By: "bob", Requesters: Requesters{Users: []string{"alice"}}}})
+				next, _ = Step(s.after, Event{At: now, Fact: Decided{Call: ask.Call, Message: "m", Digest: ask.Digest(), User: "bob", Requesters: Requesters{Users: []string{"alice"}}}})
 				if !next.HasHandled("m") && !next.Phase.Terminal() {
 					t.Fatalf("the decision about %v had no effect", ask)
 				}

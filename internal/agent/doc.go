@@ -117,7 +117,7 @@
 //  9. A fair runner reaches a terminal phase, or a state that waits for a person, from every state.
 //  10. Of the calls of a reply, one that may change something runs alone and in the model's order; at most 16 read-only ones
 //     run together.
-//  11. An allowance approves only calls of its tool whose arguments match, never a call of a role with separation, and no call that it
+//  11. An allowance approves only calls of its tool whose arguments match, never a call of a role with DenyRequesters, and no call that it
 //     covers stays open.
 //  12. The answer to a tool's question is the text of a person or a part of it.
 //

@@ -30,7 +30,7 @@ type RunTool struct {
 	Call string `json:"call"`
 	// ModelCall is the model call whose reply contains the tool call. Tool call ids may repeat in a long history; the pair does
 	// not.
-	ModelCall string `json:"request,omitempty"`
+	ModelCall string `json:"modelCall,omitempty"`
 	// Attempt is the attempt of that model call that got the reply.
 	Attempt   int             `json:"attempt,omitempty"`
 	Tool      string          `json:"tool"`
@@ -60,9 +60,9 @@ type AskPerson struct {
 	Text      string  `json:"text,omitempty"`
 	Tool      string  `json:"tool,omitempty"`
 	Arguments string  `json:"arguments,omitempty"`
-	// Separation requires a decision by a person who is not a requester of the work.
-	Separation bool `json:"separation,omitempty"`
-	// AllowServiceAccounts accepts the decision of a service account under Separation.
+	// DenyRequesters requires a decision by a person who is not a requester of the work.
+	DenyRequesters bool `json:"denyRequesters,omitempty"`
+	// AllowServiceAccounts accepts the decision of a service account under DenyRequesters.
 	AllowServiceAccounts bool `json:"allowServiceAccounts,omitempty"`
 	// OfTool reports that a tool server asks. Only a person may answer it.
 	OfTool bool `json:"ofTool,omitempty"`
@@ -80,7 +80,7 @@ type ReportOutcome struct {
 
 // WakeAt requests a Woke event at a time.
 type WakeAt struct {
-	At Time `json:"at"`
+	At Time `json:"time"`
 }
 
 type ItemKind string
@@ -105,7 +105,7 @@ type Item struct {
 	// System marks a post as written by the operator instead of the assistant.
 	System bool `json:"system,omitempty"`
 	// About is the task that a post is about, InReplyTo the message that it answers.
-	About     string `json:"about,omitempty"`
+	Task      string `json:"task,omitempty"`
 	InReplyTo string `json:"inReplyTo,omitempty"`
 	// Agent, UID and Call identify the recipient of a reply or decision.
 	Agent string `json:"agent,omitempty"`
@@ -124,6 +124,6 @@ type Item struct {
 	// Stopped marks a post as the beginning of a reply that a person stopped.
 	Stopped bool `json:"stopped,omitempty"`
 	// By is the person who decided, and Allowance the name of the allowance that approves the call.
-	By        string `json:"by,omitempty"`
+	User      string `json:"user,omitempty"`
 	Allowance string `json:"allowance,omitempty"`
 }

@@ -30,14 +30,14 @@ type MessageArrived struct {
 	Answers string `json:"answers,omitempty"`
 	Call    string `json:"call,omitempty"`
 	// By is the user name of the author. Unnamed reports that the message does not name its author.
-	By      string `json:"by,omitempty"`
+	User    string `json:"user,omitempty"`
 	Unnamed bool   `json:"unnamed,omitempty"`
 	// FiredBy is the user name of the person who fired the trigger of the message. By is the author of the trigger.
-	FiredBy string `json:"firedBy,omitempty"`
+	FireUser string `json:"fireUser,omitempty"`
 	// Images are attached to the message.
 	Images []Image `json:"images,omitempty"`
 	// TreeUsage is the usage of the whole tree when the message arrived. The limits per message count from there.
-	TreeUsage budget.Amount `json:"spent,omitzero"`
+	TreeUsage budget.Amount `json:"treeUsage,omitzero"`
 }
 
 // ModelReplied is the fact that a model call got a reply.
@@ -49,7 +49,7 @@ type ModelReplied struct {
 	Finish Finish       `json:"finish,omitempty"`
 	// PostText reports that the text is posted even if the reply contains tool calls. Logs of earlier releases do not set it:
 	// their posts are numbered without such texts.
-	PostText bool `json:"say,omitempty"`
+	PostText bool `json:"postText,omitempty"`
 	// Reasoning is the text of the model's reasoning, for people. The state does not contain it.
 	Reasoning string `json:"reasoning,omitempty"`
 	// ReasoningItems are what the API requires back with the reply.
@@ -80,7 +80,7 @@ type ModelFailed struct {
 	// Usage is the usage of the failed call: a refusal costs as much as a reply. Nil means none.
 	Usage *budget.Usage `json:"usage,omitempty"`
 	// RetryAt is when a retryable call may be retried. The driver chooses it, because jitter is random.
-	RetryAt Time `json:"retryAt,omitempty"`
+	RetryTime Time `json:"retryTime,omitempty"`
 }
 
 type RetryCause string
@@ -143,10 +143,10 @@ type Decided struct {
 	// the decision names the call only by its id.
 	Digest string `json:"digest,omitempty"`
 	// By is the user name of the person, and Message the name of the message that contains the decision, if any.
-	By      string `json:"by,omitempty"`
+	User    string `json:"user,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Requesters are the requesters of the work, if the role requires Separation.
-	Requesters Requesters `json:"askers,omitzero"`
+	// Requesters are the requesters of the work, if the role requires DenyRequesters.
+	Requesters Requesters `json:"requesters,omitzero"`
 	// Allowance is the name of the allowance of the chat that approved the call, if one did.
 	Allowance string `json:"allowance,omitempty"`
 }
@@ -159,7 +159,7 @@ type Answered struct {
 	// Message is the name of the message that contains the answer, if any, and By the user name of its author. Unnamed reports
 	// that the message does not name its author.
 	Message string `json:"message,omitempty"`
-	By      string `json:"by,omitempty"`
+	User    string `json:"user,omitempty"`
 	Unnamed bool   `json:"unnamed,omitempty"`
 	// Images are attached to the message.
 	Images []Image `json:"images,omitempty"`
@@ -195,8 +195,8 @@ type Asked struct {
 	Text      string `json:"text,omitempty"`
 	Tool      string `json:"tool,omitempty"`
 	Arguments string `json:"arguments,omitempty"`
-	// Separation requires a decision by a person who is not a requester of the work.
-	Separation bool `json:"separation,omitempty"`
+	// DenyRequesters requires a decision by a person who is not a requester of the work.
+	DenyRequesters bool `json:"denyRequesters,omitempty"`
 	// OfTool reports that a tool server asks: a model must not answer it, because the text is not trusted.
 	OfTool bool `json:"ofTool,omitempty"`
 }
@@ -214,7 +214,7 @@ type AskResolved struct {
 	Agent string `json:"agent"`
 	Call  string `json:"call"`
 	// AgentEnded reports that the agent has ended, which resolves its other asks too.
-	AgentEnded bool `json:"gone,omitempty"`
+	AgentEnded bool `json:"agentEnded,omitempty"`
 }
 
 // Cancelled stops the agent, or all work of an orchestrator. A single task of a chat is cancelled by an event of its own agent.
@@ -222,7 +222,7 @@ type Cancelled struct {
 	// Message is the name of the message that requests it, if any; repeated events are ignored.
 	Message string `json:"message,omitempty"`
 	// By is the user name of the person, or a description of what else cancelled the work.
-	By string `json:"by,omitempty"`
+	User string `json:"user,omitempty"`
 	// Reply is what had arrived of the text of the model call in flight.
 	Reply string `json:"reply,omitempty"`
 }

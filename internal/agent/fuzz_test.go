@@ -32,7 +32,7 @@ func FuzzEvents(f *testing.F) {
 			if before.Terminal() && len(effects) > 0 {
 				t.Fatalf("an agent that has ended has effects: %v", effects)
 			}
-			if c := next.Children; c.Pending() < 0 || c.Completed < s.Children.Completed {
+			if c := next.Children; c.Pending() < 0 || c.Finished < s.Children.Finished {
 				t.Fatalf("children: %+v", c)
 			}
 			for _, effect := range effects {

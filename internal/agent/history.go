@@ -35,7 +35,7 @@ type Message struct {
 	Call    string      `json:"call,omitempty"`
 	Outcome ToolOutcome `json:"outcome,omitempty"`
 	Images  []Image     `json:"images,omitempty"`
-	At      Time        `json:"at,omitempty"`
+	At      Time        `json:"time,omitempty"`
 }
 
 // ToolCall is a tool call as the model wrote it.

@@ -39,10 +39,10 @@ func TestInvariant1ChildrenAreConserved(t *testing.T) {
 				}
 			}
 			c := s.after.Children
-			if pending+c.Completed != c.Started {
-				t.Fatalf("%d pending + %d completed != %d started", pending, c.Completed, c.Started)
+			if pending+c.Finished != c.Started {
+				t.Fatalf("%d pending + %d completed != %d started", pending, c.Finished, c.Started)
 			}
-			if c.Started < s.before.Children.Started || c.Completed < s.before.Children.Completed {
+			if c.Started < s.before.Children.Started || c.Finished < s.before.Children.Finished {
 				t.Fatalf("the number of children decreased from %+v to %+v", s.before.Children, c)
 			}
 			if s.after.Phase.Terminal() && pending > 0 {
@@ -262,11 +262,11 @@ func TestInvariant8ForbiddenToolsAreNeverOfferedOrRun(t *testing.T) {
 				checkAllowed(t, c, tool)
 			}
 			if d, ok := s.event.Fact.(Decided); ok && s.before.findCall(d.Call, CallUndecided) >= 0 {
-				separated := !c.Role.Separation || d.By == "bob" && len(d.Requesters.Users) > 0 && !d.Requesters.Unknown // alice is the only requester
+				separated := !c.Role.DenyRequesters || d.User == "bob" && len(d.Requesters.Users) > 0 && !d.Requesters.Unknown // alice is the only requester
 				// The deadline alone may have ended the agent.
 				meanwhile, _ := Step(s.before, Event{At: s.event.At, Fact: Decided{Call: "another"}})
 				if !separated && s.after.findCall(d.Call, CallUndecided) < 0 && meanwhile.findCall(d.Call, CallUndecided) >= 0 {
-					t.Fatalf("%+v took effect although the role requires separation", d)
+					t.Fatalf("%+v took effect although the role requires DenyRequesters", d)
 				}
 				approved[d.Call] = approved[d.Call] || d.Approve && separated
 			}

@@ -14,7 +14,7 @@ type Origin struct {
 	// Thread is the message of the chat at the top.
 	Thread string `json:"thread,omitempty"`
 	// ModelCall is the id of the parent's model call, and Call the tool call in its reply, that delegated the work.
-	ModelCall string `json:"request,omitempty"`
+	ModelCall string `json:"modelCall,omitempty"`
 	Call      string `json:"call,omitempty"`
 	// Attempt is the attempt of the model call that got the reply.
 	Attempt int `json:"attempt,omitempty"`

@@ -21,11 +21,11 @@ func TestOriginIsThePersonsMessage(t *testing.T) {
 	if got, want := s.ChildOrigin("chat-1"), (Origin{Thread: "first", ModelCall: "m1", Call: "c1", Attempt: 1}); got != want {
 		t.Errorf("the origin of the child is %+v, want %+v", got, want)
 	}
-	if s.Turn.Number != 1 || s.Turn.Since != 2 || s.Turn.Continues {
+	if s.Turn.Number != 1 || s.Turn.StartTime != 2 || s.Turn.Continues {
 		t.Errorf("the first turn is %+v", s.Turn)
 	}
 	s = Replay(s, []Event{{At: 5, Fact: ChildFinished{Child: "chat-1", Outcome: Outcome{Result: &Result{Text: "found"}}}}})
-	if s.Turn.Number != 2 || s.Turn.Since != 5 || s.Thread() != "first" || !s.Turn.Continues {
+	if s.Turn.Number != 2 || s.Turn.StartTime != 5 || s.Thread() != "first" || !s.Turn.Continues {
 		t.Errorf("the turn with the results is %+v", s.Turn)
 	}
 	s = Replay(s, []Event{{At: 6, Fact: ModelReplied{Call: "m3", Calls: []ToolCall{callResearcher("c2")}}}})

@@ -20,7 +20,7 @@ func Outstanding(s State) []Effect {
 // ownEffects returns the effects that are not about children.
 func (s State) ownEffects() []Effect {
 	var effects []Effect
-	if call := s.ModelCall; s.Phase == PhaseRequesting && call.RetryAt == 0 {
+	if call := s.ModelCall; s.Phase == PhaseRequesting && call.RetryTime == 0 {
 		effects = append(effects, CallModel{Call: call.ID, Attempt: call.Attempt, Purpose: call.Purpose, Reserve: call.Reserved})
 	}
 	if s.Phase == PhaseActing {
@@ -64,7 +64,7 @@ func (s State) askEffect(c BatchCall) AskPerson {
 	if c.State == CallUndecided {
 		return AskPerson{
 			Call: c.ID, Kind: AskApproval, Tool: c.Tool, Arguments: c.Arguments,
-			Separation: s.Config.Role.Separation, AllowServiceAccounts: s.Config.Role.AllowServiceAccounts,
+			DenyRequesters: s.Config.Role.DenyRequesters, AllowServiceAccounts: s.Config.Role.AllowServiceAccounts,
 		}
 	}
 	return AskPerson{Call: c.askID(), Kind: AskQuestion, Text: c.askText(), OfTool: c.Input != nil}
@@ -97,8 +97,8 @@ func (c Child) effect() Effect {
 // nextWake returns the next time at which time alone changes the state: a retry is due, or the deadline is reached.
 func (s State) nextWake() (Time, bool) {
 	at, ok := s.deadline()
-	if s.Phase == PhaseRequesting && s.ModelCall.RetryAt > 0 && (!ok || s.ModelCall.RetryAt < at) {
-		return s.ModelCall.RetryAt, true
+	if s.Phase == PhaseRequesting && s.ModelCall.RetryTime > 0 && (!ok || s.ModelCall.RetryTime < at) {
+		return s.ModelCall.RetryTime, true
 	}
 	return at, ok
 }

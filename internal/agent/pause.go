@@ -17,7 +17,7 @@ type Window struct {
 	// Repeats counts the delegations that ended with the same result.
 	Repeats []Repeat `json:"repeats,omitempty"`
 	// LimitReached is a limit that the current turn has reached; the chat pauses when the turn ends.
-	LimitReached PauseReason `json:"reached,omitempty"`
+	LimitReached PauseReason `json:"limitReached,omitempty"`
 }
 
 func (w Window) same(v Window) bool {
@@ -38,7 +38,7 @@ type Pause struct {
 	Reason PauseReason `json:"reason"`
 	// Text explains which limit was reached and how to continue.
 	Text string `json:"text"`
-	At   Time   `json:"at,omitempty"`
+	At   Time   `json:"time,omitempty"`
 }
 
 // PauseReason is the limit that paused a chat, as named in its condition.

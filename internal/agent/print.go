@@ -44,7 +44,7 @@ func (e StartChild) String() string {
 	}
 	for _, detail := range []struct{ label, value string }{
 		{"files", strings.Join(c.ContextFiles, ",")}, {"criteria", c.SuccessCriteria}, {"context", c.Context},
-		{"cwd", c.Cwd}, {"continues", c.ContinueFrom}, {"because of", c.Trigger},
+		{"cwd", c.WorkingDir}, {"continues", c.ContinueFrom}, {"because of", c.Trigger},
 	} {
 		if detail.value != "" {
 			fmt.Fprintf(&b, " (%s %s)", detail.label, detail.value)
@@ -75,7 +75,7 @@ func (i Item) String() string {
 		}
 		return text
 	case ItemDecision:
-		return fmt.Sprintf("approve %s [%s] for %s by allowance %s", i.Agent, i.Call, i.By, i.Allowance)
+		return fmt.Sprintf("approve %s [%s] for %s by allowance %s", i.Agent, i.Call, i.User, i.Allowance)
 	case ItemHandled:
 		return fmt.Sprintf("handled %s", i.Message)
 	}
@@ -90,8 +90,8 @@ func (i Item) String() string {
 	if i.Name != "" {
 		text += fmt.Sprintf(" (named %s)", i.Name)
 	}
-	if i.About != "" {
-		text += fmt.Sprintf(" (about %s)", i.About)
+	if i.Task != "" {
+		text += fmt.Sprintf(" (about %s)", i.Task)
 	}
 	if i.Stopped {
 		text += " (stopped)"
@@ -145,7 +145,7 @@ func (m Message) String() string {
 func (s State) String() string {
 	text := fmt.Sprintf("%s %s, iteration %d", s.Config.Name, s.Stage(), s.Iteration())
 	if s.Children.Started > 0 {
-		text += fmt.Sprintf(", children %d pending %d completed", s.Children.Pending(), s.Children.Completed)
+		text += fmt.Sprintf(", children %d pending %d completed", s.Children.Pending(), s.Children.Finished)
 	}
 	if len(s.Inbox) > 0 {
 		text += fmt.Sprintf(", %d waiting inputs", len(s.Inbox))

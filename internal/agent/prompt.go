@@ -126,8 +126,8 @@ func subAgentContext(c Config) string {
 	if c.Task.SuccessCriteria != "" {
 		lines = append(lines, "- Success criteria: "+c.Task.SuccessCriteria)
 	}
-	if c.Task.Cwd != "" {
-		lines = append(lines, "- Working directory: "+c.Task.Cwd)
+	if c.Task.WorkingDir != "" {
+		lines = append(lines, "- Working directory: "+c.Task.WorkingDir)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -26,7 +26,7 @@ type Quarantined struct {
 	// Usage is the recorded usage of the agent and everything below it. ModelCalls is at least the number of its model calls: a
 	// new conversation must not reuse their ids.
 	Usage      budget.Usage `json:"usage,omitzero"`
-	ModelCalls int          `json:"requests,omitempty"`
+	ModelCalls int          `json:"modelCalls,omitempty"`
 }
 
 func (Quarantined) fact() {}
@@ -34,7 +34,7 @@ func (Quarantined) fact() {}
 // HistoryLoss describes why an orchestrator has lost its history.
 type HistoryLoss struct {
 	Reason string `json:"reason"`
-	At     Time   `json:"at"`
+	At     Time   `json:"time"`
 	// Panicked reports that the driver panicked, so the same message may make it panic again.
 	Panicked bool `json:"panicked,omitempty"`
 }
@@ -60,7 +60,7 @@ func quarantined(s State, f Quarantined, at Time) State {
 		return next
 	}
 	// The children are cancelled and count as ended: nothing waits for them.
-	next.Children = Children{Started: s.Children.Started, Completed: s.Children.Started}
+	next.Children = Children{Started: s.Children.Started, Finished: s.Children.Started}
 	next.Outcome = &Outcome{Kind: ErrorHistoryLost, Error: f.Text(), Iterations: s.Iterations, Duration: Millis(next.Clock.Now - next.Clock.Started)}
 	next.History, next.Summary = s.History, s.Summary
 	next.Phase = PhaseFailed

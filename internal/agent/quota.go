@@ -28,7 +28,7 @@ type QuotaWait struct {
 
 func quotaReached(s State, f QuotaReached) State {
 	call := *s.ModelCall
-	if f.Call != call.ID || f.Attempt != call.Attempt || call.RetryAt != 0 || call.Quota != nil && *call.Quota == f.QuotaWait {
+	if f.Call != call.ID || f.Attempt != call.Attempt || call.RetryTime != 0 || call.Quota != nil && *call.Quota == f.QuotaWait {
 		return s
 	}
 	call.Quota = &f.QuotaWait

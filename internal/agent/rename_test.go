@@ -76,7 +76,7 @@ func checkRenamedChild(t *rapid.T, s step, f NameTaken, name string) {
 		t.Fatalf("%s cannot be cancelled", name)
 	}
 	finished := apply(after, Event{At: after.Clock.Now, Fact: ChildFinished{Child: name, Outcome: Outcome{Result: &Result{Text: "done"}}}})
-	if finished.Children.Completed != after.Children.Completed+1 {
+	if finished.Children.Finished != after.Children.Finished+1 {
 		t.Fatalf("the end of %s is not recorded", name)
 	}
 }

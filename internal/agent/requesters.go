@@ -43,7 +43,7 @@ func (r Requesters) Merge(other Requesters) Requesters {
 	return r
 }
 
-// MayDecide reports whether a user may decide about a call of a role with Separation: all requesters must be known, and the user
+// MayDecide reports whether a user may decide about a call of a role with DenyRequesters: all requesters must be known, and the user
 // must not be one of them.
 func (r Requesters) MayDecide(user string) bool {
 	return user != "" && r.Known() && !slices.Contains(r.Users, user)
@@ -54,7 +54,7 @@ func IsServiceAccount(user string) bool { return strings.HasPrefix(user, "system
 
 // allowsDecision reports whether the role accepts a decision by its author.
 func (r Role) allowsDecision(f Decided) bool {
-	return !r.Separation || f.Requesters.MayDecide(f.By) && (r.AllowServiceAccounts || !IsServiceAccount(f.By))
+	return !r.DenyRequesters || f.Requesters.MayDecide(f.User) && (r.AllowServiceAccounts || !IsServiceAccount(f.User))
 }
 
 // addRequester records the author of a message. Events of earlier releases name no author and do not mark messages as unnamed: the

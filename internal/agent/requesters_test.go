@@ -23,7 +23,7 @@ func TestEveryAuthorIsARequester(t *testing.T) {
 	}
 	var many []MessageArrived
 	for i := range maxRequesters + 1 {
-		many = append(many, MessageArrived{By: fmt.Sprint("user-", i)})
+		many = append(many, MessageArrived{User: fmt.Sprint("user-", i)})
 	}
 	for name, c := range map[string]struct {
 		messages []MessageArrived
@@ -31,13 +31,13 @@ func TestEveryAuthorIsARequester(t *testing.T) {
 		bob      bool
 	}{
 		"nobody":                   {nil, Requesters{}, false},
-		"two people":               {[]MessageArrived{{By: "alice"}, {By: "carol"}, {By: "alice"}}, Requesters{Users: []string{"alice", "carol"}}, true},
-		"the person who decides":   {[]MessageArrived{{By: "alice"}, {By: "bob"}}, Requesters{Users: []string{"alice", "bob"}}, false},
-		"a person who fires":       {[]MessageArrived{{By: "alice", FiredBy: "bob"}}, Requesters{Users: []string{"alice", "bob"}}, false},
-		"an unnamed author":        {[]MessageArrived{{By: "alice"}, {Unnamed: true}}, Requesters{Users: []string{"alice"}, Unknown: true}, false},
+		"two people":               {[]MessageArrived{{User: "alice"}, {User: "carol"}, {User: "alice"}}, Requesters{Users: []string{"alice", "carol"}}, true},
+		"the person who decides":   {[]MessageArrived{{User: "alice"}, {User: "bob"}}, Requesters{Users: []string{"alice", "bob"}}, false},
+		"a person who fires":       {[]MessageArrived{{User: "alice", FireUser: "bob"}}, Requesters{Users: []string{"alice", "bob"}}, false},
+		"an unnamed author":        {[]MessageArrived{{User: "alice"}, {Unnamed: true}}, Requesters{Users: []string{"alice"}, Unknown: true}, false},
 		"only unnamed":             {[]MessageArrived{{Unnamed: true}}, Requesters{Unknown: true}, false},
 		"an earlier release":       {[]MessageArrived{{}, {}}, Requesters{}, false},
-		"after an earlier release": {[]MessageArrived{{}, {By: "alice"}}, Requesters{Users: []string{"alice"}, Unknown: true}, false},
+		"after an earlier release": {[]MessageArrived{{}, {User: "alice"}}, Requesters{Users: []string{"alice"}, Unknown: true}, false},
 		"more than the limit":      {many, Requesters{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,21 +66,21 @@ func TestRequestersMerge(t *testing.T) {
 
 // A second person is a person: a service account decides only if the role allows it.
 func TestServiceAccountsDecideIfAllowed(t *testing.T) {
-	decision := Decided{By: "system:serviceaccount:ci:robot", Requesters: Requesters{Users: []string{"alice"}}}
+	decision := Decided{User: "system:serviceaccount:ci:robot", Requesters: Requesters{Users: []string{"alice"}}}
 	for _, c := range []struct {
 		role Role
 		want bool
 	}{
 		{Role{}, true},
-		{Role{Separation: true}, false},
-		{Role{Separation: true, AllowServiceAccounts: true}, true},
+		{Role{DenyRequesters: true}, false},
+		{Role{DenyRequesters: true, AllowServiceAccounts: true}, true},
 	} {
 		if got := c.role.allowsDecision(decision); got != c.want {
 			t.Errorf("%+v: %t", c.role, got)
 		}
 	}
-	decision.Requesters.Users = []string{decision.By}
-	if (Role{Separation: true, AllowServiceAccounts: true}).allowsDecision(decision) {
+	decision.Requesters.Users = []string{decision.User}
+	if (Role{DenyRequesters: true, AllowServiceAccounts: true}).allowsDecision(decision) {
 		t.Error("a service account decides about its own work")
 	}
 }

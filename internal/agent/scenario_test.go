@@ -99,7 +99,7 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 	case "model-fails":
 		at, _ := strconv.Atoi(argument(td, "retry-at"))
 		failure := map[string]ModelFailure{"retry": FailureRetry, "final": FailureFinal, "context": FailureContext, "budget": FailureBudget, "message-budget": FailureMessageBudget}[first]
-		f := ModelFailed{Failure: failure, Message: td.Input, RetryAt: Time(at * 1000)}
+		f := ModelFailed{Failure: failure, Message: td.Input, RetryTime: Time(at * 1000)}
 		if r := d.state.ModelCall; r != nil {
 			f.Call, f.Attempt = r.ID, r.Attempt
 		}
@@ -123,8 +123,8 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		}
 		return f
 	case "approve", "deny":
-		return Decided{Call: first, Approve: td.Cmd == "approve", Comment: td.Input, By: argument(td, "by"), Digest: argument(td, "digest"),
-			Requesters: Requesters{Users: values(td, "askers"), Unknown: td.HasArg("unknown-asker")}}
+		return Decided{Call: first, Approve: td.Cmd == "approve", Comment: td.Input, User: argument(td, "by"), Digest: argument(td, "digest"),
+			Requesters: Requesters{Users: values(td, "requesters"), Unknown: td.HasArg("unknown-asker")}}
 	case "answer":
 		return Answered{Call: first, Text: td.Input, Images: attached(values(td, "images"))}
 	case "child":
@@ -135,20 +135,20 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		return Asked{Agent: first, Task: first, Display: argument(td, "display"), Call: argument(td, "call"), Kind: AskQuestion, Text: td.Input, OfTool: td.HasArg("of-tool")}
 	case "asks-approval":
 		return Asked{Agent: first, Task: first, Display: argument(td, "display"), Call: argument(td, "call"), Kind: AskApproval,
-			Tool: argument(td, "tool"), Arguments: td.Input, Separation: td.HasArg("separation")}
+			Tool: argument(td, "tool"), Arguments: td.Input, DenyRequesters: td.HasArg("separation")}
 	case "allow":
-		f := Allowed{Message: first, Tool: argument(td, "tool"), By: argument(td, "by"), Call: argument(td, "call"), Comment: td.Input}
+		f := Allowed{Message: first, Tool: argument(td, "tool"), User: argument(td, "by"), Call: argument(td, "call"), Comment: td.Input}
 		for _, p := range values(td, "match") {
 			name, glob, _ := strings.Cut(p, "~")
 			f.Arguments = append(f.Arguments, pattern.Argument{Name: name, Pattern: glob})
 		}
 		return f
 	case "revoke":
-		return AllowanceRevoked{Allowance: argument(td, "allowance"), Message: first, By: argument(td, "by")}
+		return AllowanceRevoked{Allowance: argument(td, "allowance"), Message: first, User: argument(td, "by")}
 	case "resumed":
 		return AskResolved{Agent: first, Call: argument(td, "call"), AgentEnded: td.HasArg("gone")}
 	case "cancel":
-		return Cancelled{Message: argument(td, "message"), By: argument(td, "by"), Reply: td.Input}
+		return Cancelled{Message: argument(td, "message"), User: argument(td, "by"), Reply: td.Input}
 	case "remote-cancelled":
 		return RemoteCancelled{Problem: td.Input}
 	case "name-taken":
@@ -209,7 +209,7 @@ func (d *dialogue) reply(td *datadriven.TestData, call string) Fact {
 func (d *dialogue) config(td *datadriven.TestData, kind Kind) Config {
 	c := Config{
 		Kind: kind, Name: argument(td, "name"), MaxDepth: 2, Task: Task{Instruction: td.Input}, ParentRole: argument(td, "parent"),
-		Role:   Role{Name: argument(td, "role"), Prompt: "You are helpful.", Allow: []string{"*"}, Approval: ApprovalMode(argument(td, "approval")), Separation: td.HasArg("separation")},
+		Role:   Role{Name: argument(td, "role"), Prompt: "You are helpful.", Allow: []string{"*"}, Approval: ApprovalMode(argument(td, "approval")), DenyRequesters: td.HasArg("separation")},
 		Limits: Limits{MaxIterations: 20, MaxRetries: 2, MaxOutputTokens: 100, MaxRepeats: 5},
 	}
 	if c.Role.Name == "" {

@@ -25,7 +25,7 @@ type SharedSummary struct {
 // PlannedCalls are the calls of a reply that wait for a summary of the conversation.
 type PlannedCalls struct {
 	// ModelCall is the model call whose reply contains them, Attempt the attempt that got the reply.
-	ModelCall string     `json:"request"`
+	ModelCall string     `json:"modelCall"`
 	Attempt   int        `json:"attempt,omitempty"`
 	Calls     []ToolCall `json:"calls"`
 }

@@ -107,7 +107,7 @@ func (sim *simulation) drawOutside() Fact {
 			OfTool: rapid.Bool().Draw(t, "of tool")}
 	case 3:
 		return Asked{Agent: agent, Task: agent, Call: sim.id("q"), Kind: AskApproval, Tool: rapid.SampledFrom([]string{"bash", "put"}).Draw(t, "asked tool"),
-			Arguments: rapid.SampledFrom(askedArguments).Draw(t, "arguments"), Separation: rapid.IntRange(0, 3).Draw(t, "separated") == 0}
+			Arguments: rapid.SampledFrom(askedArguments).Draw(t, "arguments"), DenyRequesters: rapid.IntRange(0, 3).Draw(t, "separated") == 0}
 	case 4:
 		return AskResolved{Agent: agent, Call: fmt.Sprintf("q%d", rapid.IntRange(1, 9).Draw(t, "call")), AgentEnded: rapid.Bool().Draw(t, "gone")}
 	case 5:
@@ -117,13 +117,13 @@ func (sim *simulation) drawOutside() Fact {
 	case 7:
 		return sim.drawReconfigured()
 	case 8:
-		f := Allowed{Message: sim.id("allow"), By: rapid.SampledFrom([]string{"alice", "bob"}).Draw(t, "allowing"), Tool: rapid.SampledFrom([]string{"bash", "put"}).Draw(t, "allowed tool")}
+		f := Allowed{Message: sim.id("allow"), User: rapid.SampledFrom([]string{"alice", "bob"}).Draw(t, "allowing"), Tool: rapid.SampledFrom([]string{"bash", "put"}).Draw(t, "allowed tool")}
 		if glob := rapid.SampledFrom([]string{"", "docs/*", "*", "docs/a"}).Draw(t, "pattern"); glob != "" {
 			f.Arguments = []pattern.Argument{{Name: "path", Pattern: glob}}
 		}
 		return f
 	case 9:
-		return AllowanceRevoked{Message: sim.id("revoke"), Allowance: fmt.Sprintf("allow%d", rapid.IntRange(1, 9).Draw(t, "allowance")), By: "alice"}
+		return AllowanceRevoked{Message: sim.id("revoke"), Allowance: fmt.Sprintf("allow%d", rapid.IntRange(1, 9).Draw(t, "allowance")), User: "alice"}
 	default:
 		return MessageArrived{Message: sim.id("msg"), Text: "hello", Images: drawImages(t), TreeUsage: budget.Amount{Tokens: rapid.SampledFrom([]int64{0, 5000}).Draw(t, "spent")}, Answers: rapid.SampledFrom([]string{"", agent}).Draw(t, "answers")}
 	}
@@ -192,7 +192,7 @@ func (sim *simulation) answer(effect Effect) Fact {
 			return Answered{Call: e.Call, Text: "yes", Images: drawImages(t)}
 		}
 		return Decided{Call: e.Call, Approve: rapid.Bool().Draw(t, "approve"), Comment: rapid.SampledFrom([]string{"", "careful"}).Draw(t, "comment"),
-			By:         rapid.SampledFrom([]string{"", "alice", "bob", "bob"}).Draw(t, "by"),
+			User:       rapid.SampledFrom([]string{"", "alice", "bob", "bob"}).Draw(t, "by"),
 			Requesters: rapid.SampledFrom([]Requesters{{}, {Users: []string{"alice"}}, {Users: []string{"alice"}}, {Users: []string{"alice"}, Unknown: true}}).Draw(t, "askers")}
 	case SendItem:
 		if e.Item.Kind == ItemPost && rapid.IntRange(0, 5).Draw(t, "taken") == 0 {
@@ -280,7 +280,7 @@ func drawForeign(t *rapid.T) Fact {
 		ChildFinished{Child: "nope", Outcome: Outcome{Result: &Result{Text: "?"}}}, ChildWaits{Child: "nope", Waiting: true},
 		QuotaReached{Call: "m999", Attempt: 1}, QuotaGranted{Call: "m999", Attempt: 1},
 		AskResolved{Agent: "nope", Call: "nope"}, ItemSent{ID: "nope"}, NameTaken{Name: "nope", Suffix: "x7k2p"}, NameTaken{Name: "a-post-1", Item: "nope", Suffix: "x7k2p"}, Started{Config: Config{Kind: SubAgent, Name: "usurper"}},
-		RemoteCancelled{}, AllowanceRevoked{Allowance: "nope", Message: "r", By: "alice"}, Allowed{Tool: "bash", By: "alice"}, Allowed{Message: "unsigned", Tool: "bash"},
+		RemoteCancelled{}, AllowanceRevoked{Allowance: "nope", Message: "r", User: "alice"}, Allowed{Tool: "bash", User: "alice"}, Allowed{Message: "unsigned", Tool: "bash"},
 		Reconfigured{}, Reconfigured{Hold: &Hold{}}, Reconfigured{Config: &Config{}},
 	}).Draw(t, "foreign")
 }
@@ -291,9 +291,9 @@ func drawConfig(t *rapid.T) Config {
 		Task: Task{Instruction: "work"},
 		Role: Role{
 			Name: "worker", Prompt: "work", Deny: []string{"secret"},
-			Allow:      rapid.SampledFrom([][]string{nil, {}, {"*"}, {"read", "b*"}}).Draw(t, "allow"),
-			Approval:   rapid.SampledFrom([]ApprovalMode{"", ApproveWrites, ApproveAlways, ApproveNever}).Draw(t, "approval"),
-			Separation: rapid.Bool().Draw(t, "separation"),
+			Allow:          rapid.SampledFrom([][]string{nil, {}, {"*"}, {"read", "b*"}}).Draw(t, "allow"),
+			Approval:       rapid.SampledFrom([]ApprovalMode{"", ApproveWrites, ApproveAlways, ApproveNever}).Draw(t, "approval"),
+			DenyRequesters: rapid.Bool().Draw(t, "separation"),
 		},
 		Tools: []Tool{
 			{Name: "read", ReadOnly: true, BuiltIn: true}, {Name: "bash"},
@@ -397,7 +397,7 @@ func TestSimulationCoverage(t *testing.T) {
 	}
 	for _, want := range []string{
 		"phase Idle", "phase Requesting", "phase Acting", "phase Cancelling", "phase Completed", "phase Failed",
-		"stage WaitingForUser", "stage AwaitingApproval", "stage AwaitingSubAgents",
+		"stage WaitingForUser", "stage WaitingForApproval", "stage WaitingForSubAgents",
 		"effect agent.CallModel", "effect agent.RunTool", "effect agent.StartChild", "effect agent.CancelChild", "effect agent.CancelRemote", "effect agent.AskPerson",
 		"effect agent.SendItem", "effect agent.ReportOutcome", "effect agent.WakeAt",
 		"kind ", "kind Cancelled", "kind TimedOut", "kind IterationLimit", "kind BudgetExhausted", "kind LoopDetected", "kind ModelError",

@@ -34,23 +34,23 @@ type State struct {
 	Phase  Phase  `json:"phase"`
 	Clock  Clock  `json:"clock"`
 	// NextConfig is the configuration that takes effect with an orchestrator's next turn, and Hold is why no turn begins.
-	NextConfig *Config `json:"next,omitempty"`
+	NextConfig *Config `json:"nextConfig,omitempty"`
 	Hold       *Hold   `json:"hold,omitempty"`
 	// ConfigEdits counts the configuration changes.
-	ConfigEdits int `json:"edits,omitempty"`
+	ConfigEdits int `json:"configEdits,omitempty"`
 
 	// History is the conversation as the model sees it; Summary replaces its compacted beginning.
 	History History `json:"history"`
 	Summary string  `json:"summary,omitempty"`
 
 	// ModelCall is the model call in PhaseRequesting, Batch the tool calls in PhaseActing.
-	ModelCall *ModelCall  `json:"request,omitempty"`
+	ModelCall *ModelCall  `json:"modelCall,omitempty"`
 	Batch     []BatchCall `json:"batch,omitempty"`
 	// ReadingContextFiles reports that the batch reads the context files of a sub-agent. Planned are calls that wait for a
 	// summary of the conversation, and SharedSummary is the newest such summary.
-	ReadingContextFiles bool           `json:"opening,omitempty"`
+	ReadingContextFiles bool           `json:"readingContextFiles,omitempty"`
 	Planned             *PlannedCalls  `json:"planned,omitempty"`
-	SharedSummary       *SharedSummary `json:"digest,omitempty"`
+	SharedSummary       *SharedSummary `json:"sharedSummary,omitempty"`
 
 	Children Children `json:"children,omitzero"`
 	// Review is used by sub-agents whose results are reviewed.
@@ -66,12 +66,12 @@ type State struct {
 	// Title is the title that the model proposed for the chat.
 	Title string `json:"title,omitempty"`
 	// Requesters are the authors of the messages to the agent.
-	Requesters Requesters `json:"askers,omitzero"`
+	Requesters Requesters `json:"requesters,omitzero"`
 	// Window counts since the last message of a person, and Paused is set when one of its limits was reached.
 	Window Window `json:"window,omitzero"`
 	Paused *Pause `json:"paused,omitempty"`
 	// TurnFailure is why the last turn of an orchestrator failed; the next turn clears it.
-	TurnFailure *Failure `json:"trouble,omitempty"`
+	TurnFailure *Failure `json:"turnFailure,omitempty"`
 
 	Budget budget.Budget `json:"budget,omitzero"`
 	Usage  budget.Usage  `json:"usage,omitzero"`
@@ -81,18 +81,18 @@ type State struct {
 	Iterations int `json:"iterations,omitempty"`
 
 	// HistoryLoss is why an orchestrator that had begun was reset.
-	HistoryLoss *HistoryLoss `json:"lost,omitempty"`
+	HistoryLoss *HistoryLoss `json:"historyLoss,omitempty"`
 	// StartPublished reports that the status of a tool run's object shows that the run has started.
-	StartPublished bool `json:"shown,omitempty"`
+	StartPublished bool `json:"startPublished,omitempty"`
 	// RemoteOpen reports that a remote agent may have unfinished work of this agent.
 	RemoteOpen bool `json:"remoteOpen,omitempty"`
 	// LimitReached is the limit that was reached, if any.
-	LimitReached *Failure `json:"bailout,omitempty"`
+	LimitReached *Failure `json:"limitReached,omitempty"`
 	// Outcome is the outcome of the agent, set from PhaseCancelling on.
 	Outcome *Outcome `json:"outcome,omitempty"`
 
 	// Counters for ids, and recent ids to recognise repeated events.
-	ModelCalls int    `json:"requests,omitempty"`
+	ModelCalls int    `json:"modelCalls,omitempty"`
 	Posts      int    `json:"posts,omitempty"`
 	Seen       Recent `json:"seen,omitempty"`
 	CallIDs    Recent `json:"callIDs,omitempty"`
@@ -128,11 +128,11 @@ type ModelCall struct {
 	Attempt int     `json:"attempt"`
 	Purpose Purpose `json:"purpose"`
 	// RetryAt is when the next attempt may start; zero while one is in flight.
-	RetryAt  Time          `json:"retryAt,omitempty"`
-	Reserved budget.Amount `json:"reserved,omitzero"`
+	RetryTime Time          `json:"retryTime,omitempty"`
+	Reserved  budget.Amount `json:"reserved,omitzero"`
 	// Cause is why the previous attempt failed and ProviderMessage the provider's error message, until the next attempt starts.
 	Cause           RetryCause `json:"cause,omitempty"`
-	ProviderMessage string     `json:"words,omitempty"`
+	ProviderMessage string     `json:"providerMessage,omitempty"`
 	// Quota is why the call waits for a quota, if it does.
 	Quota *QuotaWait `json:"quota,omitempty"`
 	// Keep is, for a compaction, how many of the newest messages are kept.
@@ -144,15 +144,15 @@ type Stage string
 
 // The stages of an agent.
 const (
-	StagePending           Stage = "Pending"
-	StageIdle              Stage = "Idle"
-	StageActive            Stage = "Active"
-	StageWaitingForUser    Stage = "WaitingForUser"
-	StageAwaitingApproval  Stage = "AwaitingApproval"
-	StageAwaitingSubAgents Stage = "AwaitingSubAgents"
-	StageCancelling        Stage = "Cancelling"
-	StageCompleted         Stage = "Completed"
-	StageFailed            Stage = "Failed"
+	StagePending             Stage = "Pending"
+	StageIdle                Stage = "Idle"
+	StageActive              Stage = "Active"
+	StageWaitingForUser      Stage = "WaitingForUser"
+	StageWaitingForApproval  Stage = "WaitingForApproval"
+	StageWaitingForSubAgents Stage = "WaitingForSubAgents"
+	StageCancelling          Stage = "Cancelling"
+	StageCompleted           Stage = "Completed"
+	StageFailed              Stage = "Failed"
 )
 
 // Stage returns the stage of the agent. Waiting for a person takes precedence, even while other calls of the same reply are
@@ -187,13 +187,13 @@ func (s State) Stage() Stage {
 	}
 	switch {
 	case undecided:
-		return StageAwaitingApproval
+		return StageWaitingForApproval
 	case asked:
 		return StageWaitingForUser
 	case running:
 		return StageActive
 	case children:
-		return StageAwaitingSubAgents
+		return StageWaitingForSubAgents
 	}
 	return StageActive
 }
@@ -226,7 +226,7 @@ func (s State) WaitsForPerson() bool {
 func (s State) UnchangedSince(t State) bool {
 	return s.Phase == t.Phase && s.ConfigEdits == t.ConfigEdits && s.History == t.History && s.Summary == t.Summary && s.ModelCall == t.ModelCall &&
 		same(s.Batch, t.Batch) && same(s.Children.Live, t.Children.Live) && same(s.Children.Groups, t.Children.Groups) &&
-		s.Children.Started == t.Children.Started && s.Children.Completed == t.Children.Completed &&
+		s.Children.Started == t.Children.Started && s.Children.Finished == t.Children.Finished &&
 		s.Turn == t.Turn && s.Window.same(t.Window) && s.Paused == t.Paused && same(s.Inbox, t.Inbox) && same(s.Asks, t.Asks) && same(s.Outbox, t.Outbox) && same(s.Allowances, t.Allowances) && s.Title == t.Title && s.TurnFailure == t.TurnFailure &&
 		s.Budget == t.Budget && s.Loop == t.Loop && s.Defect == t.Defect && s.Iterations == t.Iterations && s.LimitReached == t.LimitReached && s.Outcome == t.Outcome &&
 		same(s.Seen, t.Seen) && same(s.CallIDs, t.CallIDs) && s.StartPublished == t.StartPublished && s.RemoteOpen == t.RemoteOpen && s.HistoryLoss == t.HistoryLoss

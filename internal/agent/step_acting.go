@@ -31,7 +31,7 @@ func stepActing(s State, fact Fact) State {
 				answered = answered.done(ToolSucceeded, f.Text)
 				answered.Images = f.Images
 			}
-			return s.withCall(i, answered).addRequester(f.By, f.Unnamed).markHandled(f.Message)
+			return s.withCall(i, answered).addRequester(f.User, f.Unnamed).markHandled(f.Message)
 		}
 	case ToolAsked:
 		return toolAsked(s, f)
@@ -61,7 +61,7 @@ func (s State) HasHandled(message string) bool { return s.Seen.has(message) }
 // withDecision records a person's decision. An approved call is held until the other calls of its reply are decided, so that the
 // batch continues once.
 func (c BatchCall) withDecision(f Decided) BatchCall {
-	c.DecidedBy = f.By
+	c.DecisionUser = f.User
 	if !f.Approve {
 		return c.done(ToolDenied, textDenied(f.Comment))
 	}

@@ -103,7 +103,7 @@ func cancelled(s State, f Cancelled) State {
 	if s.Phase == PhaseCancelling {
 		return s
 	}
-	return beginEnd(s, Outcome{Kind: ErrorCancelled, Error: textCancelledBy(f.By)})
+	return beginEnd(s, Outcome{Kind: ErrorCancelled, Error: textCancelledBy(f.User)})
 }
 
 func everyChild(Child) bool { return true }

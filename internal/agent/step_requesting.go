@@ -18,11 +18,11 @@ const defaultRetry Millis = 1000
 func stepRequesting(s State, fact Fact) State {
 	switch f := fact.(type) {
 	case ModelReplied:
-		if f.Call == s.ModelCall.ID && s.ModelCall.RetryAt == 0 {
+		if f.Call == s.ModelCall.ID && s.ModelCall.RetryTime == 0 {
 			return modelReplied(s, f)
 		}
 	case ModelFailed:
-		if f.Call == s.ModelCall.ID && f.Attempt == s.ModelCall.Attempt && s.ModelCall.RetryAt == 0 {
+		if f.Call == s.ModelCall.ID && f.Attempt == s.ModelCall.Attempt && s.ModelCall.RetryTime == 0 {
 			return modelFailed(s.clearQuotaWait(), f)
 		}
 	case QuotaReached:
@@ -30,12 +30,12 @@ func stepRequesting(s State, fact Fact) State {
 	case QuotaGranted:
 		return quotaGranted(s, f)
 	case Woke:
-		if s.ModelCall.RetryAt > 0 && s.Clock.Now >= s.ModelCall.RetryAt {
+		if s.ModelCall.RetryTime > 0 && s.Clock.Now >= s.ModelCall.RetryTime {
 			call := *s.ModelCall
 			if _, ok := s.Budget.Reserve(budget.Amount{}); !ok { // children may have used what the next attempt needs
 				return startModelCall(s.endModelCall(budget.Usage{}), call.Purpose, call.Keep)
 			}
-			call.RetryAt, call.Cause, call.ProviderMessage = 0, "", ""
+			call.RetryTime, call.Cause, call.ProviderMessage = 0, "", ""
 			call.Attempt++
 			s.ModelCall = &call
 		}
@@ -184,9 +184,9 @@ func modelFailed(s State, f ModelFailed) State {
 		if call.Purpose == PurposePartialAnswer || call.Attempt > s.Config.Limits.MaxRetries {
 			break
 		}
-		call.RetryAt = max(f.RetryAt, s.Clock.Now+1)
-		if f.RetryAt == 0 {
-			call.RetryAt = s.Clock.Now.Add(defaultRetry)
+		call.RetryTime = max(f.RetryTime, s.Clock.Now+1)
+		if f.RetryTime == 0 {
+			call.RetryTime = s.Clock.Now.Add(defaultRetry)
 		}
 		call.Cause, call.ProviderMessage = f.Cause, f.Message
 		s.ModelCall = &call

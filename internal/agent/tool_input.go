@@ -36,7 +36,7 @@ type ToolInput struct {
 	Question string          `json:"question"`
 	Open     bool            `json:"open,omitempty"`
 	State    json.RawMessage `json:"state,omitempty"`
-	At       Time            `json:"at,omitempty"`
+	At       Time            `json:"time,omitempty"`
 	// Number is that of the newest question. Asked counts the questions, and Rounds how often the tool ran again with an answer.
 	Number  int          `json:"number,omitempty"`
 	Asked   int          `json:"asked"`

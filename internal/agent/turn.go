@@ -41,7 +41,7 @@ type Input struct {
 	// Thread is the person's message, or the one that caused the work that the input is about.
 	Thread string `json:"thread,omitempty"`
 	// PersonText is the text of the person's message if Text contains more than that.
-	PersonText string `json:"said,omitempty"`
+	PersonText string `json:"personText,omitempty"`
 	// Images are part of the results of a tool, or attached to the person's message.
 	Images []Image `json:"images,omitempty"`
 }
@@ -52,16 +52,16 @@ type Turn struct {
 	// the results. It is the trigger of tasks that the turn starts.
 	InReplyTo string `json:"inReplyTo,omitempty"`
 	// QuestionsOnly reports that the turn contains only questions of agents, so that its text is not posted.
-	QuestionsOnly bool `json:"quiet,omitempty"`
+	QuestionsOnly bool `json:"questionsOnly,omitempty"`
 	// Number counts the turns from 1; Since is when this one began.
-	Number int  `json:"number,omitempty"`
-	Since  Time `json:"since,omitempty"`
+	Number    int  `json:"number,omitempty"`
+	StartTime Time `json:"startTime,omitempty"`
 	// Thread is the message that led to the turn, even if the turn does not reply to it. Continues reports that the message
 	// belongs to an earlier turn.
 	Thread    string `json:"thread,omitempty"`
-	Continues bool   `json:"follows,omitempty"`
+	Continues bool   `json:"continues,omitempty"`
 	// PersonText is the text of the person's messages in the turn, at most maxPersonText bytes.
-	PersonText string `json:"said,omitempty"`
+	PersonText string `json:"personText,omitempty"`
 }
 
 // maxPersonText bounds the text that is kept to recognise an answer that is passed on.
@@ -84,7 +84,7 @@ func beginTurn(s State) State {
 	}
 	s = s.consumeInputs(inputs)
 	s.Turn.Number++
-	s.Turn.Since = s.Clock.Now
+	s.Turn.StartTime = s.Clock.Now
 	return requestModelCall(s)
 }
 
@@ -146,7 +146,7 @@ func messageArrived(s State, f MessageArrived) State {
 		return s
 	}
 	s.Seen = s.Seen.with(f.Message)
-	s = s.addRequester(f.By, f.Unnamed).addRequester(f.FiredBy, false).resetWindow(f.TreeUsage)
+	s = s.addRequester(f.User, f.Unnamed).addRequester(f.FireUser, false).resetWindow(f.TreeUsage)
 	in := Input{Kind: InputMessage, Text: f.Text, Message: f.Message, Thread: f.Message, Images: f.Images}
 	if i := s.findAnsweredQuestion(f); i >= 0 {
 		in.Text, in.PersonText = textForwarded(s.Asks[i], f.Text), f.Text

@@ -21,14 +21,14 @@ const (
 type envelope struct {
 	Version int             `json:"v"`
 	Type    string          `json:"type"`
-	At      Time            `json:"at"`
+	At      Time            `json:"time"`
 	Fact    json.RawMessage `json:"fact"`
 }
 
 type outgoingEnvelope struct {
 	Version int    `json:"v"`
 	Type    string `json:"type"`
-	At      Time   `json:"at"`
+	At      Time   `json:"time"`
 	Fact    Fact   `json:"fact"`
 }
 

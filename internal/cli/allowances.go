@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/kubewatch"
 	"github.com/nestor-dev/nestor/internal/view"
@@ -76,22 +76,22 @@ func (o *allowancesOptions) run(ctx context.Context, s *session, args []string) 
 	table := terminal.Table{Heading: []string{"NAME", "TOOL", "ARGUMENTS", "BY", "SINCE"}}
 	for _, a := range chat.Status.Allowances {
 		since := ""
-		if a.Since != nil {
-			since = a.Since.UTC().Format(time.RFC3339)
+		if a.StartTime != nil {
+			since = a.StartTime.UTC().Format(time.RFC3339)
 		}
-		table.Rows = append(table.Rows, []string{a.Name, a.Tool, terminal.Line(describePatterns(a.Arguments)), terminal.Line(a.By), since})
+		table.Rows = append(table.Rows, []string{a.Name, a.Tool, terminal.Line(describePatterns(a.Arguments)), terminal.Line(a.User), since})
 	}
 	table.Print(s.humanOutput())
 	return nil
 }
 
-func (o *allowancesOptions) end(ctx context.Context, s *session, chat *v1alpha1.AgentChat) error {
+func (o *allowancesOptions) end(ctx context.Context, s *session, chat *v1beta1.AgentChat) error {
 	if !hasAllowance(chat, o.revoke) {
 		return fmt.Errorf("chat %s has no allowance %q: `kubectl nestor allowances %s` lists them", chat.Name, o.revoke, chat.Name)
 	}
 	ctx, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
-	message, err := s.postAndWait(ctx, v1alpha1.AgentMessageSpec{Chat: chat.Name, Revoke: &v1alpha1.Revoke{Allowance: o.revoke}})
+	message, err := s.postAndWait(ctx, v1beta1.AgentMessageSpec{Chat: chat.Name, Revoke: &v1beta1.Revoke{Allowance: o.revoke}})
 	if err != nil {
 		return explainTimeout(err, operatorWait)
 	}
@@ -99,7 +99,7 @@ func (o *allowancesOptions) end(ctx context.Context, s *session, chat *v1alpha1.
 }
 
 // addAllowance makes a decision a standing one if --always is set.
-func (o *decideOptions) addAllowance(ask view.Ask, spec *v1alpha1.AgentMessageSpec) error {
+func (o *decideOptions) addAllowance(ask view.Ask, spec *v1beta1.AgentMessageSpec) error {
 	switch {
 	case !o.always && len(o.match) > 0:
 		return usagef("--match requires --always")
@@ -107,41 +107,41 @@ func (o *decideOptions) addAllowance(ask view.Ask, spec *v1alpha1.AgentMessageSp
 		return nil
 	case ask.Chat == "":
 		return usagef("--always is for the calls of a chat, and %s is a standalone task", ask.Task)
-	case ask.Separation:
+	case ask.DenyRequesters:
 		return errors.New("the role of this call requires a decision about each call: approve it without --always")
 	}
-	spec.Approval.Allow = &v1alpha1.Allow{}
+	spec.Approval.Allow = &v1beta1.Allow{}
 	for _, m := range o.match {
 		name, pattern, ok := strings.Cut(m, "=")
 		if !ok || name == "" || pattern == "" {
 			return usagef("--match %q is not NAME=PATTERN", m)
 		}
-		spec.Approval.Allow.Arguments = append(spec.Approval.Allow.Arguments, v1alpha1.ArgumentPattern{Name: name, Pattern: pattern})
+		spec.Approval.Allow.Arguments = append(spec.Approval.Allow.Arguments, v1beta1.ArgumentPattern{Name: name, Pattern: pattern})
 	}
 	return nil
 }
 
 // waitAllowed waits until the status of a chat shows an allowance, so that the next command finds it.
 func (s *session) waitAllowed(ctx context.Context, chat, allowance string) error {
-	about := &v1alpha1.AgentChat{}
+	about := &v1beta1.AgentChat{}
 	about.Name, about.Namespace = chat, s.namespace
-	_, err := kubewatch.Until(ctx, s.api, about, &v1alpha1.AgentChatList{}, func(c *v1alpha1.AgentChat) bool { return hasAllowance(c, allowance) })
+	_, err := kubewatch.Until(ctx, s.api, about, &v1beta1.AgentChatList{}, func(c *v1beta1.AgentChat) bool { return hasAllowance(c, allowance) })
 	return err
 }
 
 // hasAllowance reports whether the status of a chat shows an allowance.
-func hasAllowance(chat *v1alpha1.AgentChat, allowance string) bool {
-	return slices.ContainsFunc(chat.Status.Allowances, func(a v1alpha1.ChatAllowance) bool { return a.Name == allowance })
+func hasAllowance(chat *v1beta1.AgentChat, allowance string) bool {
+	return slices.ContainsFunc(chat.Status.Allowances, func(a v1beta1.ChatAllowance) bool { return a.Name == allowance })
 }
 
-func describeAllowance(tool string, patterns []v1alpha1.ArgumentPattern) string {
+func describeAllowance(tool string, patterns []v1beta1.ArgumentPattern) string {
 	if len(patterns) == 0 {
 		return terminal.Line(tool)
 	}
 	return terminal.Line(tool + " with " + describePatterns(patterns))
 }
 
-func describePatterns(patterns []v1alpha1.ArgumentPattern) string {
+func describePatterns(patterns []v1beta1.ArgumentPattern) string {
 	if len(patterns) == 0 {
 		return "any"
 	}

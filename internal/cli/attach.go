@@ -9,13 +9,13 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/attachment"
 )
 
 // readAttachments reads the files that a message attaches, besides those that it already has. Everything that the API or the operator
 // would refuse is an error here.
-func readAttachments(already []v1alpha1.Attachment, paths ...string) ([]v1alpha1.Attachment, error) {
+func readAttachments(already []v1beta1.Attachment, paths ...string) ([]v1beta1.Attachment, error) {
 	var files []attachment.File
 	for _, a := range already {
 		files = append(files, attachment.File{Name: a.Name, MediaType: a.MediaType, Data: a.Data})
@@ -30,9 +30,9 @@ func readAttachments(already []v1alpha1.Attachment, paths ...string) ([]v1alpha1
 	if err := attachment.Check(files); err != nil {
 		return nil, usagef("%v", err)
 	}
-	attachments := make([]v1alpha1.Attachment, len(files))
+	attachments := make([]v1beta1.Attachment, len(files))
 	for i, f := range files {
-		attachments[i] = v1alpha1.Attachment{Name: f.Name, MediaType: f.MediaType, Data: f.Data}
+		attachments[i] = v1beta1.Attachment{Name: f.Name, MediaType: f.MediaType, Data: f.Data}
 	}
 	return attachments, nil
 }

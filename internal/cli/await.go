@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/client/follow"
@@ -22,7 +22,7 @@ import (
 
 // awaitTask waits until a standalone task has ended, prints the result and returns an error with the matching exit
 // code.
-func (s *session) awaitTask(ctx context.Context, task *v1alpha1.AgentTask, flags *genericclioptions.PrintFlags) error {
+func (s *session) awaitTask(ctx context.Context, task *v1beta1.AgentTask, flags *genericclioptions.PrintFlags) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	snapshots, err := follow.Watch(ctx, s.cluster(), follow.Scope{Namespace: s.namespace, Standalone: true})
@@ -68,7 +68,7 @@ func (w taskWatch) print(now view.Snapshot, node *view.Node) {
 		if view.Find([]*view.Node{node}, ask.Task) == nil {
 			continue
 		}
-		if ask.Kind == v1alpha1.WaitingQuestion {
+		if ask.Kind == v1beta1.WaitingQuestion {
 			w.printOnce(ask.Key(), "%s (%s) asks: %s\n  %s", ask.Task, ask.Role, terminal.Clean(ask.Question), narrate.Hint(ask))
 			continue
 		}
@@ -95,7 +95,7 @@ func (w taskWatch) printOnce(key, format string, args ...any) {
 }
 
 // printOutcome prints the result of a task and returns an error with the matching exit code.
-func (s *session) printOutcome(task *v1alpha1.AgentTask, flags *genericclioptions.PrintFlags) error {
+func (s *session) printOutcome(task *v1beta1.AgentTask, flags *genericclioptions.PrintFlags) error {
 	if *flags.OutputFormat != "" {
 		if err := s.print(flags, task); err != nil {
 			return err
@@ -103,20 +103,20 @@ func (s *session) printOutcome(task *v1alpha1.AgentTask, flags *genericclioption
 	} else if result := task.Status.Result; result != nil {
 		s.printResult(task.Name, result)
 	}
-	if task.Status.Phase == v1alpha1.TaskSuccess {
+	if task.Status.Phase == v1beta1.TaskSuccess {
 		return nil
 	}
 	code, phrase := exitFailed, "failed"
-	if task.Status.Phase == v1alpha1.TaskCancelled {
+	if task.Status.Phase == v1beta1.TaskCancelled {
 		code, phrase = exitCancelled, "was cancelled"
 	}
-	if e := task.Status.Error; e != nil && e.Kind != v1alpha1.ErrorCancelled {
+	if e := task.Status.Error; e != nil && e.Kind != v1beta1.ErrorCancelled {
 		phrase += ": " + string(e.Kind) + ": " + terminal.Line(e.Message)
 	}
 	return exitf(code, "task %s %s", task.Name, phrase)
 }
 
-func (s *session) printResult(name string, result *v1alpha1.TaskResult) {
+func (s *session) printResult(name string, result *v1beta1.TaskResult) {
 	for i, part := range []string{result.Summary, result.Details} {
 		if part == "" {
 			continue
@@ -136,7 +136,7 @@ func (s *session) printResult(name string, result *v1alpha1.TaskResult) {
 }
 
 // printData prints the structured part of a result as JSON.
-func (s *session) printData(name string, result *v1alpha1.TaskResult) {
+func (s *session) printData(name string, result *v1beta1.TaskResult) {
 	if result.DataOmitted {
 		s.noticef("the data of the result is too large for the task's status; `kubectl nestor transcript %s -o json` prints it", name)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/kubewatch"
 	"github.com/nestor-dev/nestor/internal/view"
 )
@@ -45,7 +45,7 @@ func newCancel(f *Factory) *cobra.Command {
 			kubectl nestor cancel first-2 --wait
 		`),
 		Args:              argCount(1, 1, "the name of one chat or task"),
-		ValidArgsFunction: f.firstArg(chats, tasks(func(t v1alpha1.AgentTask) bool { return !view.Ended(t.Status.Phase) })),
+		ValidArgsFunction: f.firstArg(chats, tasks(func(t v1beta1.AgentTask) bool { return !view.Ended(t.Status.Phase) })),
 		RunE:              f.runE(o.run),
 	}
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the work has stopped.")
@@ -79,24 +79,24 @@ func (o *cancelOptions) run(ctx context.Context, s *session, args []string) erro
 	return s.printSent(o.print, message, to.chat)
 }
 
-func cancelMessage(to target) v1alpha1.AgentMessageSpec {
+func cancelMessage(to target) v1beta1.AgentMessageSpec {
 	switch {
 	case to.chat != nil:
-		return v1alpha1.AgentMessageSpec{Chat: to.chat.Name, Cancel: &v1alpha1.Cancel{}}
+		return v1beta1.AgentMessageSpec{Chat: to.chat.Name, Cancel: &v1beta1.Cancel{}}
 	case to.task.Spec.Chat != "":
-		return v1alpha1.AgentMessageSpec{Chat: to.task.Spec.Chat, Cancel: &v1alpha1.Cancel{Task: to.task.Name}}
+		return v1beta1.AgentMessageSpec{Chat: to.task.Spec.Chat, Cancel: &v1beta1.Cancel{Task: to.task.Name}}
 	}
-	return v1alpha1.AgentMessageSpec{Task: to.task.Name, Cancel: &v1alpha1.Cancel{}}
+	return v1beta1.AgentMessageSpec{Task: to.task.Name, Cancel: &v1beta1.Cancel{}}
 }
 
 // waitStopped waits until all work of a target has ended.
 func (s *session) waitStopped(ctx context.Context, to target) error {
 	if to.task != nil {
-		_, err := kubewatch.Until(ctx, s.api, to.task, &v1alpha1.AgentTaskList{}, func(t *v1alpha1.AgentTask) bool { return view.Ended(t.Status.Phase) })
+		_, err := kubewatch.Until(ctx, s.api, to.task, &v1beta1.AgentTaskList{}, func(t *v1beta1.AgentTask) bool { return view.Ended(t.Status.Phase) })
 		return err
 	}
-	_, err := kubewatch.Until(ctx, s.api, to.chat, &v1alpha1.AgentChatList{}, func(c *v1alpha1.AgentChat) bool {
-		return c.Status.Phase == v1alpha1.ChatIdle && c.Status.Tasks.Running+c.Status.Tasks.Pending+c.Status.Tasks.Waiting == 0
+	_, err := kubewatch.Until(ctx, s.api, to.chat, &v1beta1.AgentChatList{}, func(c *v1beta1.AgentChat) bool {
+		return c.Status.Phase == v1beta1.ChatIdle && c.Status.Tasks.Running+c.Status.Tasks.Pending+c.Status.Tasks.Waiting == 0
 	})
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 type chatOptions struct {
@@ -95,7 +95,7 @@ func (o *chatOptions) findOrCreateChat(ctx context.Context, s *session, name str
 	if name != "" {
 		return name, s.checkChatExists(ctx, name)
 	}
-	var list v1alpha1.AgentChatList
+	var list v1beta1.AgentChatList
 	if err := s.api.List(ctx, &list, client.InNamespace(s.namespace)); err != nil {
 		return "", err
 	}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/role"
 )
@@ -54,7 +54,7 @@ func (f *Factory) complete(cmd *cobra.Command, lists ...lister) ([]cobra.Complet
 }
 
 func chats(ctx context.Context, s *session) []cobra.Completion {
-	return describeObjects(ctx, s, &v1alpha1.AgentChatList{}, func(c *v1alpha1.AgentChat) string { return "chat, " + string(c.Status.Phase) })
+	return describeObjects(ctx, s, &v1beta1.AgentChatList{}, func(c *v1beta1.AgentChat) string { return "chat, " + string(c.Status.Phase) })
 }
 
 // describeObjects returns the names of the objects of a list with their descriptions.
@@ -89,9 +89,9 @@ func names(list client.ObjectList) lister {
 }
 
 // tasks lists the tasks that match want.
-func tasks(want func(v1alpha1.AgentTask) bool) lister {
+func tasks(want func(v1beta1.AgentTask) bool) lister {
 	return func(ctx context.Context, s *session) []cobra.Completion {
-		var list v1alpha1.AgentTaskList
+		var list v1beta1.AgentTaskList
 		_ = s.api.List(ctx, &list, client.InNamespace(s.namespace))
 		var names []cobra.Completion
 		for _, t := range list.Items {
@@ -103,7 +103,7 @@ func tasks(want func(v1alpha1.AgentTask) bool) lister {
 	}
 }
 
-func anyTask(v1alpha1.AgentTask) bool { return true }
+func anyTask(v1beta1.AgentTask) bool { return true }
 
 func roleNames(ctx context.Context, s *session) []cobra.Completion {
 	var names []cobra.Completion
@@ -111,7 +111,7 @@ func roleNames(ctx context.Context, s *session) []cobra.Completion {
 		built, _ := role.BuiltIn(name)
 		names = append(names, cobra.CompletionWithDesc(name, built.Description))
 	}
-	var list v1alpha1.AgentRoleList
+	var list v1beta1.AgentRoleList
 	_ = s.api.List(ctx, &list, client.InNamespace(s.namespace))
 	for _, r := range list.Items {
 		if _, isBuiltIn := role.BuiltIn(r.Name); !isBuiltIn {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // dryRun is kubectl's --dry-run flag.
@@ -59,19 +59,19 @@ func (o *workspaceOptions) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("git", "claim", "empty-dir", "directory")
 }
 
-func (o *workspaceOptions) workspace() (*v1alpha1.Workspace, error) {
+func (o *workspaceOptions) workspace() (*v1beta1.Workspace, error) {
 	if o.git == "" && (o.ref != "" || o.gitSecret != "") {
 		return nil, usagef("--git-ref and --git-secret require --git")
 	}
 	switch {
 	case o.git != "":
-		return &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: o.git, Ref: o.ref, SecretName: o.gitSecret}}, nil
+		return &v1beta1.Workspace{Git: &v1beta1.GitSource{URL: o.git, Ref: o.ref, SecretName: o.gitSecret}}, nil
 	case o.claim != "":
-		return &v1alpha1.Workspace{PersistentVolumeClaim: &v1alpha1.ClaimSource{ClaimName: o.claim}}, nil
+		return &v1beta1.Workspace{PersistentVolumeClaim: &v1beta1.ClaimSource{ClaimName: o.claim}}, nil
 	case o.empty:
-		return &v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{}}, nil
+		return &v1beta1.Workspace{EmptyDir: &v1beta1.EmptyDirSource{}}, nil
 	case o.directory != "":
-		return &v1alpha1.Workspace{Directory: &v1alpha1.DirectorySource{Path: o.directory}}, nil
+		return &v1beta1.Workspace{Directory: &v1beta1.DirectorySource{Path: o.directory}}, nil
 	}
 	return nil, nil
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
 type decideOptions struct {
-	decision v1alpha1.Decision
+	decision v1beta1.Decision
 	call     string
 	comment  string
 	all      bool
@@ -32,7 +32,7 @@ type decideOptions struct {
 }
 
 func newApprove(f *Factory) *cobra.Command {
-	o := &decideOptions{decision: v1alpha1.DecisionApprove, print: genericclioptions.NewPrintFlags("approved")}
+	o := &decideOptions{decision: v1beta1.DecisionApprove, print: genericclioptions.NewPrintFlags("approved")}
 	cmd := o.command(f, "approve", "Approve a tool call that waits for a decision")
 	cmd.Long = dedent(`
 		Approve a tool call that waits for a decision.
@@ -70,7 +70,7 @@ func newApprove(f *Factory) *cobra.Command {
 }
 
 func newDeny(f *Factory) *cobra.Command {
-	o := &decideOptions{decision: v1alpha1.DecisionDeny, print: genericclioptions.NewPrintFlags("denied")}
+	o := &decideOptions{decision: v1beta1.DecisionDeny, print: genericclioptions.NewPrintFlags("denied")}
 	cmd := o.command(f, "deny", "Deny a tool call that waits for a decision")
 	cmd.Long = dedent(`
 		Deny a tool call that waits for a decision.
@@ -102,8 +102,8 @@ func (o *decideOptions) command(f *Factory, use, short string) *cobra.Command {
 	return cmd
 }
 
-func needsApproval(t v1alpha1.AgentTask) bool {
-	return t.Status.Waiting != nil && t.Status.Waiting.Kind == v1alpha1.WaitingApproval
+func needsApproval(t v1beta1.AgentTask) bool {
+	return t.Status.Waiting != nil && t.Status.Waiting.Kind == v1beta1.WaitingApproval
 }
 
 func (o *decideOptions) run(ctx context.Context, s *session, args []string) error {
@@ -142,7 +142,7 @@ func (o *decideOptions) run(ctx context.Context, s *session, args []string) erro
 
 // asksOf returns the open questions and approvals of a task's own agent or tool, and for a standalone task also
 // those of the agents below it.
-func asksOf(task *v1alpha1.AgentTask, now view.Snapshot) []view.Ask {
+func asksOf(task *v1beta1.AgentTask, now view.Snapshot) []view.Ask {
 	var below []*view.Node
 	if node := view.Find(now.Tree(""), task.Name); task.Spec.Chat == "" && node != nil {
 		below = node.Children
@@ -151,7 +151,7 @@ func asksOf(task *v1alpha1.AgentTask, now view.Snapshot) []view.Ask {
 }
 
 func (o *decideOptions) selectCalls(task string, asks []view.Ask) ([]view.Ask, error) {
-	asks = slices.DeleteFunc(asks, func(a view.Ask) bool { return a.Kind != v1alpha1.WaitingApproval })
+	asks = slices.DeleteFunc(asks, func(a view.Ask) bool { return a.Kind != v1beta1.WaitingApproval })
 	if o.call != "" {
 		asks = slices.DeleteFunc(asks, func(a view.Ask) bool { return a.Call != o.call })
 	}
@@ -199,7 +199,7 @@ func (o *decideOptions) decide(ctx context.Context, s *session, ask view.Ask) er
 		s.noticef("%s needs no approval in %s from now on; to end this: kubectl nestor allowances %s --revoke %s",
 			describeAllowance(ask.Tool, spec.Approval.Allow.Arguments), ask.Chat, ask.Chat, message.Name)
 	}
-	task := &v1alpha1.AgentTask{}
+	task := &v1beta1.AgentTask{}
 	task.Name, task.Namespace = ask.Task, s.namespace
 	return s.printSent(o.print, message, task)
 }
@@ -212,7 +212,7 @@ func (o *decideOptions) readCall(ctx context.Context, s *session, ask view.Ask) 
 		return ask, err
 	}
 	whole, err := s.fullArguments(ctx, ask)
-	if err != nil && o.decision == v1alpha1.DecisionApprove {
+	if err != nil && o.decision == v1beta1.DecisionApprove {
 		return ask, err
 	}
 	return whole, nil
@@ -250,7 +250,7 @@ func exactCall(ask view.Ask) string {
 
 // checkMayDecide returns an error if the user may not decide about a call. It is checked before anything is sent.
 func (s *session) checkMayDecide(ctx context.Context, ask view.Ask) error {
-	if !ask.Separation {
+	if !ask.DenyRequesters {
 		return nil
 	}
 	user, err := s.user(ctx)
@@ -261,8 +261,8 @@ func (s *session) checkMayDecide(ctx context.Context, ask view.Ask) error {
 }
 
 // decisionMessage returns the message that decides about a call.
-func decisionMessage(ask view.Ask, d v1alpha1.Decision, comment string) v1alpha1.AgentMessageSpec {
-	spec := v1alpha1.AgentMessageSpec{Chat: ask.Chat, Approval: &v1alpha1.Approval{
+func decisionMessage(ask view.Ask, d v1beta1.Decision, comment string) v1beta1.AgentMessageSpec {
+	spec := v1beta1.AgentMessageSpec{Chat: ask.Chat, Approval: &v1beta1.Approval{
 		Task: ask.Task, ToolCall: ask.Call, ArgumentsDigest: ask.Digest, Decision: d, Comment: comment,
 	}}
 	if ask.Chat == "" {

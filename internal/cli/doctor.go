@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/discovery"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/diagnose"
 	"github.com/nestor-dev/nestor/internal/health"
@@ -66,7 +66,7 @@ func newDoctor(f *Factory) *cobra.Command {
 	cmd.Flags().BoolVar(&o.probe, "probe", false, "Run a task with the calculator, which costs nothing, and delete the task.")
 	operatorNamespaceFlag(cmd, &o.operatorNamespace)
 	o.output.register(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(names(&v1alpha1.ModelProviderList{})))
+	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(names(&v1beta1.ModelProviderList{})))
 	return cmd
 }
 

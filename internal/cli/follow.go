@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/client/follow"
@@ -30,7 +30,7 @@ type exchange struct {
 	chat        string
 	snapshots   <-chan view.Snapshot
 	now         view.Snapshot // the newest
-	message     *v1alpha1.AgentMessage
+	message     *v1beta1.AgentMessage
 	known       map[string]bool // names of the messages up to and including this one
 	warned      map[string]bool // warnings that were printed, by object and reason
 	problems    <-chan []health.Problem
@@ -64,9 +64,9 @@ func (e *exchange) next(ctx context.Context) error {
 }
 
 // send posts a message to the chat.
-func (e *exchange) send(ctx context.Context, spec v1alpha1.AgentMessageSpec) (err error) {
+func (e *exchange) send(ctx context.Context, spec v1beta1.AgentMessageSpec) (err error) {
 	spec.Chat = e.chat
-	e.historyLost = readyReason(e.now.Chat(e.chat)) == v1alpha1.ReasonHistoryLost
+	e.historyLost = readyReason(e.now.Chat(e.chat)) == v1beta1.ReasonHistoryLost
 	e.known = map[string]bool{}
 	for _, m := range e.now.Messages {
 		e.known[m.Name] = true
@@ -135,7 +135,7 @@ func (e *exchange) quietProgress() view.Progress {
 	if view.OfChat(chat).Is(view.StandstillPaused) {
 		return view.Paused
 	}
-	if chat.Status.Phase == v1alpha1.ChatWaiting {
+	if chat.Status.Phase == v1beta1.ChatWaiting {
 		return view.NeedsPerson
 	}
 	return view.Answered
@@ -169,11 +169,11 @@ func (e *exchange) printOnce(key, format string, args ...any) {
 	}
 }
 
-func readyReason(chat *v1alpha1.AgentChat) string {
+func readyReason(chat *v1beta1.AgentChat) string {
 	if chat == nil {
 		return ""
 	}
-	if c := meta.FindStatusCondition(chat.Status.Conditions, v1alpha1.ConditionReady); c != nil {
+	if c := meta.FindStatusCondition(chat.Status.Conditions, v1beta1.ConditionReady); c != nil {
 		return c.Reason
 	}
 	return ""
@@ -224,10 +224,10 @@ func hintsOf(asks []view.Ask) string {
 }
 
 // answers returns the messages that agents posted since the message was sent.
-func (e *exchange) answers() []v1alpha1.AgentMessage {
-	var messages []v1alpha1.AgentMessage
+func (e *exchange) answers() []v1beta1.AgentMessage {
+	var messages []v1beta1.AgentMessage
 	for _, m := range e.now.Messages {
-		if m.Spec.Role != v1alpha1.RoleUser && !e.known[m.Name] {
+		if m.Spec.Role != v1beta1.RoleUser && !e.known[m.Name] {
 			messages = append(messages, m)
 		}
 	}

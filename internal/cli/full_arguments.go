@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/client/history"
 	"github.com/nestor-dev/nestor/internal/view"
 )

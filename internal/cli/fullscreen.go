@@ -11,7 +11,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/chatui"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/client/follow"
@@ -61,7 +61,7 @@ type chatActions struct {
 // attachments are files that wait for the next message. Actions run concurrently.
 type attachments struct {
 	mu    sync.Mutex
-	files []v1alpha1.Attachment
+	files []v1beta1.Attachment
 }
 
 func newChatActions(s *session, chat string) chatActions {
@@ -79,7 +79,7 @@ func (a chatActions) Attach(path string) error {
 }
 
 // take returns the attachments for a message. They wait for the next one if it is not sent.
-func (a chatActions) take() (files []v1alpha1.Attachment, restore func()) {
+func (a chatActions) take() (files []v1beta1.Attachment, restore func()) {
 	a.attached.mu.Lock()
 	defer a.attached.mu.Unlock()
 	files, a.attached.files = a.attached.files, nil
@@ -92,7 +92,7 @@ func (a chatActions) take() (files []v1alpha1.Attachment, restore func()) {
 
 func (a chatActions) Send(ctx context.Context, text, inReplyTo string) error {
 	files, restore := a.take()
-	_, err := a.s.post(ctx, v1alpha1.AgentMessageSpec{Chat: a.chat, Content: text, InReplyTo: inReplyTo, Attachments: files})
+	_, err := a.s.post(ctx, v1beta1.AgentMessageSpec{Chat: a.chat, Content: text, InReplyTo: inReplyTo, Attachments: files})
 	if err != nil {
 		restore()
 	}
@@ -116,7 +116,7 @@ func (a chatActions) Changes(ctx context.Context, ask view.Ask) ([]terminal.Chan
 	return reader.read(ctx, ask)
 }
 
-func (a chatActions) Decide(ctx context.Context, ask view.Ask, d v1alpha1.Decision, comment string) error {
+func (a chatActions) Decide(ctx context.Context, ask view.Ask, d v1beta1.Decision, comment string) error {
 	if err := a.s.checkMayDecide(ctx, ask); err != nil {
 		return err
 	}
@@ -124,10 +124,10 @@ func (a chatActions) Decide(ctx context.Context, ask view.Ask, d v1alpha1.Decisi
 }
 
 func (a chatActions) Cancel(ctx context.Context, task string) error {
-	return a.postAndWait(ctx, v1alpha1.AgentMessageSpec{Chat: a.chat, Cancel: &v1alpha1.Cancel{Task: task}})
+	return a.postAndWait(ctx, v1beta1.AgentMessageSpec{Chat: a.chat, Cancel: &v1beta1.Cancel{Task: task}})
 }
 
-func (a chatActions) postAndWait(ctx context.Context, spec v1alpha1.AgentMessageSpec) error {
+func (a chatActions) postAndWait(ctx context.Context, spec v1beta1.AgentMessageSpec) error {
 	message, err := a.s.post(ctx, spec)
 	if err != nil {
 		return explain(err)

@@ -11,7 +11,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/chatui"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 	"github.com/nestor-dev/nestor/internal/view"
@@ -90,7 +90,7 @@ func (c *lineChat) handle(ctx context.Context, line string) error {
 	if err != nil {
 		return err
 	}
-	spec := v1alpha1.AgentMessageSpec{Content: command.Text}
+	spec := v1beta1.AgentMessageSpec{Content: command.Text}
 	switch command.Verb {
 	case "quit":
 		c.quit = true
@@ -105,25 +105,25 @@ func (c *lineChat) handle(ctx context.Context, line string) error {
 		if !found {
 			return errors.New("no such call waits for approval")
 		}
-		decided := v1alpha1.DecisionApprove
+		decided := v1beta1.DecisionApprove
 		if command.Verb == "deny" {
-			decided = v1alpha1.DecisionDeny
+			decided = v1beta1.DecisionDeny
 		}
 		if err := c.s.checkMayDecide(ctx, ask); err != nil {
 			return err
 		}
-		if ask.Truncated && decided == v1alpha1.DecisionApprove {
+		if ask.Truncated && decided == v1beta1.DecisionApprove {
 			if ask, err = c.s.fullArguments(ctx, ask); err != nil {
 				return err
 			}
 			fmt.Fprintln(c.out, exactCall(ask))
 		}
-		if decided == v1alpha1.DecisionApprove {
+		if decided == v1beta1.DecisionApprove {
 			c.printChanges(ctx, ask)
 		}
 		spec = decisionMessage(ask, decided, command.Text)
 	case "cancel":
-		spec = v1alpha1.AgentMessageSpec{Cancel: &v1alpha1.Cancel{Task: command.Task}}
+		spec = v1beta1.AgentMessageSpec{Cancel: &v1beta1.Cancel{Task: command.Task}}
 	default:
 		spec.InReplyTo = c.pendingQuestion()
 	}
@@ -145,7 +145,7 @@ func (c *lineChat) handle(ctx context.Context, line string) error {
 // pendingQuestion returns the posted message with the open question, which the next message answers, or "".
 func (c *lineChat) pendingQuestion() string {
 	for _, ask := range c.now.Asks(c.chat) {
-		if ask.Kind == v1alpha1.WaitingQuestion {
+		if ask.Kind == v1beta1.WaitingQuestion {
 			return ask.Message
 		}
 	}
@@ -154,7 +154,7 @@ func (c *lineChat) pendingQuestion() string {
 
 func (c *lineChat) pendingApproval(task string) (view.Ask, bool) {
 	for _, ask := range c.now.Asks(c.chat) {
-		if ask.Kind == v1alpha1.WaitingApproval && (task == "" || ask.Task == task) {
+		if ask.Kind == v1beta1.WaitingApproval && (task == "" || ask.Task == task) {
 			return ask, true
 		}
 	}
@@ -168,7 +168,7 @@ func (c *lineChat) printNew(ctx context.Context, now view.Snapshot) {
 	}
 	c.changes.now = now
 	for _, ask := range now.Asks(c.chat) {
-		if ask.Kind == v1alpha1.WaitingApproval && ask.Message != "" && !ask.Truncated {
+		if ask.Kind == v1beta1.WaitingApproval && ask.Message != "" && !ask.Truncated {
 			c.printChanges(ctx, ask)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/view"
 )
@@ -65,18 +65,18 @@ func (o *listOptions) print(s *session, now view.Snapshot) error {
 
 // runRow is a chat or a standalone task in the output of list.
 type runRow struct {
-	Kind      string         `json:"kind"`
-	Namespace string         `json:"namespace"`
-	Name      string         `json:"name"`
-	Title     string         `json:"title,omitempty"`
-	Phase     string         `json:"phase"`
-	Role      string         `json:"role,omitempty"`
-	Active    int            `json:"active,omitempty"`
-	Waiting   int            `json:"waiting,omitempty"`
-	Usage     v1alpha1.Usage `json:"usage,omitzero"`
-	CreatedAt time.Time      `json:"createdAt"`
+	Kind         string        `json:"kind"`
+	Namespace    string        `json:"namespace"`
+	Name         string        `json:"name"`
+	Title        string        `json:"title,omitempty"`
+	Phase        string        `json:"phase"`
+	Role         string        `json:"role,omitempty"`
+	Active       int           `json:"active,omitempty"`
+	Waiting      int           `json:"waiting,omitempty"`
+	Usage        v1beta1.Usage `json:"usage,omitzero"`
+	CreationTime time.Time     `json:"creationTime"`
 	// ActiveAt is the time of a chat's last message, of a task's end, or else of the creation.
-	ActiveAt time.Time `json:"activeAt"`
+	ActiveTime time.Time `json:"activeTime"`
 	// Note is the question or call that waits, the reason why the work makes no progress, or its subject.
 	Note string `json:"note,omitempty"`
 
@@ -99,13 +99,13 @@ func listRuns(now view.Snapshot) []runRow {
 }
 
 func newRunRow(now view.Snapshot, tree treeNode) runRow {
-	r := runRow{Kind: tree.Kind, Namespace: tree.Namespace, Name: tree.Name, Phase: tree.Phase, Role: roleOf(tree), Usage: tree.Usage, CreatedAt: tree.CreatedAt}
+	r := runRow{Kind: tree.Kind, Namespace: tree.Namespace, Name: tree.Name, Phase: tree.Phase, Role: roleOf(tree), Usage: tree.Usage, CreationTime: tree.CreationTime}
 	asks := count(&r, tree)
 	about := ""
 	if tree.Kind == "AgentChat" {
 		if chat := now.Chat(tree.Name); chat != nil {
 			r.run, r.Title = view.RunOfChat(chat), view.GivenTitle(chat, chat.Status.Title)
-			about = chat.Annotations[v1alpha1.AnnotationFirstWords]
+			about = chat.Annotations[v1beta1.AnnotationFirstWords]
 		}
 		about = cmp.Or(firstMessage(now, tree.Name), about)
 	} else if task := now.Task(tree.Name); task != nil {
@@ -115,7 +115,7 @@ func newRunRow(now view.Snapshot, tree treeNode) runRow {
 			about = terminal.JSON(task.Spec.Arguments.Raw)
 		}
 	}
-	r.ActiveAt = r.run.ActiveAt.Time
+	r.ActiveTime = r.run.ActiveTime.Time
 	r.Note = noteOf(treeNode{Waiting: asks, Error: tree.Error, Standstill: tree.Standstill, Progress: tree.Progress})
 	r.Note = cmp.Or(r.Note, terminal.Fit(terminal.Line(cmp.Or(r.Title, about)), noteWidth))
 	return r
@@ -124,7 +124,7 @@ func newRunRow(now view.Snapshot, tree treeNode) runRow {
 // count adds the agents and asks of a tree to a row, and returns the asks.
 func count(r *runRow, tree treeNode) []waitingItem {
 	asks := slices.Clone(tree.Waiting)
-	if tree.Kind == "AgentTask" && !view.Ended(v1alpha1.TaskPhase(tree.Phase)) {
+	if tree.Kind == "AgentTask" && !view.Ended(v1beta1.TaskPhase(tree.Phase)) {
 		r.Active++
 	}
 	r.Waiting += len(tree.Waiting)
@@ -137,7 +137,7 @@ func count(r *runRow, tree treeNode) []waitingItem {
 // firstMessage returns the first message that a person wrote to a chat.
 func firstMessage(now view.Snapshot, chat string) string {
 	for _, m := range now.Messages {
-		if m.Spec.Chat == chat && m.Spec.Role == v1alpha1.RoleUser && m.Spec.Content != "" {
+		if m.Spec.Chat == chat && m.Spec.Role == v1beta1.RoleUser && m.Spec.Content != "" {
 			return m.Spec.Content
 		}
 	}
@@ -157,7 +157,7 @@ func (s *session) printRuns(out io.Writer, runs []runRow, namespaces bool) {
 		}
 		table.Rows = append(table.Rows, []string{
 			r.Namespace, r.Name, kind, terminal.Phase(r.Phase), fmt.Sprint(r.Active), waiting,
-			terminal.Count(r.Usage.TotalTokens), terminal.Cost(r.Usage.CostMicros), terminal.Since(r.CreatedAt, s.now()), r.Note,
+			terminal.Count(r.Usage.TotalTokens), terminal.Cost(r.Usage.CostMicros), terminal.Since(r.CreationTime, s.now()), r.Note,
 		})
 	}
 	if !namespaces {

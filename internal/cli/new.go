@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 type newChatOptions struct {
@@ -66,7 +66,7 @@ func newNewChat(f *Factory) *cobra.Command {
 	o.dryRun.register(cmd)
 	addPrintFlags(cmd, o.print)
 	_ = cmd.RegisterFlagCompletionFunc("role", f.flag(roleNames))
-	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(names(&v1alpha1.ModelProviderList{})))
+	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(names(&v1beta1.ModelProviderList{})))
 	return cmd
 }
 
@@ -80,7 +80,7 @@ func (o *newChatOptions) run(ctx context.Context, s *session, args []string) err
 	}
 	chat := s.newChatObject(name)
 	chat.Spec.Role, chat.Spec.ModelProvider, chat.Spec.Model = o.role, o.provider, o.model
-	chat.Spec.Limits = v1alpha1.ChatLimits{MaxTotalTokens: o.maxTokens, MaxCostMicros: o.maxCost, MaxDepth: o.maxDepth, MaxParallelTasks: o.maxParallel}
+	chat.Spec.Limits = v1beta1.ChatLimits{MaxTotalTokens: o.maxTokens, MaxCostMicros: o.maxCost, MaxDepth: o.maxDepth, MaxParallelTasks: o.maxParallel}
 	var err error
 	if chat.Spec.Workspace, err = o.workspace.workspace(); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (o *newChatOptions) run(ctx context.Context, s *session, args []string) err
 		return err
 	}
 	if o.message != "" && o.dryRun.disabled() {
-		if _, err := s.post(ctx, v1alpha1.AgentMessageSpec{Chat: chat.Name, Content: o.message}); err != nil {
+		if _, err := s.post(ctx, v1beta1.AgentMessageSpec{Chat: chat.Name, Content: o.message}); err != nil {
 			return fmt.Errorf("chat %s was created, but: %w", chat.Name, err)
 		}
 	}
@@ -100,8 +100,8 @@ func (o *newChatOptions) run(ctx context.Context, s *session, args []string) err
 }
 
 // newChatObject returns a chat to create, with a generated name if none is given.
-func (s *session) newChatObject(name string) *v1alpha1.AgentChat {
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
+func (s *session) newChatObject(name string) *v1beta1.AgentChat {
+	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
 	if name == "" {
 		chat.GenerateName = "chat-"
 	}

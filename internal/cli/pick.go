@@ -39,7 +39,7 @@ func (s *session) pickChat(ctx context.Context) (string, error) {
 	var options []picker.Option
 	for _, r := range runs {
 		options = append(options, picker.Option{Name: r.Name, Line: fmt.Sprintf("%s  %s  %s  %s", terminal.Pad(r.Name, widest),
-			terminal.Pad(terminal.Phase(r.Phase), len("Waiting")), terminal.Pad(terminal.Since(r.CreatedAt, s.now()), 5), r.Note)})
+			terminal.Pad(terminal.Phase(r.Phase), len("Waiting")), terminal.Pad(terminal.Since(r.CreationTime, s.now()), 5), r.Note)})
 	}
 	program := tea.NewProgram(picker.New("Chats of namespace "+s.namespace, options), tea.WithContext(ctx), tea.WithInput(s.In), tea.WithOutput(s.Out), tea.WithEnvironment(s.environ), tea.WithoutSignalHandler())
 	end, err := program.Run()

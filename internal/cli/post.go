@@ -13,21 +13,21 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/kubewatch"
 )
 
 // post creates a message. Everything that a user sends is one.
-func (s *session) post(ctx context.Context, spec v1alpha1.AgentMessageSpec) (*v1alpha1.AgentMessage, error) {
+func (s *session) post(ctx context.Context, spec v1beta1.AgentMessageSpec) (*v1beta1.AgentMessage, error) {
 	user, err := s.user(ctx)
 	if err != nil {
 		return nil, err
 	}
 	spec.User = user // approvals depend on who requested the work
-	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, GenerateName: spec.Chat + spec.Task + "-"}, Spec: spec}
+	message := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, GenerateName: spec.Chat + spec.StandaloneTask() + "-"}, Spec: spec}
 	if spec.Chat != "" {
 		// The operator would add the label later. With it, watches of the chat receive the message at once.
-		message.Labels = map[string]string{v1alpha1.LabelChat: spec.Chat}
+		message.Labels = map[string]string{v1beta1.LabelChat: spec.Chat}
 	}
 	if err := s.api.Create(ctx, message); err != nil {
 		return nil, fmt.Errorf("send the message: %w", err)
@@ -39,7 +39,7 @@ func (s *session) post(ctx context.Context, spec v1alpha1.AgentMessageSpec) (*v1
 const operatorWait = "waiting for the operator; `kubectl nestor doctor` checks whether it is running"
 
 // postAndWait creates a message, and waits until the operator has handled it.
-func (s *session) postAndWait(ctx context.Context, spec v1alpha1.AgentMessageSpec) (*v1alpha1.AgentMessage, error) {
+func (s *session) postAndWait(ctx context.Context, spec v1beta1.AgentMessageSpec) (*v1beta1.AgentMessage, error) {
 	message, err := s.post(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (s *session) postAndWait(ctx context.Context, spec v1alpha1.AgentMessageSpe
 }
 
 // printSent prints a message if a format was chosen, and otherwise the object that it was about.
-func (s *session) printSent(flags *genericclioptions.PrintFlags, message *v1alpha1.AgentMessage, about client.Object) error {
+func (s *session) printSent(flags *genericclioptions.PrintFlags, message *v1beta1.AgentMessage, about client.Object) error {
 	if *flags.OutputFormat != "" {
 		return s.print(flags, message)
 	}
@@ -65,23 +65,23 @@ func (s *session) user(ctx context.Context) (string, error) {
 }
 
 // waitHandled waits until the operator has handled a message, and returns an error if it was rejected.
-func (s *session) waitHandled(ctx context.Context, message *v1alpha1.AgentMessage) error {
-	now, err := kubewatch.Until(ctx, s.api, message, &v1alpha1.AgentMessageList{}, func(m *v1alpha1.AgentMessage) bool {
-		return m.Status.Phase == v1alpha1.MessageHandled || m.Status.Phase == v1alpha1.MessageRejected
+func (s *session) waitHandled(ctx context.Context, message *v1beta1.AgentMessage) error {
+	now, err := kubewatch.Until(ctx, s.api, message, &v1beta1.AgentMessageList{}, func(m *v1beta1.AgentMessage) bool {
+		return m.Status.Phase == v1beta1.MessageHandled || m.Status.Phase == v1beta1.MessageRejected
 	})
 	if err != nil {
 		return err
 	}
-	if now.Status.Phase == v1alpha1.MessageRejected {
+	if now.Status.Phase == v1beta1.MessageRejected {
 		return rejectionError(now)
 	}
 	return nil
 }
 
 // rejectionError returns the reason of a rejected message as an error.
-func rejectionError(m *v1alpha1.AgentMessage) error {
+func rejectionError(m *v1beta1.AgentMessage) error {
 	phrase := m.Status.Reason
-	if c := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
+	if c := meta.FindStatusCondition(m.Status.Conditions, v1beta1.ConditionSucceeded); c != nil {
 		phrase += ": " + c.Message
 	}
 	return fmt.Errorf("the operator rejected %s: %s", m.Name, phrase)

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/utils/ptr"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/client/roles"
 )
@@ -97,7 +97,7 @@ func (s *session) printRoles(entries []roles.Entry) {
 			note = terminal.Bad.Render(terminal.Fit(terminal.Line(e.Problem), noteWidth))
 		}
 		table.Rows = append(table.Rows, []string{
-			e.Name, e.Source, terminal.Fit(cmp.Or(strings.Join(e.Delegates(), ","), "-"), 40), strconv.Itoa(int(ptr.Deref(e.Limits, v1alpha1.RoleLimits{}).MaxIterations)), note,
+			e.Name, e.Source, terminal.Fit(cmp.Or(strings.Join(e.Delegates(), ","), "-"), 40), strconv.Itoa(int(ptr.Deref(e.Limits, v1beta1.RoleLimits{}).MaxIterations)), note,
 		})
 	}
 	table.FitLast(s.width(), "ITERATIONS", "DELEGATES TO", "SOURCE").Print(s.humanOutput())
@@ -141,7 +141,7 @@ func (s *session) printRole(e roles.Entry) {
 		line("Reviewed by", fmt.Sprintf("%s (at most %d times, on rejection: %s)", e.Review.Role, e.Review.MaxRounds, e.Review.OnReject))
 	}
 	line("Result data", strings.Join(e.OutputFields(), ", "))
-	limits := ptr.Deref(e.Limits, v1alpha1.RoleLimits{})
+	limits := ptr.Deref(e.Limits, v1beta1.RoleLimits{})
 	line("Limits", fmt.Sprintf("%d iterations, %d seconds", limits.MaxIterations, limits.MaxDurationSeconds))
 	if e.SystemPrompt != "" {
 		fmt.Fprintf(out, "\n%s\n", terminal.Clean(e.SystemPrompt))

@@ -16,7 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/yaml"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
@@ -82,7 +82,7 @@ func newRun(f *Factory) *cobra.Command {
 	o.workspace.register(cmd)
 	o.dryRun.register(cmd)
 	addPrintFlags(cmd, o.print)
-	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(names(&v1alpha1.ModelProviderList{})))
+	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(names(&v1beta1.ModelProviderList{})))
 	return cmd
 }
 
@@ -112,16 +112,16 @@ func (o *runOptions) run(ctx context.Context, s *session, args []string) error {
 }
 
 // buildTask returns the task that the flags describe.
-func (o *runOptions) buildTask(s *session, args []string) (*v1alpha1.AgentTask, error) {
+func (o *runOptions) buildTask(s *session, args []string) (*v1beta1.AgentTask, error) {
 	if err := o.dryRun.check(); err != nil {
 		return nil, err
 	}
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: o.name}}
+	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: o.name}}
 	if o.name == "" {
 		task.GenerateName = args[0] + "-"
 	}
-	task.Spec = v1alpha1.AgentTaskSpec{
-		Type: v1alpha1.TaskAgent, Role: args[0], SuccessCriteria: o.criteria, ContextFiles: o.contextFiles,
+	task.Spec = v1beta1.AgentTaskSpec{
+		Type: v1beta1.TaskAgent, Role: args[0], SuccessCriteria: o.criteria, ContextFiles: o.contextFiles,
 		ModelProvider: o.provider, Model: o.model,
 	}
 	if o.input != "" {
@@ -140,7 +140,7 @@ func (o *runOptions) buildTask(s *session, args []string) (*v1alpha1.AgentTask, 
 		}
 	}
 	if o.maxIterations > 0 || o.maxDuration > 0 {
-		task.Spec.Limits = &v1alpha1.TaskLimits{}
+		task.Spec.Limits = &v1beta1.TaskLimits{}
 		if o.maxIterations > 0 {
 			task.Spec.Limits.MaxIterations = &o.maxIterations
 		}
@@ -157,7 +157,7 @@ func (o *runOptions) buildTask(s *session, args []string) (*v1alpha1.AgentTask, 
 }
 
 // readOutputSchema reads the file of --output-schema into the task.
-func (o *runOptions) readOutputSchema(task *v1alpha1.AgentTask) error {
+func (o *runOptions) readOutputSchema(task *v1beta1.AgentTask) error {
 	if o.outputSchema == "" {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/view"
@@ -70,8 +70,8 @@ func newSend(f *Factory) *cobra.Command {
 	return cmd
 }
 
-func asksQuestion(t v1alpha1.AgentTask) bool {
-	return t.Status.Waiting != nil && t.Status.Waiting.Kind == v1alpha1.WaitingQuestion
+func asksQuestion(t v1beta1.AgentTask) bool {
+	return t.Status.Waiting != nil && t.Status.Waiting.Kind == v1beta1.WaitingQuestion
 }
 
 func (o *sendOptions) run(ctx context.Context, s *session, args []string) error {
@@ -90,9 +90,9 @@ func (o *sendOptions) run(ctx context.Context, s *session, args []string) error 
 	ctx, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
 	if to.task != nil && to.task.Spec.Chat == "" {
-		return o.answerStandalone(ctx, s, to.task, v1alpha1.AgentMessageSpec{Task: to.task.Name, Content: content, Attachments: attachments})
+		return o.answerStandalone(ctx, s, to.task, v1beta1.AgentMessageSpec{Task: to.task.Name, Content: content, Attachments: attachments})
 	}
-	spec := v1alpha1.AgentMessageSpec{Content: content, Attachments: attachments}
+	spec := v1beta1.AgentMessageSpec{Content: content, Attachments: attachments}
 	chat := ""
 	if to.chat != nil {
 		chat = to.chat.Name
@@ -129,7 +129,7 @@ func (s *session) readMessage(args []string) (string, error) {
 	return content, nil
 }
 
-func (o *sendOptions) sendOnly(ctx context.Context, s *session, spec v1alpha1.AgentMessageSpec) error {
+func (o *sendOptions) sendOnly(ctx context.Context, s *session, spec v1beta1.AgentMessageSpec) error {
 	message, err := s.post(ctx, spec)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (o *sendOptions) sendOnly(ctx context.Context, s *session, spec v1alpha1.Ag
 }
 
 // sendAndWait sends a message and waits until it has been handled.
-func (o *sendOptions) sendAndWait(ctx context.Context, s *session, chat string, spec v1alpha1.AgentMessageSpec) error {
+func (o *sendOptions) sendAndWait(ctx context.Context, s *session, chat string, spec v1beta1.AgentMessageSpec) error {
 	e, err := s.openExchange(ctx, chat)
 	if err != nil {
 		return err
@@ -170,9 +170,9 @@ func (o *sendOptions) sendAndWait(ctx context.Context, s *session, chat string, 
 	return e.exitError(progress)
 }
 
-func (o *sendOptions) printAnswers(s *session, answers []v1alpha1.AgentMessage) error {
+func (o *sendOptions) printAnswers(s *session, answers []v1beta1.AgentMessage) error {
 	if *o.print.OutputFormat != "" {
-		return s.print(o.print, &v1alpha1.AgentMessageList{Items: answers})
+		return s.print(o.print, &v1beta1.AgentMessageList{Items: answers})
 	}
 	for i, m := range answers {
 		if i > 0 {
@@ -184,7 +184,7 @@ func (o *sendOptions) printAnswers(s *session, answers []v1alpha1.AgentMessage) 
 }
 
 // answerStandalone answers the question of a standalone task and, with --wait or --follow, waits for the task.
-func (o *sendOptions) answerStandalone(ctx context.Context, s *session, task *v1alpha1.AgentTask, spec v1alpha1.AgentMessageSpec) error {
+func (o *sendOptions) answerStandalone(ctx context.Context, s *session, task *v1beta1.AgentTask, spec v1beta1.AgentMessageSpec) error {
 	message, err := s.post(ctx, spec)
 	if err != nil {
 		return err
@@ -199,13 +199,13 @@ func (o *sendOptions) answerStandalone(ctx context.Context, s *session, task *v1
 }
 
 // questionOf returns the name of the posted message with the question of a chat's task.
-func (s *session) questionOf(ctx context.Context, task *v1alpha1.AgentTask) (string, error) {
+func (s *session) questionOf(ctx context.Context, task *v1beta1.AgentTask) (string, error) {
 	now, err := follow.ReadSnapshot(ctx, s.api, follow.Scope{Namespace: s.namespace, Chat: task.Spec.Chat})
 	if err != nil {
 		return "", err
 	}
 	for _, ask := range now.Asks(task.Spec.Chat) {
-		if ask.Task == task.Name && ask.Kind == v1alpha1.WaitingQuestion && ask.Message != "" {
+		if ask.Task == task.Name && ask.Kind == v1beta1.WaitingQuestion && ask.Message != "" {
 			return ask.Message, nil
 		}
 	}

@@ -10,17 +10,17 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // TestAnswersAreReadable prints a request for approval, whose arguments a program has written, and a text of the model, which stays as it is.
 func TestAnswersAreReadable(t *testing.T) {
-	request := v1alpha1.AgentMessage{Spec: v1alpha1.AgentMessageSpec{Content: `{"command":"make \u0026\u0026 make test"}` + "\n"}}
-	request.Annotations = map[string]string{v1alpha1.AnnotationCall: "call-1"}
-	text := v1alpha1.AgentMessage{Spec: v1alpha1.AgentMessageSpec{Content: `\u0026 is an ampersand.`}}
+	request := v1beta1.AgentMessage{Spec: v1beta1.AgentMessageSpec{Content: `{"command":"make \u0026\u0026 make test"}` + "\n"}}
+	request.Annotations = map[string]string{v1beta1.AnnotationCall: "call-1"}
+	text := v1beta1.AgentMessage{Spec: v1beta1.AgentMessageSpec{Content: `\u0026 is an ampersand.`}}
 	var out bytes.Buffer
 	o := sendOptions{print: genericclioptions.NewPrintFlags("created")}
-	if err := o.printAnswers(&session{IOStreams: genericiooptions.IOStreams{Out: &out}}, []v1alpha1.AgentMessage{request, text}); err != nil {
+	if err := o.printAnswers(&session{IOStreams: genericiooptions.IOStreams{Out: &out}}, []v1beta1.AgentMessage{request, text}); err != nil {
 		t.Fatal(err)
 	}
 	if want := "{\"command\":\"make && make test\"}\n\n\\u0026 is an ampersand.\n"; out.String() != want {

@@ -10,8 +10,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/view"
@@ -74,14 +74,14 @@ func statusEntries(now view.Snapshot, chat, task string) []historyv1.Entry {
 	if agent == nil {
 		return nil
 	}
-	calls := map[string]v1alpha1.ToolCallStatus{}
+	calls := map[string]v1beta1.ToolCallStatus{}
 	for _, call := range agent.Status.ToolCalls {
 		calls[call.ID] = call
 	}
 	var entries []historyv1.Entry
 	for _, m := range agent.Status.Messages {
-		entry := historyv1.Entry{Seq: m.Seq + 1, Kind: entryKinds[m.Role], Content: m.Content, Time: microTime(m.At)}
-		if call, known := calls[m.ToolCall]; known && m.Role == v1alpha1.TranscriptTool {
+		entry := historyv1.Entry{Seq: m.Seq + 1, Kind: entryKinds[m.Role], Content: m.Content, Time: microTime(m.Time)}
+		if call, known := calls[m.ToolCall]; known && m.Role == v1beta1.TranscriptTool {
 			entry.ToolCalls = []historyv1.ToolCall{{ID: call.ID, Tool: call.Tool, Arguments: call.Arguments, Phase: historyv1.ToolCallPhase(call.Phase)}}
 		}
 		entries = append(entries, entry)
@@ -89,17 +89,17 @@ func statusEntries(now view.Snapshot, chat, task string) []historyv1.Entry {
 	return entries
 }
 
-var entryKinds = map[v1alpha1.TranscriptRole]historyv1.EntryKind{
-	v1alpha1.TranscriptSystem: historyv1.EntryStarted, v1alpha1.TranscriptUser: historyv1.EntryUser,
-	v1alpha1.TranscriptAssistant: historyv1.EntryAssistant, v1alpha1.TranscriptTool: historyv1.EntryToolResult,
+var entryKinds = map[v1beta1.TranscriptRole]historyv1.EntryKind{
+	v1beta1.TranscriptSystem: historyv1.EntryStarted, v1beta1.TranscriptUser: historyv1.EntryUser,
+	v1beta1.TranscriptAssistant: historyv1.EntryAssistant, v1beta1.TranscriptTool: historyv1.EntryToolResult,
 }
 
 func messageEntries(now view.Snapshot, chat string) []historyv1.Entry {
-	messages := slices.DeleteFunc(slices.Clone(now.Messages), func(m v1alpha1.AgentMessage) bool { return m.Spec.Chat != chat })
+	messages := slices.DeleteFunc(slices.Clone(now.Messages), func(m v1beta1.AgentMessage) bool { return m.Spec.Chat != chat })
 	entries := make([]historyv1.Entry, len(messages))
 	for i, m := range messages {
-		entries[i] = historyv1.Entry{Seq: int64(i + 1), Kind: historyv1.EntryUser, Content: cmp.Or(m.Spec.Content, narrate.DescribeAction(m)), Message: m.Name, By: m.Spec.User, Time: metav1.MicroTime(m.CreationTimestamp)}
-		if m.Spec.Role == v1alpha1.RoleAssistant || m.Spec.Role == v1alpha1.RoleSystem {
+		entries[i] = historyv1.Entry{Seq: int64(i + 1), Kind: historyv1.EntryUser, Content: cmp.Or(m.Spec.Content, narrate.DescribeAction(m)), Message: m.Name, User: m.Spec.User, Time: metav1.MicroTime(m.CreationTimestamp)}
+		if m.Spec.Role == v1beta1.RoleAssistant || m.Spec.Role == v1beta1.RoleSystem {
 			entries[i].Kind = historyv1.EntryAssistant
 		}
 	}

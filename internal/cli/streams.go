@@ -10,8 +10,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/chatui"
 	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/client/history"
@@ -49,7 +49,7 @@ func (s *streams) follow(ctx context.Context, chat string, now view.Snapshot) {
 	}
 	s.startStream(ctx, "", historyv1.TranscriptName("AgentChat", chat))
 	for _, agent := range now.Agents {
-		if agent.Status.Phase == v1alpha1.SubAgentActive {
+		if agent.Status.Phase == v1beta1.SubAgentActive {
 			s.startStream(ctx, agent.Name, historyv1.TranscriptName("SubAgent", agent.Name))
 			continue
 		}

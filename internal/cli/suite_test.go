@@ -23,7 +23,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli"
 	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/history/live"
@@ -158,7 +158,7 @@ func startModel(noDelay bool) (*httptest.Server, error) {
 func newNamespace(dir, modelURL string) (namespace, kubeconfig string, err error) {
 	ctx := context.Background()
 	namespace = fmt.Sprintf("cli-%d", world.serial.Add(1))
-	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
+	provider := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
 	provider.Spec.BaseURL, provider.Spec.DefaultModel = modelURL, "scripted"
 	for _, object := range []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, provider} {
 		if err := world.api.Create(ctx, object); err != nil {
@@ -175,9 +175,9 @@ func newNamespace(dir, modelURL string) (namespace, kubeconfig string, err error
 }
 
 // approvalRole returns a role that makes the general agent ask for approval before it uses a tool.
-func approvalRole(namespace string) *v1alpha1.AgentRole {
-	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "general"}}
-	role.Spec.Approval = &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalAlways}
+func approvalRole(namespace string) *v1beta1.AgentRole {
+	role := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "general"}}
+	role.Spec.Approval = &v1beta1.ApprovalPolicy{Mode: v1beta1.ApprovalAlways}
 	return role
 }
 

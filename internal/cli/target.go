@@ -12,14 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/client/kube"
 )
 
 // target is what a NAME on the command line means: a chat or a task.
 type target struct {
-	chat *v1alpha1.AgentChat
-	task *v1alpha1.AgentTask
+	chat *v1beta1.AgentChat
+	task *v1beta1.AgentTask
 }
 
 func (t target) name() string {
@@ -65,19 +65,19 @@ func (s *session) findEither(ctx context.Context, name string) (target, error) {
 	case kube.IsNoSuchAPI(errChat):
 		return target{}, errChat
 	}
-	if similar := didYouMean(name, append(names(&v1alpha1.AgentChatList{})(ctx, s), names(&v1alpha1.AgentTaskList{})(ctx, s)...)); similar != "" {
+	if similar := didYouMean(name, append(names(&v1beta1.AgentChatList{})(ctx, s), names(&v1beta1.AgentTaskList{})(ctx, s)...)); similar != "" {
 		return target{}, fmt.Errorf("there is no chat and no task called %q in namespace %s%s", name, s.namespace, similar)
 	}
 	return target{}, fmt.Errorf("there is no chat and no task called %q in namespace %s: `kubectl nestor tree` lists them", name, s.namespace)
 }
 
-func (s *session) getChat(ctx context.Context, name string) (*v1alpha1.AgentChat, error) {
-	chat := &v1alpha1.AgentChat{}
+func (s *session) getChat(ctx context.Context, name string) (*v1beta1.AgentChat, error) {
+	chat := &v1beta1.AgentChat{}
 	return chat, s.get(ctx, name, chat)
 }
 
-func (s *session) getTask(ctx context.Context, name string) (*v1alpha1.AgentTask, error) {
-	task := &v1alpha1.AgentTask{}
+func (s *session) getTask(ctx context.Context, name string) (*v1beta1.AgentTask, error) {
+	task := &v1beta1.AgentTask{}
 	return task, s.get(ctx, name, task)
 }
 
@@ -89,7 +89,7 @@ func (s *session) get(ctx context.Context, name string, into client.Object) erro
 func (s *session) checkChatExists(ctx context.Context, name string) error {
 	_, err := s.getChat(ctx, name)
 	if apierrors.IsNotFound(err) && !kube.IsNoSuchAPI(err) {
-		if similar := didYouMean(name, names(&v1alpha1.AgentChatList{})(ctx, s)); similar != "" {
+		if similar := didYouMean(name, names(&v1beta1.AgentChatList{})(ctx, s)); similar != "" {
 			return fmt.Errorf("there is no chat %q in namespace %s%s", name, s.namespace, similar)
 		}
 		return fmt.Errorf("there is no chat %q in namespace %s: `kubectl nestor new %s` creates it, `kubectl nestor tree` lists all chats", name, s.namespace, name)

@@ -9,7 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // newChats creates a namespace with chats, and returns the environment of the program.
@@ -21,7 +21,7 @@ func newChats(t *testing.T, names ...string) (dir string, environ []string) {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 		if err := world.api.Create(context.Background(), chat); err != nil {
 			t.Fatal(err)
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/client/history"
@@ -123,7 +123,7 @@ func (s *session) transcriptOf(ctx context.Context, name string) (string, *targe
 	switch {
 	case to.task == nil:
 		return historyv1.TranscriptName("AgentChat", to.name()), &to, nil
-	case to.task.Spec.Type == v1alpha1.TaskTool:
+	case to.task.Spec.Type == v1beta1.TaskTool:
 		return historyv1.TranscriptName("AgentTask", to.name()), &to, nil
 	}
 	return historyv1.TranscriptName("SubAgent", view.AgentName(to.task)), &to, nil

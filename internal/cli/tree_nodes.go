@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/view"
 )
@@ -23,16 +23,16 @@ type treeReport struct {
 
 // treeNode is a chat or a task in the output of tree.
 type treeNode struct {
-	Kind       string         `json:"kind"`
-	Namespace  string         `json:"namespace"`
-	Name       string         `json:"name"`
-	Phase      string         `json:"phase"`
-	Role       string         `json:"role,omitempty"`
-	Tool       string         `json:"tool,omitempty"`
-	Iterations int32          `json:"iterations,omitempty"`
-	Usage      v1alpha1.Usage `json:"usage,omitzero"`
-	CreatedAt  time.Time      `json:"createdAt"`
-	Waiting    []waitingItem  `json:"waiting,omitempty"`
+	Kind         string        `json:"kind"`
+	Namespace    string        `json:"namespace"`
+	Name         string        `json:"name"`
+	Phase        string        `json:"phase"`
+	Role         string        `json:"role,omitempty"`
+	Tool         string        `json:"tool,omitempty"`
+	Iterations   int32         `json:"iterations,omitempty"`
+	Usage        v1beta1.Usage `json:"usage,omitzero"`
+	CreationTime time.Time     `json:"creationTime"`
+	Waiting      []waitingItem `json:"waiting,omitempty"`
 	// Standstill is why the work makes no progress: a pause of the chat, or a wait for a provider or a quota.
 	Standstill string `json:"standstill,omitempty"`
 	// Progress is what a running tool reports.
@@ -42,9 +42,9 @@ type treeNode struct {
 }
 
 type waitingItem struct {
-	Kind v1alpha1.WaitingKind `json:"kind"`
-	Text string               `json:"text"`
-	Call string               `json:"toolCall,omitempty"`
+	Kind v1beta1.WaitingKind `json:"kind"`
+	Text string              `json:"text"`
+	Call string              `json:"toolCall,omitempty"`
 }
 
 // buildTrees returns the trees of a snapshot, chats first, or only the tree under a task.
@@ -54,7 +54,7 @@ func buildTrees(now view.Snapshot, task string) []treeNode {
 		for _, chat := range now.Chats {
 			trees = append(trees, treeNode{
 				Kind: "AgentChat", Namespace: chat.Namespace, Name: chat.Name, Phase: string(cmp.Or(chat.Status.Phase, "Pending")), Role: chat.Spec.Role, Usage: chat.Status.Usage,
-				CreatedAt: chat.CreationTimestamp.Time, Children: treeNodes(now, now.Tree(chat.Name), chat.Name),
+				CreationTime: chat.CreationTimestamp.Time, Children: treeNodes(now, now.Tree(chat.Name), chat.Name),
 			})
 			last := &trees[len(trees)-1]
 			switch still := view.OfChat(&chat); {
@@ -82,7 +82,7 @@ func treeNodes(now view.Snapshot, nodes []*view.Node, chat string) []treeNode {
 	for _, n := range nodes {
 		b := treeNode{
 			Kind: "AgentTask", Namespace: n.Task.Namespace, Name: n.Task.Name, Phase: n.Phase(), Role: n.Task.Spec.Role, Tool: n.Task.Spec.Tool, Iterations: n.Iterations(),
-			Usage: n.Usage(), CreatedAt: n.Task.CreationTimestamp.Time, Children: treeNodes(now, n.Children, chat),
+			Usage: n.Usage(), CreationTime: n.Task.CreationTimestamp.Time, Children: treeNodes(now, n.Children, chat),
 		}
 		for _, a := range asks {
 			if a.Task == b.Name {
@@ -137,7 +137,7 @@ func addRows(table *terminal.Table, b treeNode, first, rest string, now time.Tim
 	}
 	table.Rows = append(table.Rows, []string{
 		b.Namespace, terminal.Faint.Render(first) + b.Name, terminal.Phase(b.Phase), roleOf(b), iterations,
-		terminal.Count(b.Usage.TotalTokens), terminal.Cost(b.Usage.CostMicros), terminal.Since(b.CreatedAt, now), noteOf(b),
+		terminal.Count(b.Usage.TotalTokens), terminal.Cost(b.Usage.CostMicros), terminal.Since(b.CreationTime, now), noteOf(b),
 	})
 	for i, child := range b.Children {
 		if i == len(b.Children)-1 {
@@ -159,7 +159,7 @@ func roleOf(b treeNode) string {
 func noteOf(b treeNode) string {
 	note := cmp.Or(b.Error, b.Standstill, b.Progress)
 	for _, w := range b.Waiting {
-		if w.Kind == v1alpha1.WaitingQuestion {
+		if w.Kind == v1beta1.WaitingQuestion {
 			note = "asks: " + w.Text
 			break
 		}

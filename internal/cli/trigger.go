@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/client/kube"
 )
@@ -72,17 +72,17 @@ func newTriggerList(f *Factory) *cobra.Command {
 }
 
 type triggerRow struct {
-	Namespace string       `json:"namespace"`
-	Name      string       `json:"name"`
-	Source    string       `json:"source"`
-	NextTime  *metav1.Time `json:"nextTime,omitempty"`
-	LastFired *metav1.Time `json:"lastFiredTime,omitempty"`
-	Active    int          `json:"active"`
-	Firings   int64        `json:"firings"`
-	Dropped   int64        `json:"dropped"`
-	Ready     string       `json:"ready"`
-	Reason    string       `json:"reason,omitempty"`
-	Message   string       `json:"message,omitempty"`
+	Namespace        string       `json:"namespace"`
+	Name             string       `json:"name"`
+	Source           string       `json:"source"`
+	NextScheduleTime *metav1.Time `json:"nextScheduleTime,omitempty"`
+	LastFired        *metav1.Time `json:"lastFiredTime,omitempty"`
+	Active           int          `json:"active"`
+	Firings          int64        `json:"firings"`
+	Dropped          int64        `json:"dropped"`
+	Ready            string       `json:"ready"`
+	Reason           string       `json:"reason,omitempty"`
+	Message          string       `json:"message,omitempty"`
 }
 
 func (o *triggerListOptions) run(ctx context.Context, s *session, _ []string) error {
@@ -93,7 +93,7 @@ func (o *triggerListOptions) run(ctx context.Context, s *session, _ []string) er
 	if o.all {
 		namespace = metav1.NamespaceAll
 	}
-	var list v1alpha1.AgentTriggerList
+	var list v1beta1.AgentTriggerList
 	if err := s.api.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 		return err
 	}
@@ -123,23 +123,23 @@ func (o *triggerListOptions) run(ctx context.Context, s *session, _ []string) er
 	return nil
 }
 
-func rowOf(t *v1alpha1.AgentTrigger) triggerRow {
+func rowOf(t *v1beta1.AgentTrigger) triggerRow {
 	row := triggerRow{
-		Namespace: t.Namespace, Name: t.Name, Source: sourceOf(t.Spec), NextTime: t.Status.NextTime, LastFired: t.Status.LastFiredTime,
+		Namespace: t.Namespace, Name: t.Name, Source: sourceOf(t.Spec), NextScheduleTime: t.Status.NextScheduleTime, LastFired: t.Status.LastFiredTime,
 		Active: len(t.Status.Active), Firings: t.Status.Firings, Dropped: t.Status.Dropped, Ready: string(metav1.ConditionUnknown),
 	}
-	if c := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); c != nil {
+	if c := meta.FindStatusCondition(t.Status.Conditions, v1beta1.ConditionReady); c != nil {
 		row.Ready, row.Reason, row.Message = string(c.Status), c.Reason, c.Message
 	}
 	return row
 }
 
-func sourceOf(spec v1alpha1.AgentTriggerSpec) string {
+func sourceOf(spec v1beta1.AgentTriggerSpec) string {
 	switch {
 	case spec.Schedule != nil:
 		return strings.TrimSpace(spec.Schedule.Cron + " " + spec.Schedule.TimeZone)
 	case spec.Webhook != nil:
-		return "webhook " + string(cmp.Or(spec.Webhook.Format, v1alpha1.WebhookGeneric))
+		return "webhook " + string(cmp.Or(spec.Webhook.Format, v1beta1.WebhookGeneric))
 	case spec.Watch != nil:
 		return "watch " + spec.Watch.Kind
 	}
@@ -154,7 +154,7 @@ func (o *triggerListOptions) print(s *session, rows []triggerRow) {
 	now := s.now()
 	for _, row := range rows {
 		cells := []string{
-			row.Name, terminal.Line(row.Source), untilTime(row.NextTime, now), sinceTime(row.LastFired, now), strconv.Itoa(row.Active),
+			row.Name, terminal.Line(row.Source), untilTime(row.NextScheduleTime, now), sinceTime(row.LastFired, now), strconv.Itoa(row.Active),
 			strconv.FormatInt(row.Firings, 10), strconv.FormatInt(row.Dropped, 10), row.Ready, row.note(),
 		}
 		if o.all {
@@ -168,7 +168,7 @@ func (o *triggerListOptions) print(s *session, rows []triggerRow) {
 // note returns the reason of a trigger that does not fire.
 func (r triggerRow) note() string {
 	switch {
-	case r.Ready == string(metav1.ConditionTrue) && r.Reason == v1alpha1.ReasonSuspended:
+	case r.Ready == string(metav1.ConditionTrue) && r.Reason == v1beta1.ReasonSuspended:
 		return r.Reason
 	case r.Ready == string(metav1.ConditionTrue), r.Reason == "":
 		return ""
@@ -191,8 +191,8 @@ func untilTime(t *metav1.Time, now time.Time) string {
 }
 
 // getTrigger returns a trigger, or an error with advice.
-func (s *session) getTrigger(ctx context.Context, name string) (*v1alpha1.AgentTrigger, error) {
-	t := &v1alpha1.AgentTrigger{}
+func (s *session) getTrigger(ctx context.Context, name string) (*v1beta1.AgentTrigger, error) {
+	t := &v1beta1.AgentTrigger{}
 	err := s.get(ctx, name, t)
 	if apierrors.IsNotFound(err) && !kube.IsNoSuchAPI(err) {
 		return nil, fmt.Errorf("there is no trigger %q in namespace %s: `kubectl nestor trigger list` lists them", name, s.namespace)
@@ -201,5 +201,5 @@ func (s *session) getTrigger(ctx context.Context, name string) (*v1alpha1.AgentT
 }
 
 func triggers(ctx context.Context, s *session) []cobra.Completion {
-	return describeObjects(ctx, s, &v1alpha1.AgentTriggerList{}, func(t *v1alpha1.AgentTrigger) string { return sourceOf(t.Spec) })
+	return describeObjects(ctx, s, &v1beta1.AgentTriggerList{}, func(t *v1beta1.AgentTrigger) string { return sourceOf(t.Spec) })
 }

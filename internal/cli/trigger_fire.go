@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/kubewatch"
 )
@@ -105,7 +105,7 @@ func (o *triggerFireOptions) run(ctx context.Context, s *session, args []string)
 	if !o.wait {
 		return s.print(o.print, created)
 	}
-	task, ok := created.(*v1alpha1.AgentTask)
+	task, ok := created.(*v1beta1.AgentTask)
 	if !ok {
 		return fmt.Errorf("unexpected %T", created)
 	}
@@ -161,7 +161,7 @@ func readJSON(flag, value string) (json.RawMessage, error) {
 const recordTimeout = 30 * time.Second
 
 // fire requests a firing, waits until the operator has recorded it, and returns the task or message that it created.
-func (o *triggerFireOptions) fire(ctx context.Context, s *session, t *v1alpha1.AgentTrigger, request fireRequest) (client.Object, error) {
+func (o *triggerFireOptions) fire(ctx context.Context, s *session, t *v1beta1.AgentTrigger, request fireRequest) (client.Object, error) {
 	if o.timeout == 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, recordTimeout, errTimeout)
@@ -172,8 +172,8 @@ func (o *triggerFireOptions) fire(ctx context.Context, s *session, t *v1alpha1.A
 		return nil, explainTimeout(err, "waiting for an earlier request to fire the trigger; `kubectl nestor doctor` checks whether the operator is running")
 	}
 	id := "m" + request.ID
-	now, err := kubewatch.Until(ctx, s.api, t, &v1alpha1.AgentTriggerList{}, func(now *v1alpha1.AgentTrigger) bool {
-		return now.UID != t.UID || now.Annotations[v1alpha1.AnnotationFire] != value && (!isCreating(now, id) || creationRefused(now) != "")
+	now, err := kubewatch.Until(ctx, s.api, t, &v1beta1.AgentTriggerList{}, func(now *v1beta1.AgentTrigger) bool {
+		return now.UID != t.UID || now.Annotations[v1beta1.AnnotationFire] != value && (!isCreating(now, id) || creationRefused(now) != "")
 	})
 	switch {
 	case errors.Is(err, kubewatch.ErrDeleted) || err == nil && now.UID != t.UID:
@@ -191,7 +191,7 @@ func (o *triggerFireOptions) fire(ctx context.Context, s *session, t *v1alpha1.A
 }
 
 // requestFire writes the annotation that fires a trigger, and returns its value. It waits for an earlier request.
-func (s *session) requestFire(ctx context.Context, t *v1alpha1.AgentTrigger, request fireRequest) (string, error) {
+func (s *session) requestFire(ctx context.Context, t *v1beta1.AgentTrigger, request fireRequest) (string, error) {
 	user, err := s.user(ctx)
 	if err != nil {
 		return "", err
@@ -202,7 +202,7 @@ func (s *session) requestFire(ctx context.Context, t *v1alpha1.AgentTrigger, req
 	}
 	current := t
 	for {
-		current, err = kubewatch.Until(ctx, s.api, current, &v1alpha1.AgentTriggerList{}, func(t *v1alpha1.AgentTrigger) bool { return t.Annotations[v1alpha1.AnnotationFire] == "" })
+		current, err = kubewatch.Until(ctx, s.api, current, &v1beta1.AgentTriggerList{}, func(t *v1beta1.AgentTrigger) bool { return t.Annotations[v1beta1.AnnotationFire] == "" })
 		if err != nil {
 			return "", err
 		}
@@ -210,8 +210,8 @@ func (s *session) requestFire(ctx context.Context, t *v1alpha1.AgentTrigger, req
 			return "", fmt.Errorf("the trigger %s was deleted", t.Name)
 		}
 		changed := current.DeepCopy()
-		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, v1alpha1.AnnotationFire, string(value))
-		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, v1alpha1.AnnotationFireUser, user)
+		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, v1beta1.AnnotationFire, string(value))
+		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, v1beta1.AnnotationFireUser, user)
 		// The resource version makes sure that the request of another person is not replaced.
 		err = s.api.Patch(ctx, changed, client.MergeFromWithOptions(current, client.MergeFromWithOptimisticLock{}))
 		if !apierrors.IsConflict(err) {
@@ -221,20 +221,20 @@ func (s *session) requestFire(ctx context.Context, t *v1alpha1.AgentTrigger, req
 }
 
 // isCreating reports whether a firing is recorded and its object is not known yet.
-func isCreating(t *v1alpha1.AgentTrigger, id string) bool {
-	return slices.ContainsFunc(t.Status.Pending, func(p v1alpha1.PendingFiring) bool { return p.ID == id && p.UID == "" })
+func isCreating(t *v1beta1.AgentTrigger, id string) bool {
+	return slices.ContainsFunc(t.Status.Pending, func(p v1beta1.PendingFiring) bool { return p.ID == id && p.UID == "" })
 }
 
 // creationRefused returns why the operator may not create the object of a recorded firing, or "".
-func creationRefused(t *v1alpha1.AgentTrigger) string {
-	if c := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse && c.Reason == v1alpha1.ReasonCreationRefused {
+func creationRefused(t *v1beta1.AgentTrigger) string {
+	if c := meta.FindStatusCondition(t.Status.Conditions, v1beta1.ConditionReady); c != nil && c.Status == metav1.ConditionFalse && c.Reason == v1beta1.ReasonCreationRefused {
 		return c.Message
 	}
 	return ""
 }
 
 // whyNotFired returns why a request started no work, or "".
-func whyNotFired(t *v1alpha1.AgentTrigger, request, id string) string {
+func whyNotFired(t *v1beta1.AgentTrigger, request, id string) string {
 	if drop := t.Status.LastDrop; drop != nil && drop.ID == id {
 		return string(drop.Reason) + ": " + drop.Message
 	}
@@ -249,14 +249,14 @@ func whyNotFired(t *v1alpha1.AgentTrigger, request, id string) string {
 		Outcome string `json:"outcome"`
 		Message string `json:"message"`
 	}
-	if json.Unmarshal([]byte(t.Annotations[v1alpha1.AnnotationFireResult]), &result) == nil && result.ID == request {
+	if json.Unmarshal([]byte(t.Annotations[v1beta1.AnnotationFireResult]), &result) == nil && result.ID == request {
 		return result.Outcome + ": " + result.Message
 	}
 	return "another request replaced this one; `kubectl get events` may have details"
 }
 
 // createdBy returns the task or message that a firing created.
-func (s *session) createdBy(ctx context.Context, t *v1alpha1.AgentTrigger, id string) (client.Object, error) {
+func (s *session) createdBy(ctx context.Context, t *v1beta1.AgentTrigger, id string) (client.Object, error) {
 	runs, err := s.triggerRuns(ctx, t)
 	if err != nil {
 		return nil, err
@@ -265,9 +265,9 @@ func (s *session) createdBy(ctx context.Context, t *v1alpha1.AgentTrigger, id st
 		if run.Firing != id {
 			continue
 		}
-		var object client.Object = &v1alpha1.AgentTask{}
+		var object client.Object = &v1beta1.AgentTask{}
 		if run.Kind == "AgentMessage" {
-			object = &v1alpha1.AgentMessage{}
+			object = &v1beta1.AgentMessage{}
 		}
 		return object, s.get(ctx, run.Name, object)
 	}

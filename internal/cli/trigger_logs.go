@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/view"
@@ -93,10 +93,10 @@ func (o *triggerLogsOptions) run(ctx context.Context, s *session, args []string)
 	return nil
 }
 
-func (s *session) triggerRuns(ctx context.Context, t *v1alpha1.AgentTrigger) ([]triggerRun, error) {
-	which := []client.ListOption{client.InNamespace(t.Namespace), client.MatchingLabels{v1alpha1.LabelTrigger: t.Name}}
-	var tasks v1alpha1.AgentTaskList
-	var messages v1alpha1.AgentMessageList
+func (s *session) triggerRuns(ctx context.Context, t *v1beta1.AgentTrigger) ([]triggerRun, error) {
+	which := []client.ListOption{client.InNamespace(t.Namespace), client.MatchingLabels{v1beta1.LabelTrigger: t.Name}}
+	var tasks v1beta1.AgentTaskList
+	var messages v1beta1.AgentMessageList
 	list := client.ObjectList(&tasks)
 	if t.Spec.Message != nil {
 		list = &messages
@@ -108,7 +108,7 @@ func (s *session) triggerRuns(ctx context.Context, t *v1alpha1.AgentTrigger) ([]
 }
 
 // runsOf returns the runs of a trigger, newest first. The UID in the annotation decides: an earlier trigger may have had the name.
-func runsOf(t *v1alpha1.AgentTrigger, now view.Snapshot) []triggerRun {
+func runsOf(t *v1beta1.AgentTrigger, now view.Snapshot) []triggerRun {
 	runs := []triggerRun{}
 	for i := range now.Tasks {
 		task := &now.Tasks[i]
@@ -127,7 +127,7 @@ func runsOf(t *v1alpha1.AgentTrigger, now view.Snapshot) []triggerRun {
 		message := &now.Messages[i]
 		if firing, ok := firingOf(t, message); ok {
 			run := triggerRun{Time: message.CreationTimestamp, Firing: firing, Kind: "AgentMessage", Name: message.Name, Phase: string(message.Status.Phase), Result: message.Status.Reason}
-			run.failed = message.Status.Phase == v1alpha1.MessageRejected
+			run.failed = message.Status.Phase == v1beta1.MessageRejected
 			runs = append(runs, run)
 		}
 	}
@@ -138,11 +138,11 @@ func runsOf(t *v1alpha1.AgentTrigger, now view.Snapshot) []triggerRun {
 }
 
 // firingOf returns the id of the firing of a trigger that created an object.
-func firingOf(t *v1alpha1.AgentTrigger, object client.Object) (string, bool) {
-	return strings.CutPrefix(object.GetAnnotations()[v1alpha1.AnnotationFiring], string(t.UID)+"/")
+func firingOf(t *v1beta1.AgentTrigger, object client.Object) (string, bool) {
+	return strings.CutPrefix(object.GetAnnotations()[v1beta1.AnnotationFiring], string(t.UID)+"/")
 }
 
-func (o *triggerLogsOptions) print(s *session, out io.Writer, t *v1alpha1.AgentTrigger, runs []triggerRun) error {
+func (o *triggerLogsOptions) print(s *session, out io.Writer, t *v1beta1.AgentTrigger, runs []triggerRun) error {
 	switch o.output.value {
 	case "name":
 		for _, run := range runs {
@@ -171,7 +171,7 @@ func (o *triggerLogsOptions) print(s *session, out io.Writer, t *v1alpha1.AgentT
 }
 
 // printChanges prints the runs whenever they have changed.
-func (o *triggerLogsOptions) printChanges(ctx context.Context, s *session, t *v1alpha1.AgentTrigger) error {
+func (o *triggerLogsOptions) printChanges(ctx context.Context, s *session, t *v1beta1.AgentTrigger) error {
 	scope := follow.Scope{Namespace: t.Namespace, Standalone: t.Spec.Message == nil}
 	if t.Spec.Message != nil {
 		scope.Chat = t.Spec.Message.Chat

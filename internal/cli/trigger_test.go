@@ -11,7 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/patience"
 )
 
@@ -21,9 +21,9 @@ func TestRunsOfATriggerAreFollowed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	yearly := &v1alpha1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "yearly"}}
-	yearly.Spec.Schedule = &v1alpha1.TriggerSchedule{Cron: "0 0 29 2 *"}
-	yearly.Spec.Task = &v1alpha1.TriggerTask{Role: "researcher", Instruction: "Research the history of the lighthouse of Alexandria."}
+	yearly := &v1beta1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "yearly"}}
+	yearly.Spec.Schedule = &v1beta1.TriggerSchedule{Cron: "0 0 29 2 *"}
+	yearly.Spec.Task = &v1beta1.TriggerTask{Role: "researcher", Instruction: "Research the history of the lighthouse of Alexandria."}
 	if err := world.api.Create(t.Context(), yearly); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/view"
@@ -56,16 +56,16 @@ func (o *waitingOptions) print(s *session, now view.Snapshot) error {
 
 // waitingRow is an ask in the output of waiting.
 type waitingRow struct {
-	Namespace string               `json:"namespace"`
-	Kind      v1alpha1.WaitingKind `json:"kind"`
-	Chat      string               `json:"chat,omitempty"`
-	Task      string               `json:"task"`
-	Role      string               `json:"role,omitempty"`
-	ToolCall  string               `json:"toolCall,omitempty"`
-	Tool      string               `json:"tool,omitempty"`
-	Text      string               `json:"text"`
-	Truncated bool                 `json:"truncated,omitempty"`
-	Since     *time.Time           `json:"since,omitempty"`
+	Namespace string              `json:"namespace"`
+	Kind      v1beta1.WaitingKind `json:"kind"`
+	Chat      string              `json:"chat,omitempty"`
+	Task      string              `json:"task"`
+	Role      string              `json:"role,omitempty"`
+	ToolCall  string              `json:"toolCall,omitempty"`
+	Tool      string              `json:"tool,omitempty"`
+	Text      string              `json:"text"`
+	Truncated bool                `json:"truncated,omitempty"`
+	StartTime *time.Time          `json:"startTime,omitempty"`
 	// Command resolves the ask.
 	Command string `json:"command"`
 }
@@ -77,8 +77,8 @@ func waitingRows(now view.Snapshot) []waitingRow {
 		for _, a := range part.AllAsks() {
 			row := waitingRow{Namespace: part.Namespace, Kind: a.Kind, Chat: a.Chat, Task: a.Task, Role: a.Role, ToolCall: a.Call, Tool: a.Tool,
 				Text: cmp.Or(a.Question, a.Tool+" "+terminal.JSON(a.Arguments)), Truncated: a.Truncated, Command: narrate.Command(a)}
-			if !a.Since.IsZero() {
-				row.Since = &a.Since
+			if !a.StartTime.IsZero() {
+				row.StartTime = &a.StartTime
 			}
 			rows = append(rows, row)
 		}
@@ -89,18 +89,18 @@ func waitingRows(now view.Snapshot) []waitingRow {
 
 // waitingSince returns the time of a row; one without a time comes last.
 func waitingSince(row waitingRow) time.Time {
-	if row.Since == nil {
+	if row.StartTime == nil {
 		return time.Unix(1<<40, 0)
 	}
-	return *row.Since
+	return *row.StartTime
 }
 
 func (s *session) printWaiting(rows []waitingRow, namespaces bool) {
 	table := terminal.Table{Heading: []string{"NAMESPACE", "TASK", "ROLE", "WAITS FOR", "CALL", "SINCE", "WHAT"}}
 	for _, r := range rows {
 		since := "-"
-		if r.Since != nil {
-			since = terminal.Since(*r.Since, s.now())
+		if r.StartTime != nil {
+			since = terminal.Since(*r.StartTime, s.now())
 		}
 		table.Rows = append(table.Rows, []string{
 			r.Namespace, r.Task, r.Role, terminal.Warning.Render(string(r.Kind)), terminal.Line(r.ToolCall), since, terminal.Fit(terminal.Line(r.Text), noteWidth),

@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
@@ -45,8 +45,8 @@ func printWorkspaceFile(ctx context.Context, s *session, args []string) error {
 	if found.State != historyv1.FileText {
 		return fmt.Errorf("%s: %s", terminal.Line(args[1]), describeFileState(found))
 	}
-	if !found.Live && found.ReadAt != nil {
-		s.noticef("the workspace is not running; this was kept %s ago", terminal.Since(found.ReadAt.Time, s.now()))
+	if !found.Live && found.ReadTime != nil {
+		s.noticef("the workspace is not running; this was kept %s ago", terminal.Since(found.ReadTime.Time, s.now()))
 	}
 	if !isTerminal(s.Out) {
 		_, err = io.WriteString(s.Out, found.Content)

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent/pattern"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/linediff"
@@ -133,7 +133,7 @@ func (r *changesReader) read(ctx context.Context, ask view.Ask) ([]terminal.Chan
 		return nil, nil
 	}
 	workspace, caller := r.locate(ask)
-	file, err := r.s.history().WorkspaceFile(ctx, workspace, historyv1.WorkspaceFileOptions{Path: call.path, Cwd: call.cwd, Agent: caller})
+	file, err := r.s.history().WorkspaceFile(ctx, workspace, historyv1.WorkspaceFileOptions{Path: call.path, WorkingDir: call.cwd, Agent: caller})
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/history"
@@ -65,15 +65,15 @@ func newWrites(t *testing.T) *writes {
 	return w
 }
 
-func (w *writes) spec() *v1alpha1.Workspace {
-	return &v1alpha1.Workspace{Directory: &v1alpha1.DirectorySource{Path: w.directory}}
+func (w *writes) spec() *v1beta1.Workspace {
+	return &v1beta1.Workspace{Directory: &v1beta1.DirectorySource{Path: w.directory}}
 }
 
 // start creates a standalone task that writes a file, and waits until its call waits for approval.
 func (w *writes) start(name, file string) {
 	w.t.Helper()
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
-	task.Spec.Type, task.Spec.Role, task.Spec.Instruction, task.Spec.Workspace = v1alpha1.TaskAgent, "general", "Write the file "+file+".", w.spec()
+	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	task.Spec.Type, task.Spec.Role, task.Spec.Instruction, task.Spec.Workspace = v1beta1.TaskAgent, "general", "Write the file "+file+".", w.spec()
 	if err := world.api.Create(w.t.Context(), task); err != nil {
 		w.t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestNoDecisionWaitsForAFile(t *testing.T) {
 
 func TestLineModeShowsWhatAWriteChanges(t *testing.T) {
 	w := newWrites(t)
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "first"}}
+	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "first"}}
 	chat.Spec.Workspace = w.spec()
 	if err := world.api.Create(t.Context(), chat); err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func TestPatchesAreShownAsDiffs(t *testing.T) {
 
 func TestScriptedModelKeepsToADenial(t *testing.T) {
 	w := newWrites(t)
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "first"}}
+	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "first"}}
 	chat.Spec.Workspace = w.spec()
 	if err := world.api.Create(t.Context(), chat); err != nil {
 		t.Fatal(err)
@@ -222,7 +222,7 @@ func TestScriptedModelKeepsToADenial(t *testing.T) {
 
 func TestFullScreenChatShowsWhatAWriteChanges(t *testing.T) {
 	w := newWrites(t)
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "first"}}
+	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "first"}}
 	chat.Spec.Workspace = w.spec()
 	if err := world.api.Create(t.Context(), chat); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
@@ -25,7 +25,7 @@ import (
 )
 
 // newGate returns the gate of an operator that owns the shard of a UID and no other.
-func newGate(t *testing.T, uid string, objects ...*v1alpha1.AgentChat) cluster.Gate {
+func newGate(t *testing.T, uid string, objects ...*v1beta1.AgentChat) cluster.Gate {
 	t.Helper()
 	kept := ledgertest.OpenSQLite(t)
 	router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 32)
@@ -72,14 +72,14 @@ func request(name string) ctrl.Request {
 func TestRequestsOfOtherShardsAreDropped(t *testing.T) {
 	theirs := otherUID("mine")
 	gate := newGate(t, "mine",
-		&v1alpha1.AgentChat{ObjectMeta: clustertest.Named("mine", "mine")}, &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("theirs", theirs)})
+		&v1beta1.AgentChat{ObjectMeta: clustertest.Named("mine", "mine")}, &v1beta1.AgentChat{ObjectMeta: clustertest.Named("theirs", theirs)})
 	var handled []string
 	for _, wrap := range []reconcile.Reconciler{
-		gate.Tree(&v1alpha1.AgentChat{}, reconcile.Func(func(_ context.Context, r ctrl.Request) (ctrl.Result, error) {
+		gate.Tree(&v1beta1.AgentChat{}, reconcile.Func(func(_ context.Context, r ctrl.Request) (ctrl.Result, error) {
 			handled = append(handled, "tree "+r.Name)
 			return ctrl.Result{}, nil
 		})),
-		gate.Object(&v1alpha1.AgentChat{}, reconcile.Func(func(_ context.Context, r ctrl.Request) (ctrl.Result, error) {
+		gate.Object(&v1beta1.AgentChat{}, reconcile.Func(func(_ context.Context, r ctrl.Request) (ctrl.Result, error) {
 			handled = append(handled, "object "+r.Name)
 			return ctrl.Result{}, nil
 		})),
@@ -93,7 +93,7 @@ func TestRequestsOfOtherShardsAreDropped(t *testing.T) {
 	if want := "[tree mine tree deleted object mine object deleted]"; fmt.Sprint(handled) != want {
 		t.Errorf("handled %v, want %s", handled, want)
 	}
-	var object v1alpha1.AgentChat
+	var object v1beta1.AgentChat
 	object.UID = types.UID(theirs)
 	if _, ok := gate.EnterObject(&object); ok {
 		t.Error("the operator writes the status of an object of another shard")
@@ -102,9 +102,9 @@ func TestRequestsOfOtherShardsAreDropped(t *testing.T) {
 
 // TestOutagesAreReportedWithoutTheShard lets reconciles begin while the ledger keeps this operator from taking over the shard. Nothing starts.
 func TestOutagesAreReportedWithoutTheShard(t *testing.T) {
-	gate := newGate(t, otherUID("mine"), &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("mine", "mine")})
+	gate := newGate(t, otherUID("mine"), &v1beta1.AgentChat{ObjectMeta: clustertest.Named("mine", "mine")})
 	handled := 0
-	wrapped := gate.Tree(&v1alpha1.AgentChat{}, reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
+	wrapped := gate.Tree(&v1beta1.AgentChat{}, reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
 		handled++
 		record := ledger.Agent{UID: "mine", Kind: "AgentChat", Namespace: "a", Name: "mine", Root: "mine", Chat: "mine", ShardHash: shard.Hash("mine"), CreatedAt: time.Now()}
 		if err := gate.Engine.CheckOwned(record.ShardHash); !errors.Is(err, engine.ErrNotOwned) {
@@ -128,11 +128,11 @@ func TestOutagesAreReportedWithoutTheShard(t *testing.T) {
 }
 
 func TestAReconcileThatLosesItsShardIsNotRetried(t *testing.T) {
-	gate := newGate(t, "mine", &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("mine", "mine")})
+	gate := newGate(t, "mine", &v1beta1.AgentChat{ObjectMeta: clustertest.Named("mine", "mine")})
 	for err, want := range map[error]error{
 		fmt.Errorf("deliver: %w", engine.ErrNotOwned): nil, fmt.Errorf("record: %w", engine.ErrSuperseded): nil, context.DeadlineExceeded: context.DeadlineExceeded,
 	} {
-		wrapped := gate.Tree(&v1alpha1.AgentChat{}, reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, err }))
+		wrapped := gate.Tree(&v1beta1.AgentChat{}, reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, err }))
 		if _, got := wrapped.Reconcile(t.Context(), request("mine")); !errors.Is(got, want) {
 			t.Errorf("%v became %v, want %v", err, got, want)
 		}
@@ -142,7 +142,7 @@ func TestAReconcileThatLosesItsShardIsNotRetried(t *testing.T) {
 // TestADeletionDuringTheRecoveryOfAShardIsKept deletes an object after its agent was selected for the take-over: later, nothing would
 // enqueue its name again.
 func TestADeletionDuringTheRecoveryOfAShardIsKept(t *testing.T) {
-	gate := newGate(t, otherUID("mine"), &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("mine", "mine")})
+	gate := newGate(t, otherUID("mine"), &v1beta1.AgentChat{ObjectMeta: clustertest.Named("mine", "mine")})
 	record := ledger.Agent{UID: "mine", Kind: "AgentChat", Namespace: "a", Name: "mine", Root: "mine", Chat: "mine", ShardHash: shard.Hash("mine"), CreatedAt: time.Now()}
 	e := gate.Engine.Engine(gate.Engine.ShardOf(record.ShardHash))
 	own(t, gate.Engine, gate.Engine.ShardOf(record.ShardHash))
@@ -156,7 +156,7 @@ func TestADeletionDuringTheRecoveryOfAShardIsKept(t *testing.T) {
 	for name, known := range map[string]bool{"known by its UID": true, "known by its name": false} {
 		t.Run(name, func(t *testing.T) {
 			end := func() (ctrl.Result, error) {
-				return gate.Tree(&v1alpha1.AgentChat{}, reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+				return gate.Tree(&v1beta1.AgentChat{}, reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 					if known {
 						return ctrl.Result{}, gate.Engine.End(ctx, "mine")
 					}
@@ -180,9 +180,9 @@ func TestADeletionDuringTheRecoveryOfAShardIsKept(t *testing.T) {
 
 // TestAShardIsNotHandedOverDuringAReconcile tries to hand over while a reconcile of the shard is in progress.
 func TestAShardIsNotHandedOverDuringAReconcile(t *testing.T) {
-	gate := newGate(t, "mine", &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("mine", "mine")})
+	gate := newGate(t, "mine", &v1beta1.AgentChat{ObjectMeta: clustertest.Named("mine", "mine")})
 	began, finish := make(chan struct{}), make(chan struct{})
-	wrapped := gate.Tree(&v1alpha1.AgentChat{}, reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
+	wrapped := gate.Tree(&v1beta1.AgentChat{}, reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
 		close(began)
 		<-finish
 		return ctrl.Result{}, nil

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // Gather reads the objects above an object, and the tasks with the given names with their sub-agents and the objects
@@ -53,7 +53,7 @@ func (r Reader) addTask(ctx context.Context, t Tree, top client.Object, name str
 		}
 	}
 	task := t.tasks[name]
-	if task == nil || task.Spec.Type == v1alpha1.TaskTool {
+	if task == nil || task.Spec.Type == v1beta1.TaskTool {
 		return nil
 	}
 	sub, err := r.FindSubAgent(ctx, task)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
@@ -43,8 +43,8 @@ func Suffix(owner types.UID, name string) string {
 }
 
 // ChildTask returns the task of an agent's child, or nil. A task with that name and another owner is not the child's.
-func ChildTask(ctx context.Context, owner client.Object, name string, read Read) (*v1alpha1.AgentTask, error) {
-	var task v1alpha1.AgentTask
+func ChildTask(ctx context.Context, owner client.Object, name string, read Read) (*v1beta1.AgentTask, error) {
+	var task v1beta1.AgentTask
 	err := read(ctx, types.NamespacedName{Namespace: owner.GetNamespace(), Name: name}, &task)
 	if apierrors.IsNotFound(err) || (err == nil && !metav1.IsControlledBy(&task, owner)) {
 		return nil, nil
@@ -57,7 +57,7 @@ func ChildTask(ctx context.Context, owner client.Object, name string, read Read)
 
 // FindChildTask is like ChildTask, but reads from the API server if the cache has no such task, or that of another
 // owner.
-func (r Reader) FindChildTask(ctx context.Context, owner client.Object, name string) (*v1alpha1.AgentTask, error) {
+func (r Reader) FindChildTask(ctx context.Context, owner client.Object, name string) (*v1beta1.AgentTask, error) {
 	if task, err := ChildTask(ctx, owner, name, r.Cached); task != nil || err != nil {
 		return task, err
 	}
@@ -65,7 +65,7 @@ func (r Reader) FindChildTask(ctx context.Context, owner client.Object, name str
 }
 
 // SubAgentNames returns the names that a task's sub-agent may have: the task's own, or one with a suffix if that is taken.
-func SubAgentNames(task *v1alpha1.AgentTask) []string {
+func SubAgentNames(task *v1beta1.AgentTask) []string {
 	names := []string{task.Name}
 	for range 2 {
 		names = append(names, agent.AddSuffix(task.Name, Suffix(task.UID, names[len(names)-1])))
@@ -74,26 +74,26 @@ func SubAgentNames(task *v1alpha1.AgentTask) []string {
 }
 
 // SubAgent returns the cached sub-agent of a task, or nil.
-func (r Reader) SubAgent(ctx context.Context, task *v1alpha1.AgentTask) (*v1alpha1.SubAgent, error) {
+func (r Reader) SubAgent(ctx context.Context, task *v1beta1.AgentTask) (*v1beta1.SubAgent, error) {
 	return subAgentOf(ctx, task, r.Cached)
 }
 
 // FindSubAgent is like SubAgent, but reads from the API server if the cache has no sub-agent with such a name, or
 // those of other tasks.
-func (r Reader) FindSubAgent(ctx context.Context, task *v1alpha1.AgentTask) (*v1alpha1.SubAgent, error) {
+func (r Reader) FindSubAgent(ctx context.Context, task *v1beta1.AgentTask) (*v1beta1.SubAgent, error) {
 	if sub, err := r.SubAgent(ctx, task); sub != nil || err != nil {
 		return sub, err
 	}
 	return subAgentOf(ctx, task, r.Live)
 }
 
-func subAgentOf(ctx context.Context, task *v1alpha1.AgentTask, read Read) (*v1alpha1.SubAgent, error) {
+func subAgentOf(ctx context.Context, task *v1beta1.AgentTask, read Read) (*v1beta1.SubAgent, error) {
 	names := SubAgentNames(task)
 	if known := task.Status.SubAgent; known != "" && known != task.Name {
 		names = append([]string{known}, names...)
 	}
 	for _, name := range names {
-		var sub v1alpha1.SubAgent
+		var sub v1beta1.SubAgent
 		err := read(ctx, types.NamespacedName{Namespace: task.Namespace, Name: name}, &sub)
 		if err == nil && metav1.IsControlledBy(&sub, task) {
 			return &sub, nil

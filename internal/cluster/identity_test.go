@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -34,11 +34,11 @@ func TestASuffixDerivesFromTheOwner(t *testing.T) {
 
 // A task finds its sub-agent among those that have, or had, its name.
 func TestASubAgentIsFoundByItsOwner(t *testing.T) {
-	task := &v1alpha1.AgentTask{ObjectMeta: clustertest.Named("work", "new"), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent}}
-	old := &v1alpha1.AgentTask{ObjectMeta: clustertest.Named("work", "old")}
-	leftover := clustertest.OwnedBy(old, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: clustertest.Named("work", "leftover")})
-	renamed := clustertest.OwnedBy(task, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: clustertest.Named(cluster.SubAgentNames(task)[1], "renamed")})
-	orphan := &v1alpha1.SubAgent{ObjectMeta: clustertest.Named("work", "orphan")}
+	task := &v1beta1.AgentTask{ObjectMeta: clustertest.Named("work", "new"), Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent}}
+	old := &v1beta1.AgentTask{ObjectMeta: clustertest.Named("work", "old")}
+	leftover := clustertest.OwnedBy(old, "AgentTask", &v1beta1.SubAgent{ObjectMeta: clustertest.Named("work", "leftover")})
+	renamed := clustertest.OwnedBy(task, "AgentTask", &v1beta1.SubAgent{ObjectMeta: clustertest.Named(cluster.SubAgentNames(task)[1], "renamed")})
+	orphan := &v1beta1.SubAgent{ObjectMeta: clustertest.Named("work", "orphan")}
 	for name, test := range map[string]struct {
 		objects []client.Object
 		want    string
@@ -58,14 +58,14 @@ func TestASubAgentIsFoundByItsOwner(t *testing.T) {
 
 func TestALineageEndsWhereSomethingWasDeleted(t *testing.T) {
 	now := metav1.Now()
-	chat := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat")}
-	again := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "again")}
-	going := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat")}
+	chat := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat")}
+	again := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "again")}
+	going := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat")}
 	going.DeletionTimestamp, going.Finalizers = &now, []string{"foregroundDeletion"}
-	task := clustertest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: clustertest.Named("chat-1", "task"), Spec: v1alpha1.AgentTaskSpec{Chat: "chat"}})
-	orphan := &v1alpha1.AgentTask{ObjectMeta: clustertest.Named("chat-1", "task"), Spec: v1alpha1.AgentTaskSpec{Chat: "chat"}}
-	standalone := &v1alpha1.AgentTask{ObjectMeta: clustertest.Named("chat-1", "task")}
-	sub := clustertest.OwnedBy(task, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: clustertest.Named("chat-1", "sub")})
+	task := clustertest.OwnedBy(chat, "AgentChat", &v1beta1.AgentTask{ObjectMeta: clustertest.Named("chat-1", "task"), Spec: v1beta1.AgentTaskSpec{Chat: "chat"}})
+	orphan := &v1beta1.AgentTask{ObjectMeta: clustertest.Named("chat-1", "task"), Spec: v1beta1.AgentTaskSpec{Chat: "chat"}}
+	standalone := &v1beta1.AgentTask{ObjectMeta: clustertest.Named("chat-1", "task")}
+	sub := clustertest.OwnedBy(task, "AgentTask", &v1beta1.SubAgent{ObjectMeta: clustertest.Named("chat-1", "sub")})
 	for name, test := range map[string]struct {
 		objects []client.Object
 		gone    bool

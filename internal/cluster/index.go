@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // ChatField indexes tasks and messages by their chat, TaskField indexes messages by their standalone task, OwnerField indexes sub-agents by
@@ -44,14 +44,14 @@ func (i FieldIndex) Values(object client.Object) []string {
 // Indexes returns the indexes of the cache.
 func Indexes() []FieldIndex {
 	return []FieldIndex{
-		{&v1alpha1.AgentTask{}, ChatField, ChatOf},
-		{&v1alpha1.AgentMessage{}, ChatField, ChatOf},
-		{&v1alpha1.SubAgent{}, OwnerField, controllerUID},
-		{&v1alpha1.AgentTask{}, TriggerField, TriggerUID},
-		{&v1alpha1.AgentMessage{}, TriggerField, TriggerUID},
-		{&v1alpha1.AgentTask{}, HeldField, heldBy},
-		{&v1alpha1.AgentMessage{}, HeldField, heldBy},
-		{&v1alpha1.AgentMessage{}, TaskField, func(o client.Object) string { return o.(*v1alpha1.AgentMessage).Spec.Task }},
+		{&v1beta1.AgentTask{}, ChatField, ChatOf},
+		{&v1beta1.AgentMessage{}, ChatField, ChatOf},
+		{&v1beta1.SubAgent{}, OwnerField, controllerUID},
+		{&v1beta1.AgentTask{}, TriggerField, TriggerUID},
+		{&v1beta1.AgentMessage{}, TriggerField, TriggerUID},
+		{&v1beta1.AgentTask{}, HeldField, heldBy},
+		{&v1beta1.AgentMessage{}, HeldField, heldBy},
+		{&v1beta1.AgentMessage{}, TaskField, func(o client.Object) string { return o.(*v1beta1.AgentMessage).Spec.StandaloneTask() }},
 	}
 }
 
@@ -84,14 +84,14 @@ func controllerUID(object client.Object) string {
 
 // TriggerUID returns the UID of the trigger that created a task or message, or "".
 func TriggerUID(object client.Object) string {
-	uid, _, _ := strings.Cut(object.GetAnnotations()[v1alpha1.AnnotationFiring], "/")
+	uid, _, _ := strings.Cut(object.GetAnnotations()[v1beta1.AnnotationFiring], "/")
 	return uid
 }
 
 // heldBy returns the name of the trigger of a task or message with the finalizer of a firing, or "".
 func heldBy(object client.Object) string {
 	if hasFiringFinalizer(object) {
-		return object.GetLabels()[v1alpha1.LabelTrigger]
+		return object.GetLabels()[v1beta1.LabelTrigger]
 	}
 	return ""
 }
@@ -99,9 +99,9 @@ func heldBy(object client.Object) string {
 // ChatOf returns the chat of a task or message, or "".
 func ChatOf(object client.Object) string {
 	switch o := object.(type) {
-	case *v1alpha1.AgentTask:
+	case *v1beta1.AgentTask:
 		return o.Spec.Chat
-	case *v1alpha1.AgentMessage:
+	case *v1beta1.AgentMessage:
 		return o.Spec.Chat
 	}
 	return ""

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -26,17 +26,17 @@ type Lineage struct {
 	// Root is the object at the top: a chat, a standalone task, or the object itself if it has no owner in the tree.
 	// Chat is the root if it is a chat.
 	Root client.Object
-	Chat *v1alpha1.AgentChat
+	Chat *v1beta1.AgentChat
 }
 
 // needsOwner reports whether an object without an owner was orphaned: with --cascade=orphan the garbage collector removes the reference. The
 // label is all that is left then. Planted on a standalone task, it ends that task, which its author can do anyway.
 func needsOwner(object client.Object) bool {
 	switch o := object.(type) {
-	case *v1alpha1.SubAgent:
+	case *v1beta1.SubAgent:
 		return true
-	case *v1alpha1.AgentTask:
-		return o.Spec.Chat != "" || o.Labels[v1alpha1.LabelParent] != ""
+	case *v1beta1.AgentTask:
+		return o.Spec.Chat != "" || o.Labels[v1beta1.LabelParent] != ""
 	}
 	return false
 }
@@ -44,11 +44,11 @@ func needsOwner(object client.Object) bool {
 func newObject(kind string) client.Object {
 	switch kind {
 	case "AgentChat":
-		return &v1alpha1.AgentChat{}
+		return &v1beta1.AgentChat{}
 	case "AgentTask":
-		return &v1alpha1.AgentTask{}
+		return &v1beta1.AgentTask{}
 	case "SubAgent":
-		return &v1alpha1.SubAgent{}
+		return &v1beta1.SubAgent{}
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // Edited selects objects that are created, deleted, or whose spec changes. An object that was deleted and created again while a watch was
@@ -25,8 +25,8 @@ func Edited() predicate.Predicate {
 // PhaseChanged selects tasks that are created, deleted, or change their phase, which others count or wait for.
 func PhaseChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, ok := e.ObjectOld.(*v1alpha1.AgentTask)
-		after, alsoOK := e.ObjectNew.(*v1alpha1.AgentTask)
+		before, ok := e.ObjectOld.(*v1beta1.AgentTask)
+		after, alsoOK := e.ObjectNew.(*v1beta1.AgentTask)
 		return ok && alsoOK && before.Status.Phase != after.Status.Phase
 	}}
 }
@@ -34,15 +34,15 @@ func PhaseChanged() predicate.Predicate {
 // ShownByTask selects sub-agents whose status shows why they have not started, or their end: their tasks show it too.
 func ShownByTask() predicate.Predicate {
 	ended := func(object client.Object) bool {
-		sub, ok := object.(*v1alpha1.SubAgent)
+		sub, ok := object.(*v1beta1.SubAgent)
 		return ok && sub.Status.CompletionTime != nil
 	}
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return ended(e.Object) }, // a watch that was interrupted has missed the update
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, ok := e.ObjectOld.(*v1alpha1.SubAgent)
-			after, alsoOK := e.ObjectNew.(*v1alpha1.SubAgent)
+			before, ok := e.ObjectOld.(*v1beta1.SubAgent)
+			after, alsoOK := e.ObjectNew.(*v1beta1.SubAgent)
 			if !ok || !alsoOK || before.UID != after.UID {
 				return ended(e.ObjectNew)
 			}
@@ -68,14 +68,14 @@ func IsHeld(object client.Object) bool {
 }
 
 func hasFiringFinalizer(object client.Object) bool {
-	return slices.Contains(object.GetFinalizers(), v1alpha1.FinalizerFiring)
+	return slices.Contains(object.GetFinalizers(), v1beta1.FinalizerFiring)
 }
 
 // isOwnedByTrigger reports whether the trigger in an object's annotation is its owner. For a task that owner must be the
 // controller: the task of an agent has another one.
 func isOwnedByTrigger(object client.Object) bool {
 	uid := TriggerUID(object)
-	if _, isTask := object.(*v1alpha1.AgentTask); isTask {
+	if _, isTask := object.(*v1beta1.AgentTask); isTask {
 		return uid != "" && controllerUID(object) == uid
 	}
 	return slices.ContainsFunc(object.GetOwnerReferences(), func(o metav1.OwnerReference) bool {
@@ -103,14 +103,14 @@ func Deleting() predicate.Predicate {
 }
 
 // HasFinalPhase reports whether a message was handled or rejected.
-func HasFinalPhase(m *v1alpha1.AgentMessage) bool {
-	return m.Status.Phase == v1alpha1.MessageHandled || m.Status.Phase == v1alpha1.MessageRejected
+func HasFinalPhase(m *v1beta1.AgentMessage) bool {
+	return m.Status.Phase == v1beta1.MessageHandled || m.Status.Phase == v1beta1.MessageRejected
 }
 
 // Handled selects messages that reach their final phase: their chat waits for it.
 func Handled() predicate.Predicate {
 	handled := func(object client.Object) bool {
-		message, ok := object.(*v1alpha1.AgentMessage)
+		message, ok := object.(*v1beta1.AgentMessage)
 		return ok && HasFinalPhase(message)
 	}
 	return predicate.Funcs{

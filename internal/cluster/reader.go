@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // Reader reads objects from a cache and from the API server.
@@ -30,8 +30,8 @@ func (r Reader) Find(ctx context.Context, name types.NamespacedName, object clie
 
 // TaskUID returns the engine UID of a task's work: its sub-agent's, or its own if it is one tool call. It is "" for a task without a
 // sub-agent, which is confirmed with the API server.
-func (r Reader) TaskUID(ctx context.Context, task *v1alpha1.AgentTask) (string, error) {
-	if task.Spec.Type == v1alpha1.TaskTool {
+func (r Reader) TaskUID(ctx context.Context, task *v1beta1.AgentTask) (string, error) {
+	if task.Spec.Type == v1beta1.TaskTool {
 		return string(task.UID), nil
 	}
 	sub, err := r.FindSubAgent(ctx, task)

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // References watches the kinds of objects that runs refer to.
@@ -44,7 +44,7 @@ func (w *References) Start(ctx context.Context) error {
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	config.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	for _, object := range []client.Object{
-		&v1alpha1.AgentChat{}, &v1alpha1.AgentRole{}, &v1alpha1.ModelProvider{}, &v1alpha1.ToolServer{}, &v1alpha1.SubAgent{}, &corev1.Namespace{}, secret, config,
+		&v1beta1.AgentChat{}, &v1beta1.AgentRole{}, &v1beta1.ModelProvider{}, &v1beta1.ToolServer{}, &v1beta1.SubAgent{}, &corev1.Namespace{}, secret, config,
 	} {
 		informer, err := w.Cache.GetInformer(ctx, object)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // RootUID returns the UID of the chat or standalone task at the root of an object's tree. The operator labels what it creates in a tree; on
@@ -21,20 +21,20 @@ func RootUID(object client.Object) types.UID {
 	if ref == nil || newObject(ref.Kind) == nil {
 		return object.GetUID() // a standalone task may be owned by an object that is not Nestor's
 	}
-	return cmp.Or(types.UID(object.GetLabels()[v1alpha1.LabelRoot]), ref.UID)
+	return cmp.Or(types.UID(object.GetLabels()[v1beta1.LabelRoot]), ref.UID)
 }
 
 // RootOf is like RootUID, but also finds the root of a new message, which names its chat or task. It reads only the cache: a message whose
 // chat or task is missing there is a root of its own.
 func (r Reader) RootOf(ctx context.Context, object client.Object) types.UID {
-	message, ok := object.(*v1alpha1.AgentMessage)
+	message, ok := object.(*v1beta1.AgentMessage)
 	if !ok || metav1.GetControllerOf(object) != nil {
 		return RootUID(object)
 	}
-	var above client.Object = &v1alpha1.AgentChat{}
+	var above client.Object = &v1beta1.AgentChat{}
 	name := message.Spec.Chat
-	if message.Spec.Task != "" {
-		above, name = &v1alpha1.AgentTask{}, message.Spec.Task
+	if message.Spec.StandaloneTask() != "" {
+		above, name = &v1beta1.AgentTask{}, message.Spec.StandaloneTask()
 	}
 	if err := r.Cache.Get(ctx, types.NamespacedName{Namespace: message.Namespace, Name: name}, above, client.UnsafeDisableDeepCopy); err != nil {
 		return message.UID
@@ -48,6 +48,6 @@ func SetRoot(object, owner client.Object) {
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	labels[v1alpha1.LabelRoot] = string(RootUID(owner))
+	labels[v1beta1.LabelRoot] = string(RootUID(owner))
 	object.SetLabels(labels)
 }

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 )
@@ -25,7 +25,7 @@ func TestATreeOfStaleCachesIsNeverWrong(t *testing.T) {
 		h := clustertest.DrawHistory(t)
 		r := cluster.Reader{Cache: clustertest.DrawView(t, h), API: cluster.NewLive(h)}
 		for _, object := range clustertest.Sorted(h.Now()) {
-			if _, isChat := object.(*v1alpha1.AgentChat); isChat {
+			if _, isChat := object.(*v1beta1.AgentChat); isChat {
 				continue
 			}
 			names := rapid.SampledFrom([][]string{nil, {"x"}, {"y"}, {"x", "y"}}).Draw(t, "tasks")
@@ -37,7 +37,7 @@ func TestATreeOfStaleCachesIsNeverWrong(t *testing.T) {
 				t.Errorf("%T %s is treated as an orphan", object, object.GetUID())
 			}
 			for _, name := range names {
-				var live v1alpha1.AgentTask
+				var live v1beta1.AgentTask
 				exists := h.Get(context.Background(), client.ObjectKey{Namespace: "a", Name: name}, &live) == nil
 				task := tree.Task(name)
 				if exists && task == nil {
@@ -58,7 +58,7 @@ func TestATreeOfStaleCachesIsNeverWrong(t *testing.T) {
 					t.Errorf("%s has the agent %s of another task", task.UID, sub.UID)
 				}
 				for _, other := range h.Now() {
-					if other, ok := other.(*v1alpha1.SubAgent); ok && metav1.IsControlledBy(other, task) && sub == nil {
+					if other, ok := other.(*v1beta1.SubAgent); ok && metav1.IsControlledBy(other, task) && sub == nil {
 						t.Errorf("the agent %s of %s is missing", other.UID, task.UID)
 					}
 				}
@@ -74,13 +74,13 @@ func TestReadsContainOwnWrites(t *testing.T) {
 		at := 0
 		c := cluster.NewClient(clustertest.View{History: h, At: func(reflect.Type) int { return at }})
 		ctx := context.Background()
-		own := map[string]*v1alpha1.AgentTask{} // nil after a deletion
+		own := map[string]*v1beta1.AgentTask{} // nil after a deletion
 		for range rapid.IntRange(1, 20).Draw(t, "steps") {
 			name := rapid.SampledFrom([]string{"x", "y"}).Draw(t, "name")
 			task := own[name]
 			switch {
 			case task == nil:
-				task = &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name}, Spec: v1alpha1.AgentTaskSpec{Chat: "chat"}}
+				task = &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name}, Spec: v1beta1.AgentTaskSpec{Chat: "chat"}}
 				_ = c.Create(ctx, task)
 			case rapid.IntRange(0, 3).Draw(t, "what") == 0:
 				_ = c.Delete(ctx, task)
@@ -92,7 +92,7 @@ func TestReadsContainOwnWrites(t *testing.T) {
 			}
 			own[name] = task
 			at = rapid.IntRange(at, h.Last()).Draw(t, "version of the cache")
-			var list v1alpha1.AgentTaskList
+			var list v1beta1.AgentTaskList
 			if err := c.List(ctx, &list, client.InNamespace("a"), client.MatchingFields{cluster.ChatField: "chat"}); err != nil {
 				t.Fatal(err)
 			}
@@ -104,10 +104,10 @@ func TestReadsContainOwnWrites(t *testing.T) {
 }
 
 // checkOwn checks that reads of an object contain its last own write.
-func checkOwn(t *rapid.T, c client.Reader, listed []v1alpha1.AgentTask, name string, want *v1alpha1.AgentTask) {
-	var found v1alpha1.AgentTask
+func checkOwn(t *rapid.T, c client.Reader, listed []v1beta1.AgentTask, name string, want *v1beta1.AgentTask) {
+	var found v1beta1.AgentTask
 	err := c.Get(context.Background(), client.ObjectKey{Namespace: "a", Name: name}, &found)
-	i := slices.IndexFunc(listed, func(task v1alpha1.AgentTask) bool { return task.Name == name })
+	i := slices.IndexFunc(listed, func(task v1beta1.AgentTask) bool { return task.Name == name })
 	if want == nil {
 		if err == nil && found.DeletionTimestamp.IsZero() || i >= 0 && listed[i].DeletionTimestamp.IsZero() {
 			t.Errorf("%s is there after its deletion", name)

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // Tree contains the part of a tree that Gather has read: an object, tasks with their sub-agents, and the objects
@@ -17,20 +17,20 @@ import (
 type Tree struct {
 	objects map[types.UID]client.Object
 	// tasks are the tasks by name, and subAgents the sub-agents by the UID of their task.
-	tasks     map[string]*v1alpha1.AgentTask
-	subAgents map[types.UID]*v1alpha1.SubAgent
+	tasks     map[string]*v1beta1.AgentTask
+	subAgents map[types.UID]*v1beta1.SubAgent
 }
 
 func newTree() Tree {
-	return Tree{objects: map[types.UID]client.Object{}, tasks: map[string]*v1alpha1.AgentTask{}, subAgents: map[types.UID]*v1alpha1.SubAgent{}}
+	return Tree{objects: map[types.UID]client.Object{}, tasks: map[string]*v1beta1.AgentTask{}, subAgents: map[types.UID]*v1beta1.SubAgent{}}
 }
 
 func (t Tree) add(object client.Object) {
 	t.objects[object.GetUID()] = object
 	switch o := object.(type) {
-	case *v1alpha1.AgentTask:
+	case *v1beta1.AgentTask:
 		t.tasks[o.Name] = o
-	case *v1alpha1.SubAgent:
+	case *v1beta1.SubAgent:
 		if ref := metav1.GetControllerOf(o); ref != nil {
 			t.subAgents[ref.UID] = o
 		}
@@ -38,15 +38,15 @@ func (t Tree) add(object client.Object) {
 }
 
 // Task returns the task with a name, or nil.
-func (t Tree) Task(name string) *v1alpha1.AgentTask { return t.tasks[name] }
+func (t Tree) Task(name string) *v1beta1.AgentTask { return t.tasks[name] }
 
 // SubAgent returns the sub-agent of a task, or nil.
-func (t Tree) SubAgent(task *v1alpha1.AgentTask) *v1alpha1.SubAgent { return t.subAgents[task.UID] }
+func (t Tree) SubAgent(task *v1beta1.AgentTask) *v1beta1.SubAgent { return t.subAgents[task.UID] }
 
 // AgentUID returns the engine UID of a task's work: its sub-agent's, or its own if it is one tool call. It is empty for a task without a
 // sub-agent.
-func (t Tree) AgentUID(task *v1alpha1.AgentTask) string {
-	if task.Spec.Type == v1alpha1.TaskTool {
+func (t Tree) AgentUID(task *v1beta1.AgentTask) string {
+	if task.Spec.Type == v1beta1.TaskTool {
 		return string(task.UID)
 	}
 	if sub := t.SubAgent(task); sub != nil {
@@ -89,10 +89,10 @@ func (t Tree) Lineage(object client.Object) Lineage {
 			out.Gone = true
 			return out
 		}
-		if _, task := above.(*v1alpha1.AgentTask); !task && out.Parent == nil {
+		if _, task := above.(*v1beta1.AgentTask); !task && out.Parent == nil {
 			out.Parent = above
 		}
-		out.Chat, _ = above.(*v1alpha1.AgentChat)
+		out.Chat, _ = above.(*v1beta1.AgentChat)
 		out.Root, object = above, above
 	}
 	out.Gone = true // a longer chain of owners is not a tree

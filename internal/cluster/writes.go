@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // writeTTL bounds how long a write is remembered. An object that was created and deleted while a watch was interrupted never reaches the
@@ -52,7 +52,7 @@ func NewClient(cached client.Client) *Client {
 // Observe forgets writes when the cache contains them.
 func (c *Client) Observe(ctx context.Context, informers cache.Informers) error {
 	for _, object := range []client.Object{
-		&v1alpha1.AgentChat{}, &v1alpha1.AgentMessage{}, &v1alpha1.AgentTask{}, &v1alpha1.SubAgent{}, &v1alpha1.AgentTrigger{},
+		&v1beta1.AgentChat{}, &v1beta1.AgentMessage{}, &v1beta1.AgentTask{}, &v1beta1.SubAgent{}, &v1beta1.AgentTrigger{},
 	} {
 		informer, err := informers.GetInformer(ctx, object)
 		if err != nil {
@@ -81,7 +81,7 @@ func (c *Client) Observe(ctx context.Context, informers cache.Informers) error {
 // remember records a write. Only these kinds are read after they are written.
 func (c *Client) remember(object client.Object, deleted bool) {
 	switch object.(type) {
-	case *v1alpha1.AgentChat, *v1alpha1.AgentMessage, *v1alpha1.AgentTask, *v1alpha1.SubAgent, *v1alpha1.AgentTrigger:
+	case *v1beta1.AgentChat, *v1beta1.AgentMessage, *v1beta1.AgentTask, *v1beta1.SubAgent, *v1beta1.AgentTrigger:
 	default:
 		return
 	}

@@ -10,7 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // The watch event of a write may arrive before the response, and nothing reads the object again.
@@ -18,7 +18,7 @@ func TestExpiredWritesAreRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewClient(nil)
 		for _, name := range []string{"one", "two", "three"} {
-			c.remember(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name}}, false)
+			c.remember(&v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name}}, false)
 			time.Sleep(2 * writeTTL) //nolint:forbidigo // fake time of synctest
 		}
 		for kind, writes := range c.written {

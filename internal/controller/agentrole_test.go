@@ -11,23 +11,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 var _ = Describe("An AgentRole", func() {
-	role := func(namespace, name string) *v1alpha1.AgentRole {
-		r := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	role := func(namespace, name string) *v1beta1.AgentRole {
+		r := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 		r.Spec.SystemPrompt = "You help."
 		return r
 	}
-	readiness := func(r *v1alpha1.AgentRole) func() (string, error) {
+	readiness := func(r *v1beta1.AgentRole) func() (string, error) {
 		return ready(r, func() []metav1.Condition { return r.Status.Conditions })
 	}
 
 	It("that delegates to a role which does not exist is not ready until it appears", func() {
 		ns := newNamespace(nil)
 		r := role(ns, "writer")
-		r.Spec.Delegation = &v1alpha1.Delegation{Roles: []string{"tester", "illustrator"}}
+		r.Spec.Delegation = &v1beta1.Delegation{Roles: []string{"tester", "illustrator"}}
 		Expect(api.Create(ctx, r)).To(Succeed())
 		Eventually(readiness(r)).Should(And(HavePrefix("False RoleNotFound"), ContainSubstring("illustrator"), Not(ContainSubstring("tester"))))
 		Expect(api.Create(ctx, role(ns, "illustrator"))).To(Succeed())
@@ -38,7 +38,7 @@ var _ = Describe("An AgentRole", func() {
 		ns := newNamespace(nil)
 		r := role(ns, "writer")
 		r.Spec.SystemPrompt = ""
-		r.Spec.SystemPromptFrom = &v1alpha1.PromptSource{ConfigMapKeyRef: v1alpha1.ConfigMapKeyRef{Name: "prompts", Key: "writer"}}
+		r.Spec.SystemPromptFrom = &v1beta1.PromptSource{ConfigMapKeyRef: v1beta1.ConfigMapKeyRef{Name: "prompts", Key: "writer"}}
 		Expect(api.Create(ctx, r)).To(Succeed())
 		Eventually(readiness(r)).Should(HavePrefix("False ConfigMapNotFound"))
 		Expect(api.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "prompts"},
@@ -48,7 +48,7 @@ var _ = Describe("An AgentRole", func() {
 
 	It("with an invalid schema is not ready", func() {
 		r := role(newNamespace(nil), "writer")
-		r.Spec.AsTool = &v1alpha1.RoleAsTool{Name: "Write", InputSchema: &runtime.RawExtension{Raw: []byte(`{"type":"array"}`)}}
+		r.Spec.AsTool = &v1beta1.RoleAsTool{Name: "Write", InputSchema: &runtime.RawExtension{Raw: []byte(`{"type":"array"}`)}}
 		Expect(api.Create(ctx, r)).To(Succeed())
 		Eventually(readiness(r)).Should(HavePrefix("False InvalidSpec: spec.asTool.inputSchema"))
 	})
@@ -56,7 +56,7 @@ var _ = Describe("An AgentRole", func() {
 	It("of a remote agent is not ready with a temperature", func() {
 		r := role(newNamespace(nil), "weather")
 		r.Spec.SystemPrompt, r.Spec.Temperature = "", "0.5"
-		r.Spec.Remote = &v1alpha1.RemoteAgent{A2A: v1alpha1.A2AAgent{URL: "http://127.0.0.1:1/weather"}}
+		r.Spec.Remote = &v1beta1.RemoteAgent{A2A: v1beta1.A2AAgent{URL: "http://127.0.0.1:1/weather"}}
 		Expect(api.Create(ctx, r)).To(Succeed())
 		Eventually(readiness(r)).Should(And(HavePrefix("False InvalidSpec"), ContainSubstring("Remove spec.temperature.")))
 		Eventually(func(g Gomega) { // the operator may write the status in between
@@ -68,13 +68,13 @@ var _ = Describe("An AgentRole", func() {
 	})
 
 	It("uses a shared provider only where its allowedNamespaces permit it", func() {
-		shared := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "shared"}}
+		shared := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "shared"}}
 		shared.Spec.BaseURL = "http://127.0.0.1:1/v1"
-		shared.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesSelector,
+		shared.Spec.AllowedNamespaces = &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesSelector,
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "blue"}}}
 		Expect(api.Create(ctx, shared)).To(Succeed())
 		blue, red := role(newNamespace(map[string]string{"team": "blue"}), "writer"), role(newNamespace(map[string]string{"team": "red"}), "writer")
-		for _, r := range []*v1alpha1.AgentRole{blue, red} {
+		for _, r := range []*v1beta1.AgentRole{blue, red} {
 			r.Spec.ModelProvider = "shared"
 			Expect(api.Create(ctx, r)).To(Succeed())
 		}

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 )
 
@@ -65,7 +65,7 @@ type cacheStore struct {
 
 func newCacheStore(b *testing.B) *cacheStore {
 	s := &cacheStore{transform: Cache(cache.Options{}).DefaultTransform, indexers: map[reflect.Type]toolscache.Indexer{}}
-	for _, object := range []client.Object{&v1alpha1.AgentChat{}, &v1alpha1.AgentTask{}, &v1alpha1.SubAgent{}, &v1alpha1.AgentMessage{}} {
+	for _, object := range []client.Object{&v1beta1.AgentChat{}, &v1beta1.AgentTask{}, &v1beta1.SubAgent{}, &v1beta1.AgentMessage{}} {
 		s.indexers[reflect.TypeOf(object)] = toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc})
 	}
 	if err := cluster.Index(context.Background(), s); err != nil {
@@ -113,11 +113,11 @@ func metaOf(kind string, number int, owner string) metav1.ObjectMeta {
 		Namespace: fmt.Sprintf("team-%d", number%50), Name: fmt.Sprintf("%s-%d", kind, number), UID: types.UID(fmt.Sprintf("%s-4c5e-4f0f-9d0a-%012d", kind, number)),
 		ResourceVersion: fmt.Sprint(1_000_000 + number), Generation: 1, CreationTimestamp: finishedAt,
 		Labels: map[string]string{"nestor.dev/chat": owner}, Finalizers: []string{"nestor.dev/agent"},
-		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "nestor-operator", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "nestor.dev/v1alpha1", Time: &finishedAt,
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "nestor-operator", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "nestor.dev/v1beta1", Time: &finishedAt,
 			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1("{" + strings.TrimSuffix(fields, ",") + "}")}},
 	}
 	if owner != "" {
-		meta.OwnerReferences = []metav1.OwnerReference{{APIVersion: "nestor.dev/v1alpha1", Kind: "AgentChat", Name: owner, UID: types.UID(owner + "-uid-of-36-characters"), Controller: &yes, BlockOwnerDeletion: &yes}}
+		meta.OwnerReferences = []metav1.OwnerReference{{APIVersion: "nestor.dev/v1beta1", Kind: "AgentChat", Name: owner, UID: types.UID(owner + "-uid-of-36-characters"), Controller: &yes, BlockOwnerDeletion: &yes}}
 	}
 	return meta
 }
@@ -135,33 +135,33 @@ func text(number, n int) string {
 	return strings.Repeat(fmt.Sprintf("finding %d of the report; ", number), n/20+1)[:n]
 }
 
-func finishedChat(number int) *v1alpha1.AgentChat {
-	chat := &v1alpha1.AgentChat{ObjectMeta: metaOf("chat", number, "")}
+func finishedChat(number int) *v1beta1.AgentChat {
+	chat := &v1beta1.AgentChat{ObjectMeta: metaOf("chat", number, "")}
 	chat.Spec.Role, chat.Spec.ModelProvider, chat.Spec.User = "orchestrator", "default", "person@example.com"
-	chat.Status = v1alpha1.AgentChatStatus{Phase: "Idle", StartTime: &finishedAt, Messages: 6, LastMessage: "chat-message-6", Conditions: conditionsOf("Ready", "Idle")}
+	chat.Status = v1beta1.AgentChatStatus{Phase: "Idle", StartTime: &finishedAt, Messages: 6, LastMessage: "chat-message-6", Conditions: conditionsOf("Ready", "Idle")}
 	return chat
 }
 
-func finishedTask(chat, number int) *v1alpha1.AgentTask {
-	task := &v1alpha1.AgentTask{ObjectMeta: metaOf("task", number, fmt.Sprintf("chat-%d", chat))}
-	task.Spec = v1alpha1.AgentTaskSpec{Chat: fmt.Sprintf("chat-%d", chat), Type: v1alpha1.TaskAgent, Role: "general", Instruction: text(number, 600), Group: "group-1"}
-	task.Status = v1alpha1.AgentTaskStatus{
-		Phase: v1alpha1.TaskSuccess, SubAgent: fmt.Sprintf("subagent-%d", number), Result: &v1alpha1.TaskResult{Summary: text(number, 200), Details: text(number, 800)}, Iterations: 4,
+func finishedTask(chat, number int) *v1beta1.AgentTask {
+	task := &v1beta1.AgentTask{ObjectMeta: metaOf("task", number, fmt.Sprintf("chat-%d", chat))}
+	task.Spec = v1beta1.AgentTaskSpec{Chat: fmt.Sprintf("chat-%d", chat), Type: v1beta1.TaskAgent, Role: "general", Instruction: text(number, 600), Group: "group-1"}
+	task.Status = v1beta1.AgentTaskStatus{
+		Phase: v1beta1.TaskSuccess, SubAgent: fmt.Sprintf("subagent-%d", number), Result: &v1beta1.TaskResult{Summary: text(number, 200), Details: text(number, 800)}, Iterations: 4,
 		StartTime: &finishedAt, CompletionTime: &finishedAt, Conditions: conditionsOf("Succeeded"),
 	}
 	return task
 }
 
-func finishedSubAgent(chat, number int) *v1alpha1.SubAgent {
-	sub := &v1alpha1.SubAgent{ObjectMeta: metaOf("subagent", number, fmt.Sprintf("chat-%d", chat))}
-	sub.Spec = v1alpha1.SubAgentSpec{Chat: fmt.Sprintf("chat-%d", chat), Task: fmt.Sprintf("task-%d", number), Role: "general", Depth: 1, Instruction: text(number, 600), ModelProvider: "default", Model: "large"}
-	sub.Status = v1alpha1.SubAgentStatus{Phase: "Success", Result: &v1alpha1.TaskResult{Summary: text(number, 200), Details: text(number, 800)}, Iterations: 4, StartTime: &finishedAt, CompletionTime: &finishedAt, Conditions: conditionsOf("Succeeded")}
+func finishedSubAgent(chat, number int) *v1beta1.SubAgent {
+	sub := &v1beta1.SubAgent{ObjectMeta: metaOf("subagent", number, fmt.Sprintf("chat-%d", chat))}
+	sub.Spec = v1beta1.SubAgentSpec{Chat: fmt.Sprintf("chat-%d", chat), Task: fmt.Sprintf("task-%d", number), Role: "general", Depth: 1, Instruction: text(number, 600), ModelProvider: "default", Model: "large"}
+	sub.Status = v1beta1.SubAgentStatus{Phase: "Success", Result: &v1beta1.TaskResult{Summary: text(number, 200), Details: text(number, 800)}, Iterations: 4, StartTime: &finishedAt, CompletionTime: &finishedAt, Conditions: conditionsOf("Succeeded")}
 	for i := range 8 {
-		sub.Status.Messages = append(sub.Status.Messages, v1alpha1.TranscriptMessage{Role: "assistant", Content: text(number+i, 300)})
+		sub.Status.Messages = append(sub.Status.Messages, v1beta1.TranscriptMessage{Role: "assistant", Content: text(number+i, 300)})
 	}
 	for i := range 4 {
-		sub.Status.ToolCalls = append(sub.Status.ToolCalls, v1alpha1.ToolCallStatus{
-			ID: fmt.Sprintf("call_%d_%d", number, i), Tool: "search", Phase: "Succeeded", Arguments: `{"query":"` + text(number+i, 60) + `"}`, Result: text(number+i, 300), At: &finishedAt,
+		sub.Status.ToolCalls = append(sub.Status.ToolCalls, v1beta1.ToolCallStatus{
+			ID: fmt.Sprintf("call_%d_%d", number, i), Tool: "search", Phase: "Succeeded", Arguments: `{"query":"` + text(number+i, 60) + `"}`, Result: text(number+i, 300), Time: &finishedAt,
 		})
 	}
 	return sub

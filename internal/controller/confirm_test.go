@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
@@ -95,7 +95,7 @@ func TestAnObjectThatIsDeletedDuringTheRecoveryOfItsShard(t *testing.T) {
 	for name, shards := range map[string]struct{ owned []int }{"of the only shard": {nil}, "of another shard": {[]int{0}}} {
 		t.Run(name, func(t *testing.T) {
 			kept, record := ledgerWithChat(t)
-			chat := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named(record.Name, record.UID)}
+			chat := &v1beta1.AgentChat{ObjectMeta: clustertest.Named(record.Name, record.UID)}
 			api := clustertest.NewCluster(t, chat)
 			objects := cluster.Reader{Cache: api, API: api}
 			var reconcileChat func() ctrl.Result
@@ -114,7 +114,7 @@ func TestAnObjectThatIsDeletedDuringTheRecoveryOfItsShard(t *testing.T) {
 			}}, 2)
 			tracker := &agents.Tracker{Engine: router, Find: objects.Find, Kind: "AgentChat"}
 			gated := cluster.Gate{Engine: router, Objects: objects}.Tree(chat, reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-				_, err := tracker.Fetch(ctx, request.NamespacedName, &v1alpha1.AgentChat{})
+				_, err := tracker.Fetch(ctx, request.NamespacedName, &v1beta1.AgentChat{})
 				return ctrl.Result{}, err
 			}))
 			reconcileChat = func() ctrl.Result {
@@ -147,7 +147,7 @@ func TestAnObjectThatIsCreatedAgainInAnotherShard(t *testing.T) {
 	for i := 1; shard.Count(2).Of(shard.Hash(other)) != 0; i++ {
 		other = fmt.Sprint("chat-", i)
 	}
-	api := clustertest.NewCluster(t, &v1alpha1.AgentChat{ObjectMeta: clustertest.Named(record.Name, other)})
+	api := clustertest.NewCluster(t, &v1beta1.AgentChat{ObjectMeta: clustertest.Named(record.Name, other)})
 	objects := cluster.Reader{Cache: api, API: api}
 	operate := func(index int) (*engine.Router, func() (alive bool)) {
 		router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 2)
@@ -155,9 +155,9 @@ func TestAnObjectThatIsCreatedAgainInAnotherShard(t *testing.T) {
 		tracker := &agents.Tracker{Engine: router, Find: objects.Find, Kind: "AgentChat"}
 		tracker.Know(name, types.UID(record.UID)) // both operators owned its shard at some time
 		return router, func() (alive bool) {
-			gated := cluster.Gate{Engine: router, Objects: objects}.Agents(&v1alpha1.AgentChat{}, tracker, reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+			gated := cluster.Gate{Engine: router, Objects: objects}.Agents(&v1beta1.AgentChat{}, tracker, reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 				var err error
-				alive, err = tracker.Fetch(ctx, request.NamespacedName, &v1alpha1.AgentChat{})
+				alive, err = tracker.Fetch(ctx, request.NamespacedName, &v1beta1.AgentChat{})
 				return ctrl.Result{}, err
 			}))
 			if _, err := gated.Reconcile(t.Context(), ctrl.Request{NamespacedName: name}); err != nil {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // writes counts the operator's writes by namespace, then by method and path.
@@ -89,13 +89,13 @@ func reconciles() float64 {
 // These specs count requests, so no other spec may run at the same time.
 var _ = Describe("The economy of writes", Serial, func() {
 	agentTask := func(c conversation, name, instruction string) {
-		task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name}}
-		task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: instruction}
+		task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: name}}
+		task.Spec = v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "general", Instruction: instruction}
 		Expect(api.Create(ctx, task)).To(Succeed())
 	}
-	subAgent := func(c conversation, name string) func() (v1alpha1.SubAgentPhase, error) {
-		return func() (v1alpha1.SubAgentPhase, error) {
-			var sub v1alpha1.SubAgent
+	subAgent := func(c conversation, name string) func() (v1beta1.SubAgentPhase, error) {
+		return func() (v1beta1.SubAgentPhase, error) {
+			var sub v1beta1.SubAgent
 			err := api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: name}, &sub)
 			return sub.Status.Phase, err
 		}
@@ -106,7 +106,7 @@ var _ = Describe("The economy of writes", Serial, func() {
 		GinkgoHelper()
 		c.provide()
 		Eventually(func() ([]metav1.Condition, error) {
-			var p v1alpha1.ModelProvider
+			var p v1beta1.ModelProvider
 			err := api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "default"}, &p)
 			return p.Status.Conditions, err
 		}).ShouldNot(BeEmpty())
@@ -117,8 +117,8 @@ var _ = Describe("The economy of writes", Serial, func() {
 		provideCached(c)
 		agentTask(c, "short", "Load step 1")
 		Eventually(c.task("short")).Should(Equal("Success"))
-		Expect(subAgent(c, "short")()).To(Equal(v1alpha1.SubAgentCompleted), "its end is written before that of its task")
-		var task v1alpha1.AgentTask
+		Expect(subAgent(c, "short")()).To(Equal(v1beta1.SubAgentCompleted), "its end is written before that of its task")
+		var task v1beta1.AgentTask
 		Expect(api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "short"}, &task)).To(Succeed())
 		statuses := 1
 		if *task.Status.DurationMillis > 900 {
@@ -132,15 +132,15 @@ var _ = Describe("The economy of writes", Serial, func() {
 	It("reconciles and writes an agent a number of times that does not grow with its steps", func() {
 		c := conversation{newNamespace(nil)}
 		provideCached(c)
-		role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "general"}}
-		role.Spec.Limits = &v1alpha1.RoleLimits{MaxIterations: 100}
+		role := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "general"}}
+		role.Spec.Limits = &v1beta1.RoleLimits{MaxIterations: 100}
 		Expect(api.Create(ctx, role)).To(Succeed())
 		Eventually(ready(role, func() []metav1.Condition { return role.Status.Conditions })).Should(HavePrefix("True"))
 		before := reconciles()
 		agentTask(c, "long", "Count to 60")
 		Eventually(c.task("long")).Should(Equal("Success"))
-		Expect(subAgent(c, "long")()).To(Equal(v1alpha1.SubAgentCompleted), "its end is written before that of its task")
-		var sub v1alpha1.SubAgent
+		Expect(subAgent(c, "long")()).To(Equal(v1beta1.SubAgentCompleted), "its end is written before that of its task")
+		var sub v1beta1.SubAgent
 		Expect(api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "long"}, &sub)).To(Succeed())
 		Expect(sub.Status.Iterations).To(BeEquivalentTo(61))
 		seconds := int(sub.Status.CompletionTime.Sub(sub.Status.StartTime.Time).Seconds()) + 1

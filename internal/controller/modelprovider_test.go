@@ -11,19 +11,19 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 var _ = Describe("A ModelProvider", func() {
-	provider := func(namespace, url, secretName string) *v1alpha1.ModelProvider {
-		p := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
+	provider := func(namespace, url, secretName string) *v1beta1.ModelProvider {
+		p := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
 		p.Spec.BaseURL = url
 		if secretName != "" {
-			p.Spec.APIKeySecretRef = &v1alpha1.SecretKeyRef{Name: secretName, Key: "key"}
+			p.Spec.APIKeyRef = &v1beta1.SecretKeyRef{Name: secretName, Key: "key"}
 		}
 		return p
 	}
-	readiness := func(p *v1alpha1.ModelProvider) func() (string, error) {
+	readiness := func(p *v1beta1.ModelProvider) func() (string, error) {
 		return ready(p, func() []metav1.Condition { return p.Status.Conditions })
 	}
 
@@ -55,7 +55,7 @@ var _ = Describe("A ModelProvider", func() {
 		})
 		p := provider(newNamespace(nil), silent.URL+"/v1", "")
 		Expect(api.Create(ctx, p)).To(Succeed())
-		Eventually(readiness(p)).Should(HavePrefix("Unknown " + v1alpha1.ReasonProgressing + ": Listing the provider's models."))
+		Eventually(readiness(p)).Should(HavePrefix("Unknown " + v1beta1.ReasonNotChecked + ": Listing the provider's models."))
 	})
 
 	It("is unreachable if nothing listens at its address", func() {
@@ -66,8 +66,8 @@ var _ = Describe("A ModelProvider", func() {
 
 	It("names a fallback that does not exist", func() {
 		p := provider(newNamespace(nil), "http://127.0.0.1:1/v1", "")
-		p.Spec.Fallback = []string{"other"}
+		p.Spec.Fallbacks = []string{"other"}
 		Expect(api.Create(ctx, p)).To(Succeed())
-		Eventually(readiness(p)).Should(HavePrefix(`False ProviderNotFound: spec.fallback: Create the ModelProvider "other"`))
+		Eventually(readiness(p)).Should(HavePrefix(`False ProviderNotFound: spec.fallbacks: Create the ModelProvider "other"`))
 	})
 })

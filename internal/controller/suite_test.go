@@ -21,7 +21,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/localcluster"
@@ -149,7 +149,7 @@ func ready(object client.Object, conditions func() []metav1.Condition) func() (s
 		if err := api.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return "", err
 		}
-		c := meta.FindStatusCondition(conditions(), v1alpha1.ConditionReady)
+		c := meta.FindStatusCondition(conditions(), v1beta1.ConditionReady)
 		if c == nil || c.ObservedGeneration != object.GetGeneration() {
 			return "no current Ready condition", nil
 		}

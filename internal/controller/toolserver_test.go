@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // startMCP runs a real MCP server with one tool, which requires a bearer token.
@@ -48,30 +48,30 @@ func addTool(server *mcp.Server, name string, readOnly bool) {
 }
 
 var _ = Describe("A ToolServer", func() {
-	readiness := func(s *v1alpha1.ToolServer) func() (string, error) {
+	readiness := func(s *v1beta1.ToolServer) func() (string, error) {
 		return ready(s, func() []metav1.Condition { return s.Status.Conditions })
 	}
 
 	It("waits for its headers, shows its tools, and detects when they change", func() {
 		ns := newNamespace(nil)
 		server, url := startMCP()
-		s := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "weather"}}
+		s := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "weather"}}
 		s.Spec.URL = url
-		s.Spec.HeadersFrom = []v1alpha1.HeaderSource{{Name: "Authorization", SecretKeyRef: v1alpha1.SecretKeyRef{Name: "weather", Key: "token"}}}
+		s.Spec.HeadersFrom = []v1beta1.HeaderSource{{Name: "Authorization", SecretKeyRef: v1beta1.SecretKeyRef{Name: "weather", Key: "token"}}}
 		Expect(api.Create(ctx, s)).To(Succeed())
 		Eventually(readiness(s)).Should(HavePrefix("False SecretNotFound"))
 		Eventually(warnings(ns)).Should(ConsistOf(HavePrefix(`ToolServer/weather SecretNotFound: Create the Secret "weather"`)))
 
 		Expect(api.Create(ctx, secret(ns, "weather", "token", "Bearer sesame"))).To(Succeed())
 		Eventually(readiness(s)).Should(Equal("True Ready: The server offers 1 tools."))
-		Expect(s.Status.Tools).To(ConsistOf(v1alpha1.ToolInfo{Name: "forecast", Description: "Tells forecast", ReadOnly: true}))
+		Expect(s.Status.Tools).To(ConsistOf(v1beta1.ToolInfo{Name: "forecast", Description: "Tells forecast", ReadOnly: true}))
 		Expect(s.Status.ToolSchemas).To(MatchRegexp(`^\{"forecast":\{.*"type":"object".*\}\}$`))
 
 		addTool(server, "alarm", false)
 		Eventually(readiness(s)).Should(Equal("True Ready: The server offers 2 tools."))
 		Expect(s.Status.ToolCount).To(BeEquivalentTo(2))
 		changes := func() string {
-			c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionToolsChanged)
+			c := meta.FindStatusCondition(s.Status.Conditions, v1beta1.ConditionToolsChanged)
 			return fmt.Sprintf("%s %s", c.Status, c.Reason)
 		}
 		Expect(changes()).To(Equal("False ToolsAdded"))
@@ -84,7 +84,7 @@ var _ = Describe("A ToolServer", func() {
 		}).Should(Succeed())
 		Eventually(func(g Gomega) { // the operator may write the status in between
 			g.Expect(api.Get(ctx, client.ObjectKeyFromObject(s), s)).To(Succeed())
-			s.Spec.AcceptChanges = s.Status.ToolsDigest
+			s.Spec.AcceptedToolsDigest = s.Status.ToolsDigest
 			g.Expect(api.Update(ctx, s)).To(Succeed())
 		}).Should(Succeed())
 		Eventually(func(g Gomega) {
@@ -95,7 +95,7 @@ var _ = Describe("A ToolServer", func() {
 	})
 
 	It("is unreachable if nothing listens at its address", func() {
-		s := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: newNamespace(nil), Name: "gone"}}
+		s := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: newNamespace(nil), Name: "gone"}}
 		s.Spec.URL = "http://127.0.0.1:1/mcp"
 		Expect(api.Create(ctx, s)).To(Succeed())
 		Eventually(readiness(s)).Should(HavePrefix("False Unreachable"))

@@ -34,7 +34,7 @@ func changesAsks(c engine.Change) bool { return needsPerson(c.Before) || needsPe
 
 func needsPerson(s agent.State) bool {
 	standing := s.Stage()
-	return standing == agent.StageWaitingForUser || standing == agent.StageAwaitingApproval
+	return standing == agent.StageWaitingForUser || standing == agent.StageWaitingForApproval
 }
 
 func openAsks(s agent.State) int {

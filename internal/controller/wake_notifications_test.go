@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 	"github.com/nestor-dev/nestor/internal/engine"
@@ -23,9 +23,9 @@ func TestNotificationsOfShardThatIsTakenOver(t *testing.T) {
 	router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 4)
 	defer func() { _ = router.Close(t.Context()) }()
 	api := clustertest.NewCluster(t)
-	notified := &v1alpha1.AgentTask{ObjectMeta: clustertest.Named("notified", "1")}
-	notified.Annotations = map[string]string{v1alpha1.AnnotationPush: "[]"}
-	for _, task := range []*v1alpha1.AgentTask{notified, {ObjectMeta: clustertest.Named("other", "2")}} {
+	notified := &v1beta1.AgentTask{ObjectMeta: clustertest.Named("notified", "1")}
+	notified.Annotations = map[string]string{v1beta1.AnnotationPush: "[]"}
+	for _, task := range []*v1beta1.AgentTask{notified, {ObjectMeta: clustertest.Named("other", "2")}} {
 		if err := api.Create(t.Context(), task); err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
@@ -28,8 +28,8 @@ func TestWorkspacePods_TakeOver(t *testing.T) {
 	kept := ledgertest.OpenSQLite(t)
 	router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 2)
 	defer closeRouter(t, router)
-	chat := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}
-	chat.Spec.Workspace = &v1alpha1.Workspace{PersistentVolumeClaim: &v1alpha1.ClaimSource{ClaimName: "files"}, IdleTimeoutSeconds: 60}
+	chat := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}
+	chat.Spec.Workspace = &v1beta1.Workspace{PersistentVolumeClaim: &v1beta1.ClaimSource{ClaimName: "files"}, IdleTimeoutSeconds: 60}
 	idle := clustertest.OwnedBy(chat, "AgentChat", &corev1.Pod{ObjectMeta: clustertest.Named("ws-chat", "pod-uid")})
 	idle.Labels = pod.Labels()
 	api := clustertest.NewCluster(t, chat, idle)

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/agentquota"
@@ -123,14 +123,14 @@ func (w *wakers) wakeShards(ctx context.Context, gate cluster.Gate, shards map[i
 		holds func(client.Object) bool
 		queue *cluster.Queue
 	}{
-		{&v1alpha1.ModelProviderList{}, single, w.providers},
-		{&v1alpha1.ToolServerList{}, single, w.servers},
-		{&v1alpha1.AgentRoleList{}, single, w.roles},
-		{&v1alpha1.AgentTriggerList{}, single, w.triggers},
-		{&v1alpha1.AgentChatList{}, inTree, w.chats},
-		{&v1alpha1.AgentTaskList{}, inTree, w.tasks},
-		{&v1alpha1.SubAgentList{}, inTree, w.agents},
-		{&v1alpha1.AgentMessageList{}, inTree, w.messages},
+		{&v1beta1.ModelProviderList{}, single, w.providers},
+		{&v1beta1.ToolServerList{}, single, w.servers},
+		{&v1beta1.AgentRoleList{}, single, w.roles},
+		{&v1beta1.AgentTriggerList{}, single, w.triggers},
+		{&v1beta1.AgentChatList{}, inTree, w.chats},
+		{&v1beta1.AgentTaskList{}, inTree, w.tasks},
+		{&v1beta1.SubAgentList{}, inTree, w.agents},
+		{&v1beta1.AgentMessageList{}, inTree, w.messages},
 		{&corev1.PodList{}, inTree, w.workspacePods}, // the cache has only those of workspaces
 	} {
 		if err := reader.List(ctx, kind.list, client.UnsafeDisableDeepCopy); err != nil {
@@ -139,7 +139,7 @@ func (w *wakers) wakeShards(ctx context.Context, gate cluster.Gate, shards map[i
 		err := meta.EachListItem(kind.list, func(item runtime.Object) error {
 			if object, ok := item.(client.Object); ok && needsReconcile(object) && kind.holds(object) {
 				kind.queue.Add(client.ObjectKeyFromObject(object))
-				if task, ok := object.(*v1alpha1.AgentTask); ok && w.notifications != nil && task.Annotations[v1alpha1.AnnotationPush] != "" {
+				if task, ok := object.(*v1beta1.AgentTask); ok && w.notifications != nil && task.Annotations[v1beta1.AnnotationPush] != "" {
 					w.notifications.Add(client.ObjectKeyFromObject(object))
 				}
 			}
@@ -154,7 +154,7 @@ func (w *wakers) wakeShards(ctx context.Context, gate cluster.Gate, shards map[i
 
 // wakeQuotas enqueues the namespaces with quotas.
 func (w *wakers) wakeQuotas(ctx context.Context, reader client.Reader) error {
-	var quotas v1alpha1.AgentQuotaList
+	var quotas v1beta1.AgentQuotaList
 	if err := reader.List(ctx, &quotas, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list the AgentQuotas: %w", err)
 	}
@@ -167,9 +167,9 @@ func (w *wakers) wakeQuotas(ctx context.Context, reader client.Reader) error {
 // needsReconcile reports whether an object may need work when its shard is taken over. A task that has ended needs it if it expires.
 func needsReconcile(object client.Object) bool {
 	switch o := object.(type) {
-	case *v1alpha1.AgentMessage:
-		return o.Status.Phase == v1alpha1.MessagePending || o.Status.Phase == ""
-	case *v1alpha1.SubAgent:
+	case *v1beta1.AgentMessage:
+		return o.Status.Phase == v1beta1.MessagePending || o.Status.Phase == ""
+	case *v1beta1.SubAgent:
 		return o.Status.CompletionTime == nil
 	}
 	return true

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // newFiles creates a directory with notes below localRoot.
@@ -28,22 +28,22 @@ func newFiles() string {
 }
 
 // inDirectory creates a chat whose workspace is a directory of this machine.
-func inDirectory(dir string) (conversation, *v1alpha1.AgentChat) {
+func inDirectory(dir string) (conversation, *v1beta1.AgentChat) {
 	GinkgoHelper()
 	c := conversation{newNamespace(nil)}
 	c.provide()
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "chat"}}
-	chat.Spec.Workspace = &v1alpha1.Workspace{Directory: &v1alpha1.DirectorySource{Path: dir}}
+	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "chat"}}
+	chat.Spec.Workspace = &v1beta1.Workspace{Directory: &v1beta1.DirectorySource{Path: dir}}
 	Expect(api.Create(ctx, chat)).To(Succeed())
 	return c, chat
 }
 
 // asked waits for an approval request and returns it.
-func (c conversation) asked(task string) *v1alpha1.ChatWaitingItem {
+func (c conversation) asked(task string) *v1beta1.ChatWaitingItem {
 	GinkgoHelper()
-	var found *v1alpha1.ChatWaitingItem
-	Eventually(func() (*v1alpha1.ChatWaitingItem, error) {
-		var chat v1alpha1.AgentChat
+	var found *v1beta1.ChatWaitingItem
+	Eventually(func() (*v1beta1.ChatWaitingItem, error) {
+		var chat v1beta1.AgentChat
 		err := api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "chat"}, &chat)
 		for i := range chat.Status.Waiting {
 			if chat.Status.Waiting[i].Task == task {
@@ -52,7 +52,7 @@ func (c conversation) asked(task string) *v1alpha1.ChatWaitingItem {
 		}
 		return found, err
 	}).ShouldNot(BeNil())
-	Expect(found.Kind).To(Equal(v1alpha1.WaitingApproval))
+	Expect(found.Kind).To(Equal(v1beta1.WaitingApproval))
 	return found
 }
 
@@ -61,11 +61,11 @@ var _ = Describe("A chat with a directory", func() {
 		c, _ := inDirectory(newFiles())
 		c.say("hello", "Show the notes to somebody")
 		Eventually(c.task("chat-1")).Should(Equal("Success"))
-		var sub v1alpha1.SubAgent
-		Eventually(func() (v1alpha1.SubAgentPhase, error) {
+		var sub v1beta1.SubAgent
+		Eventually(func() (v1beta1.SubAgentPhase, error) {
 			err := api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "chat-1"}, &sub)
 			return sub.Status.Phase, err
-		}).Should(Equal(v1alpha1.SubAgentCompleted))
+		}).Should(Equal(v1beta1.SubAgentCompleted))
 		Expect(sub.Status.Result.Summary).To(Equal("It was shown: buy milk."))
 	})
 
@@ -76,7 +76,7 @@ var _ = Describe("A chat with a directory", func() {
 
 		c.say("run", "Run a command")
 		c.asked("chat-2")
-		c.write("yes", v1alpha1.AgentMessageSpec{Approval: &v1alpha1.Approval{Task: "chat-2", Decision: v1alpha1.DecisionApprove}})
+		c.write("yes", v1beta1.AgentMessageSpec{Approval: &v1beta1.Approval{Task: "chat-2", Decision: v1beta1.DecisionApprove}})
 		Eventually(c.posts).Should(ContainElement("Assistant run : Bash said hello."))
 	})
 
@@ -88,7 +88,7 @@ var _ = Describe("A chat with a directory", func() {
 		Expect(waiting.ToolCall).NotTo(BeEmpty())
 		written := filepath.Join(dir, "lists", "today.txt")
 		Expect(written).NotTo(BeAnExistingFile())
-		c.write("yes", v1alpha1.AgentMessageSpec{Approval: &v1alpha1.Approval{Task: "chat-1", ToolCall: waiting.ToolCall, Decision: v1alpha1.DecisionApprove}})
+		c.write("yes", v1beta1.AgentMessageSpec{Approval: &v1beta1.Approval{Task: "chat-1", ToolCall: waiting.ToolCall, Decision: v1beta1.DecisionApprove}})
 		Eventually(c.posts).Should(ContainElement("Assistant hello : The coder has written the list."))
 		Expect(os.ReadFile(written)).To(BeEquivalentTo("milk\n"))
 	})
@@ -122,8 +122,8 @@ var _ = Describe("A chat whose workspace needs a pod", func() {
 	It("waits while the operator has no workspace image", func() {
 		c := conversation{newNamespace(nil)}
 		c.provide()
-		chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "chat"}}
-		chat.Spec.Workspace = &v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{}}
+		chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "chat"}}
+		chat.Spec.Workspace = &v1beta1.Workspace{EmptyDir: &v1beta1.EmptyDirSource{}}
 		Expect(api.Create(ctx, chat)).To(Succeed())
 		Eventually(ready(chat, func() []metav1.Condition { return chat.Status.Conditions })).
 			Should(Equal("False WorkspaceUnavailable: This operator runs no workspace pods: start it with --workspace-image."))
@@ -134,10 +134,10 @@ var _ = Describe("A standalone task with a directory", func() {
 	It("runs a tool in the requested working directory", func() {
 		dir := newFiles()
 		c := conversation{newNamespace(nil)}
-		task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "write"}}
-		task.Spec = v1alpha1.AgentTaskSpec{
-			Type: v1alpha1.TaskTool, Tool: "write", Arguments: &runtime.RawExtension{Raw: []byte(`{"path":"a.txt","content":"b"}`)},
-			Workspace: &v1alpha1.Workspace{Directory: &v1alpha1.DirectorySource{Path: dir}}, Cwd: "lists",
+		task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "write"}}
+		task.Spec = v1beta1.AgentTaskSpec{
+			Type: v1beta1.TaskTool, Tool: "write", Arguments: &runtime.RawExtension{Raw: []byte(`{"path":"a.txt","content":"b"}`)},
+			Workspace: &v1beta1.Workspace{Directory: &v1beta1.DirectorySource{Path: dir}}, WorkingDir: "lists",
 		}
 		Expect(api.Create(ctx, task)).To(Succeed())
 		Eventually(c.task("write")).Should(Equal("Success"))

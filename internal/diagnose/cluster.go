@@ -18,8 +18,8 @@ import (
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/replicas"
 )
 
@@ -51,7 +51,7 @@ var wanted = []string{"agentchats", "agentmessages", "agentquotas", "agentroles"
 
 // resources checks that the server has Nestor's kinds.
 func (t Target) resources() Finding {
-	list, err := t.Discovery.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
+	list, err := t.Discovery.ServerResourcesForGroupVersion(v1beta1.GroupVersion.String())
 	if err != nil && !apierrors.IsNotFound(err) {
 		return found("resources", Failed, "cannot list the resources of the server: %v", err)
 	}
@@ -68,10 +68,10 @@ func (t Target) resources() Finding {
 		}
 	}
 	if len(missing) > 0 {
-		return found("resources", Failed, "the server does not have %s of %s", strings.Join(missing, ", "), v1alpha1.GroupVersion).
+		return found("resources", Failed, "the server does not have %s of %s", strings.Join(missing, ", "), v1beta1.GroupVersion).
 			advise("Install Nestor's CRDs: kubectl apply -f config/crd/bases, or choose another cluster with --context.")
 	}
-	return found("resources", OK, "the server has the nine kinds of %s", v1alpha1.GroupVersion)
+	return found("resources", OK, "the server has the nine kinds of %s", v1beta1.GroupVersion)
 }
 
 const leaseName = "nestor-operator.nestor.dev"
@@ -126,12 +126,12 @@ const patience = 30 * time.Second
 // judged reports whether an operator has written the conditions of any object in the namespace, and returns an object without conditions
 // that should have them.
 func (t Target) judged(ctx context.Context) (judged bool, waiting string, err error) {
-	var chats v1alpha1.AgentChatList
-	var providers v1alpha1.ModelProviderList
+	var chats v1beta1.AgentChatList
+	var providers v1beta1.ModelProviderList
 	err = errors.Join(t.API.List(ctx, &chats, client.InNamespace(t.Namespace)), t.API.List(ctx, &providers, client.InNamespace(t.Namespace)))
 	look := func(kind string, object metav1.Object, conditions []metav1.Condition) {
 		for _, c := range conditions {
-			if c.Type == v1alpha1.ConditionReady && c.ObservedGeneration == object.GetGeneration() {
+			if c.Type == v1beta1.ConditionReady && c.ObservedGeneration == object.GetGeneration() {
 				judged = true
 				return
 			}
@@ -157,8 +157,8 @@ func (t Target) history() Finding {
 		return found(CheckHistory, OK, "the server serves %s", historyv1.GroupVersion)
 	case apierrors.IsNotFound(err):
 		return found(CheckHistory, Warning, "the server does not serve %s: transcripts are shortened, replies do not stream", historyv1.GroupVersion).
-			advise("Register the operator's history API: an APIService v1alpha1.history.nestor.dev that leads to the operator.")
+			advise("Register the operator's history API: an APIService v1beta1.history.nestor.dev that leads to the operator.")
 	}
 	return found(CheckHistory, Warning, "%s is registered but does not answer: %v", historyv1.GroupVersion, err).
-		advise("Look at it: kubectl describe apiservice v1alpha1.history.nestor.dev")
+		advise("Look at it: kubectl describe apiservice v1beta1.history.nestor.dev")
 }

@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/view"
 )
@@ -38,7 +38,7 @@ func (t Target) provider(ctx context.Context) []Finding {
 		return []Finding{found("provider", Failed, "%v", err)}
 	}
 	findings := []Finding{readiness("provider", fmt.Sprintf("ModelProvider %s/%s", provider.Namespace, provider.Name), provider.Status.Conditions)}
-	if ref := provider.Spec.APIKeySecretRef; ref != nil {
+	if ref := provider.Spec.APIKeyRef; ref != nil {
 		findings = append(findings, t.secret(ctx, provider.Namespace, *ref))
 	}
 	if provider.Spec.DefaultModel == "" {
@@ -50,7 +50,7 @@ func (t Target) provider(ctx context.Context) []Finding {
 
 // readiness converts a Ready condition to a finding. The message of the condition is the advice.
 func readiness(check, what string, conditions []metav1.Condition) Finding {
-	c := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
+	c := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
 	switch {
 	case c == nil:
 		return found(check, Unknown, "%s has no conditions yet", what).advise("Is the operator running?")
@@ -63,7 +63,7 @@ func readiness(check, what string, conditions []metav1.Condition) Finding {
 }
 
 // secret checks that a key exists. It does not read the value.
-func (t Target) secret(ctx context.Context, namespace string, ref v1alpha1.SecretKeyRef) Finding {
+func (t Target) secret(ctx context.Context, namespace string, ref v1beta1.SecretKeyRef) Finding {
 	var secret corev1.Secret
 	err := t.API.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &secret)
 	switch {
@@ -88,19 +88,19 @@ type right struct {
 }
 
 var needed = []right{
-	{group: v1alpha1.GroupVersion.Group, resource: "agentchats", verb: "get"},
-	{group: v1alpha1.GroupVersion.Group, resource: "agentchats", verb: "list"},
-	{group: v1alpha1.GroupVersion.Group, resource: "agentchats", verb: "watch"},
-	{group: v1alpha1.GroupVersion.Group, resource: "agentchats", verb: "create"},
-	{group: v1alpha1.GroupVersion.Group, resource: "agentmessages", verb: "list"},
-	{group: v1alpha1.GroupVersion.Group, resource: "agentmessages", verb: "watch"},
-	{group: v1alpha1.GroupVersion.Group, resource: "agentmessages", verb: "create"},
-	{group: v1alpha1.GroupVersion.Group, resource: "agenttasks", verb: "get"},
-	{group: v1alpha1.GroupVersion.Group, resource: "agenttasks", verb: "list"},
-	{group: v1alpha1.GroupVersion.Group, resource: "agenttasks", verb: "watch"},
-	{group: v1alpha1.GroupVersion.Group, resource: "subagents", verb: "list"},
-	{group: v1alpha1.GroupVersion.Group, resource: "subagents", verb: "watch"},
-	{group: v1alpha1.GroupVersion.Group, resource: "agenttasks", verb: "create", optional: true},
+	{group: v1beta1.GroupVersion.Group, resource: "agentchats", verb: "get"},
+	{group: v1beta1.GroupVersion.Group, resource: "agentchats", verb: "list"},
+	{group: v1beta1.GroupVersion.Group, resource: "agentchats", verb: "watch"},
+	{group: v1beta1.GroupVersion.Group, resource: "agentchats", verb: "create"},
+	{group: v1beta1.GroupVersion.Group, resource: "agentmessages", verb: "list"},
+	{group: v1beta1.GroupVersion.Group, resource: "agentmessages", verb: "watch"},
+	{group: v1beta1.GroupVersion.Group, resource: "agentmessages", verb: "create"},
+	{group: v1beta1.GroupVersion.Group, resource: "agenttasks", verb: "get"},
+	{group: v1beta1.GroupVersion.Group, resource: "agenttasks", verb: "list"},
+	{group: v1beta1.GroupVersion.Group, resource: "agenttasks", verb: "watch"},
+	{group: v1beta1.GroupVersion.Group, resource: "subagents", verb: "list"},
+	{group: v1beta1.GroupVersion.Group, resource: "subagents", verb: "watch"},
+	{group: v1beta1.GroupVersion.Group, resource: "agenttasks", verb: "create", optional: true},
 	{group: historyv1.GroupVersion.Group, resource: "transcripts", verb: "get", optional: true},
 	{group: historyv1.GroupVersion.Group, resource: "transcripts", subresource: "log", verb: "get", optional: true},
 	{group: historyv1.GroupVersion.Group, resource: "usages", verb: "list", optional: true},
@@ -137,7 +137,7 @@ func (t Target) rights(ctx context.Context) Finding {
 
 // chats reports the chats of the namespace that cannot continue.
 func (t Target) chats(ctx context.Context) []Finding {
-	var list v1alpha1.AgentChatList
+	var list v1beta1.AgentChatList
 	if err := t.API.List(ctx, &list, client.InNamespace(t.Namespace)); err != nil {
 		return nil // the rights check reports it
 	}
@@ -154,14 +154,14 @@ func (t Target) chats(ctx context.Context) []Finding {
 
 // runs reports the tasks of the namespace that lost their history.
 func (t Target) runs(ctx context.Context) []Finding {
-	var list v1alpha1.AgentTaskList
+	var list v1beta1.AgentTaskList
 	if err := t.API.List(ctx, &list, client.InNamespace(t.Namespace)); err != nil {
 		return nil // the rights check reports it
 	}
 	var findings []Finding
 	for i := range list.Items {
 		task := &list.Items[i]
-		if e := task.Status.Error; e != nil && e.Kind == v1alpha1.ErrorHistoryLost {
+		if e := task.Status.Error; e != nil && e.Kind == v1beta1.ErrorHistoryLost {
 			findings = append(findings, found("ledger", Warning, "the AgentTask %s has lost its history", task.Name).advise("%s", e.Message))
 		}
 	}

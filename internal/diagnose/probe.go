@@ -10,14 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/kubewatch"
 )
 
 // probe makes the operator run the calculator, which costs nothing and changes nothing.
 func (t Target) probe(ctx context.Context) Finding {
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: t.Namespace, GenerateName: "doctor-"}}
-	task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: "calculator", Arguments: &runtime.RawExtension{Raw: []byte(`{"expression":"6*7"}`)}}
+	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: t.Namespace, GenerateName: "doctor-"}}
+	task.Spec = v1beta1.AgentTaskSpec{Type: v1beta1.TaskTool, Tool: "calculator", Arguments: &runtime.RawExtension{Raw: []byte(`{"expression":"6*7"}`)}}
 	if err := t.API.Create(ctx, task); err != nil {
 		return found("operator", Unknown, "cannot create the probe: %v", err)
 	}
@@ -25,12 +25,12 @@ func (t Target) probe(ctx context.Context) Finding {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	began := time.Now()
-	done, err := kubewatch.Until(waiting, t.API, task, &v1alpha1.AgentTaskList{}, func(t *v1alpha1.AgentTask) bool { return t.Status.CompletionTime != nil })
+	done, err := kubewatch.Until(waiting, t.API, task, &v1beta1.AgentTaskList{}, func(t *v1beta1.AgentTask) bool { return t.Status.CompletionTime != nil })
 	switch {
 	case err != nil:
 		return found("operator", Failed, "no operator has run the calculator within %s", patience).
 			advise("Start the operator, or look at its log: kubectl logs -n %s deployment/nestor-operator", t.OperatorNamespace)
-	case done.Status.Phase != v1alpha1.TaskSuccess:
+	case done.Status.Phase != v1beta1.TaskSuccess:
 		return found("operator", Failed, "the calculator ended with %s", done.Status.Phase)
 	}
 	return found("operator", OK, "an operator has run the calculator in %s", time.Since(began).Round(10*time.Millisecond))

@@ -22,7 +22,7 @@ rules:
 // appendCancelled records a cancellation as an engine does that dies before it records the results of the stopped calls.
 func (w *world) appendCancelled(uid string, finish *ledger.Finish) {
 	w.t.Helper()
-	cancelled := agent.Cancelled{By: "alice"}
+	cancelled := agent.Cancelled{User: "alice"}
 	data, err := json.Marshal(agent.Event{At: agent.Time(time.Now().UnixMilli()), Fact: cancelled})
 	if err != nil {
 		w.t.Fatal(err)

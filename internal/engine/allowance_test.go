@@ -32,7 +32,7 @@ func (w *world) allowOnce() {
 	w.untilPosted("docs/a")
 	ask := w.openAsk()
 	w.deliver("uid-chat", agent.Allowed{
-		Message: "m2", Tool: ask.Tool, Arguments: []pattern.Argument{{Name: "path", Pattern: "docs/*"}}, By: "alice", UID: ask.UID, Call: ask.Call, Comment: "Keep it short.",
+		Message: "m2", Tool: ask.Tool, Arguments: []pattern.Argument{{Name: "path", Pattern: "docs/*"}}, User: "alice", UID: ask.UID, Call: ask.Call, Comment: "Keep it short.",
 	})
 }
 
@@ -109,7 +109,7 @@ func TestAllowedCallsNameTheirAllowance(t *testing.T) {
 		}
 	}
 	if len(decisions) != 2 || decisions[0].Comment != "Keep it short." || decisions[0].Message != "m2" || decisions[1].Comment != "" || decisions[1].Message != "" ||
-		decisions[1].Allowance != "m2" || decisions[1].By != "alice" {
+		decisions[1].Allowance != "m2" || decisions[1].User != "alice" {
 		t.Errorf("the decisions are %+v", decisions)
 	}
 }
@@ -119,7 +119,7 @@ func TestAllowancesDoNotReachOtherChats(t *testing.T) {
 	w.chat(nil)
 	c := config(agent.Orchestrator, "other", "orchestrator", 0)
 	w.begin(ledger.Agent{UID: "uid-other", Kind: "AgentChat", Namespace: "ns", Name: "other", Root: "uid-other", Chat: "other", Role: "orchestrator"}, c)
-	w.deliver("uid-other", agent.Allowed{Message: "m0", Tool: "write", By: "alice"})
+	w.deliver("uid-other", agent.Allowed{Message: "m0", Tool: "write", User: "alice"})
 	w.sendMessage("m1", "Go")
 	w.untilPosted("docs/a")
 	if !w.openAsk().Open {

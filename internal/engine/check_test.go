@@ -42,7 +42,7 @@ func TestArgumentsAreCheckedBeforeApprovalAndDelegation(t *testing.T) {
 	})
 	w.until("the valid call to wait for a decision", func() bool {
 		s, err := w.engine.View(t.Context(), "uid-task")
-		return err == nil && s.Stage() == agent.StageAwaitingApproval
+		return err == nil && s.Stage() == agent.StageWaitingForApproval
 	})
 	s, err := w.current().View(t.Context(), "uid-task")
 	if err != nil {

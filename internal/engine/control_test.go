@@ -25,7 +25,7 @@ func TestCancelReachesARequestInFlight(t *testing.T) {
 	w := newWorld(t, hangingScript)
 	w.task("task", nil)
 	w.until("the request", func() bool { return len(w.model.Requests()) == 1 })
-	w.deliver("uid-task", agent.Cancelled{By: "alice"})
+	w.deliver("uid-task", agent.Cancelled{User: "alice"})
 	s := w.untilEnded("task")
 	if s.Outcome.Kind != agent.ErrorCancelled {
 		t.Errorf("ended with %v", s.Outcome)
@@ -116,7 +116,7 @@ func TestBudgetsHoldForTheWholeTree(t *testing.T) {
 	w.sendMessage("m1", "Load 40")
 	w.until("all forty agents to end", func() bool {
 		s, err := w.engine.View(context.Background(), "uid-chat")
-		return err == nil && s.Children.Completed == 40
+		return err == nil && s.Children.Finished == 40
 	})
 	usage, err := w.ledger.Usage(t.Context(), ledger.ReportQuery{Scope: ledger.Scope{Root: "uid-chat"}}, ledger.Page{})
 	if err != nil || len(usage.Items) != 1 {

@@ -29,7 +29,7 @@ func (a *actor) recordDenied(r *stepResult, before agent.State, f agent.Decided,
 	}
 	run := agent.RunTool{Call: c.ID, ModelCall: c.ModelCall, Tool: c.Tool, Arguments: json.RawMessage(c.Arguments)}
 	row := a.toolIntent(r, run, r.newest(), now)
-	row.Decision, row.DecidedBy = ledger.DecisionDeny, f.By
+	row.Decision, row.DecidedBy = ledger.DecisionDeny, f.User
 	r.batch.ToolCalls = append(r.batch.ToolCalls, row)
 	r.batch.ToolResults = append(r.batch.ToolResults, ledger.ToolResult{Key: row.Key, Status: ledger.StatusDenied, FinishedAt: now})
 }

@@ -38,7 +38,7 @@ func TestLedgerRecordsWhoDecided(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "role-delegation")
 			w.approve = func(e agent.AskPerson) *agent.Decided {
-				return &agent.Decided{Call: e.Call, Approve: tc.approve, By: "alice", Digest: e.Digest()}
+				return &agent.Decided{Call: e.Call, Approve: tc.approve, User: "alice", Digest: e.Digest()}
 			}
 			w.chat(nil)
 			w.sendMessage("m1", "Add authentication to the API.")

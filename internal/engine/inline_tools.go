@@ -48,8 +48,8 @@ func (a *actor) toolIntent(r *stepResult, e agent.RunTool, cause int64, now time
 		Key: a.ledgerKey(e), CallID: e.Call, ModelCall: modelCall, Seq: cause, Tool: e.Tool, Arguments: string(e.Arguments),
 		Repeatable: r.next.Config.Repeatable(e.Tool), StartedAt: now,
 	}
-	if c, ok := findCall(r.next, e.Call); ok && c.DecidedBy != "" {
-		call.Decision, call.DecidedBy = ledger.DecisionApprove, c.DecidedBy
+	if c, ok := findCall(r.next, e.Call); ok && c.DecisionUser != "" {
+		call.Decision, call.DecidedBy = ledger.DecisionApprove, c.DecisionUser
 	}
 	return call
 }

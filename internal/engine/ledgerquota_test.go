@@ -67,7 +67,7 @@ func TestCancelReachesAnAgentAtTheLedgerQuota(t *testing.T) {
 		s, err := e.View(t.Context(), "uid-task")
 		return err == nil && s.QuotaWait() != nil
 	})
-	w.deliver("uid-task", agent.Cancelled{By: "alice"})
+	w.deliver("uid-task", agent.Cancelled{User: "alice"})
 	if s := w.untilEnded("task"); s.Outcome.Kind != agent.ErrorCancelled {
 		t.Errorf("the agent ended with %v", s.Outcome)
 	}

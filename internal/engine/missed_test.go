@@ -308,7 +308,7 @@ func TestMissedEndOfAChildWithASuffix(t *testing.T) {
 	sub := config(agent.SubAgent, "chat-1-x7k2m", "tester", 1)
 	sub.TaskName, sub.Task.Instruction = "chat-1", "Hang"
 	w.begin(ledger.Agent{UID: "uid-sub", Kind: "SubAgent", Namespace: "ns", Name: "chat-1-x7k2m", Parent: "uid-chat", Root: "uid-chat", Chat: "chat", Role: "tester", Depth: 1}, sub)
-	w.deliver("uid-sub", agent.Cancelled{By: "alice"})
+	w.deliver("uid-sub", agent.Cancelled{User: "alice"})
 	<-dead
 	w.restart()
 	w.until("the parent to be notified", func() bool {

@@ -240,7 +240,7 @@ func (a *actor) failModel(e agent.CallModel, completed *CompletedCall, reserved 
 	fact.Call, fact.Attempt = e.Call, e.Attempt
 	if fact.Failure == agent.FailureRetry {
 		wait := model.Backoff(e.Attempt, retryAfter, a.engine.options.Random())
-		fact.RetryAt = agent.Time(a.engine.options.Now().Add(wait).UnixMilli())
+		fact.RetryTime = agent.Time(a.engine.options.Now().Add(wait).UnixMilli())
 	}
 	if completed != nil && completed.Usage.ModelCalls > 0 {
 		fact.Usage = &completed.Usage

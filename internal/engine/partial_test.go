@@ -25,7 +25,7 @@ rules:
 	w.chat(nil)
 	w.sendMessage("m1", "Tell a story")
 	w.untilArrived("uid-chat")
-	w.deliver("uid-chat", agent.Cancelled{Message: "x1", By: "alice"})
+	w.deliver("uid-chat", agent.Cancelled{Message: "x1", User: "alice"})
 	w.untilPosted("Once ")
 	w.restart()
 	w.sendMessage("m2", "Go on")
@@ -47,7 +47,7 @@ rules:
 	}
 	w.task("task", nil)
 	w.untilArrived("uid-task")
-	w.deliver("uid-task", agent.Cancelled{By: "alice"})
+	w.deliver("uid-task", agent.Cancelled{User: "alice"})
 	w.untilEnded("task")
 	if !w.cancelledWith("uid-task", "I begi") {
 		t.Error("the event of the cancelled sub-agent does not have its reply")

@@ -138,7 +138,7 @@ func (e *Engine) cancelBelow(record ledger.Agent) {
 		return
 	}
 	for _, uid := range below {
-		_ = e.enqueue(uid, delivery{fact: agent.Cancelled{By: "the quarantine of " + record.Name}}) // after Close the next engine does it
+		_ = e.enqueue(uid, delivery{fact: agent.Cancelled{User: "the quarantine of " + record.Name}}) // after Close the next engine does it
 	}
 }
 

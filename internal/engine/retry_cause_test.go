@@ -19,6 +19,6 @@ func TestRetryCauseIsStored(t *testing.T) {
 	w.sendMessage("m1", "hello")
 	w.until("the call to wait for a retry", func() bool {
 		s, err := w.engine.View(t.Context(), "uid-chat")
-		return err == nil && s.ModelCall != nil && s.ModelCall.RetryAt > 0 && s.ModelCall.Cause == "RateLimited" && s.ModelCall.ProviderMessage == "Slow down."
+		return err == nil && s.ModelCall != nil && s.ModelCall.RetryTime > 0 && s.ModelCall.Cause == "RateLimited" && s.ModelCall.ProviderMessage == "Slow down."
 	})
 }

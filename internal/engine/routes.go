@@ -59,7 +59,7 @@ func askedFact(uid string, s agent.State, e agent.AskPerson) agent.Asked {
 	}
 	return agent.Asked{
 		Agent: s.Config.Name, UID: uid, Task: s.Config.ChildName(), Display: display, Call: e.Call, Kind: e.Kind, Text: e.Text, Tool: e.Tool,
-		Arguments: e.Arguments, Separation: e.Separation, OfTool: e.OfTool,
+		Arguments: e.Arguments, DenyRequesters: e.DenyRequesters, OfTool: e.OfTool,
 	}
 }
 
@@ -183,7 +183,7 @@ func (e *Engine) forwardReply(root ledger.Agent, item agent.Item) {
 			time.AfterFunc(e.options.LedgerRetryDelay, func() { e.forwardReply(root, item) })
 		}
 	}
-	uid, err := e.findAskingAgent(e.ctx, root.UID, item.UID, item.About)
+	uid, err := e.findAskingAgent(e.ctx, root.UID, item.UID, item.Task)
 	if err == nil {
 		err = e.enqueue(uid, delivery{fact: outboxFact(item), onRecorded: done})
 	}
@@ -196,7 +196,7 @@ func (e *Engine) forwardReply(root ledger.Agent, item agent.Item) {
 func outboxFact(item agent.Item) agent.Fact {
 	if item.Kind == agent.ItemDecision {
 		return agent.Decided{
-			Call: item.Call, Approve: true, Comment: item.Text, Digest: item.Digest, By: item.By, Message: item.Message, Allowance: item.Allowance,
+			Call: item.Call, Approve: true, Comment: item.Text, Digest: item.Digest, User: item.User, Message: item.Message, Allowance: item.Allowance,
 		}
 	}
 	return agent.Answered{Call: item.Call, Text: item.Text, Images: item.Images}
@@ -233,7 +233,7 @@ func (e *Engine) HasStarted(ctx context.Context, parent, child string) (bool, er
 func (e *Engine) CancelChild(parent, parentName, child string) bool {
 	uid, live := e.directory.findChild(parent, child)
 	if live {
-		e.notify(uid, agent.Cancelled{By: "its parent " + parentName})
+		e.notify(uid, agent.Cancelled{User: "its parent " + parentName})
 	}
 	return live
 }

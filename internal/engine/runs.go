@@ -54,7 +54,7 @@ func endedTurns(before agent.State, e agent.Event, after agent.State) []Run {
 // endedTurn returns the turn that the event ended. The error belongs to this turn only if it is the last one. A cancel is not an
 // error for an orchestrator, which continues with the next turn.
 func endedTurn(state agent.State, failure *agent.Failure, last bool, e agent.Event) Run {
-	run := Run{State: state, Since: state.Turn.Since, At: e.At}
+	run := Run{State: state, Since: state.Turn.StartTime, At: e.At}
 	if _, cancelled := e.Fact.(agent.Cancelled); cancelled {
 		run.Kind = agent.ErrorCancelled
 	}

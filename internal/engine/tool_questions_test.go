@@ -209,7 +209,7 @@ func TestCancelEndsACallThatAsks(t *testing.T) {
 	}
 	w.task("task", nil)
 	id := w.untilAsked("uid-task", "Which file?")
-	w.deliver("uid-task", agent.Cancelled{By: "alice"})
+	w.deliver("uid-task", agent.Cancelled{User: "alice"})
 	if err := <-ended; err == nil {
 		t.Error("the tool got an answer")
 	}

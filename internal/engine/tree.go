@@ -15,7 +15,7 @@ import (
 )
 
 // deletionFact is delivered when the object of an agent, or of one of its ancestors, was deleted.
-var deletionFact = agent.Cancelled{By: "deletion"}
+var deletionFact = agent.Cancelled{User: "deletion"}
 
 // ending is an agent that ends with its object, or with one above it.
 type ending struct {
@@ -228,7 +228,7 @@ func (a *actor) parentEndedFact(r *stepResult) (agent.Fact, error) {
 	case err != nil:
 		return nil, err
 	case state.RejectsChild(r.next.Config.ChildName()):
-		return agent.Cancelled{By: "its parent " + state.Config.Name}, nil
+		return agent.Cancelled{User: "its parent " + state.Config.Name}, nil
 	case r.batch.Create == nil:
 		return nil, nil // Recover has checked for ended parents
 	}

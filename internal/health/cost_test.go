@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/health"
 	"github.com/nestor-dev/nestor/internal/localcluster"
@@ -106,27 +106,27 @@ func unknown(kind, reason string) metav1.Condition {
 }
 
 func noProgress(reason string) metav1.Condition {
-	return unmet(v1alpha1.ConditionProgressing, metav1.ConditionFalse, reason)
+	return unmet(v1beta1.ConditionReconciling, metav1.ConditionTrue, reason)
 }
 
 func unmet(kind string, status metav1.ConditionStatus, reason string) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: "It waits for " + reason + ".", LastTransitionTime: metav1.Now()}
 }
 
-func makeTask(name string, phase v1alpha1.TaskPhase, conditions ...metav1.Condition) *v1alpha1.AgentTask {
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}}
-	task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "explorer", Instruction: strings.Repeat("Read the files. ", 60)}
-	task.Status = v1alpha1.AgentTaskStatus{Phase: phase, SubAgent: name, Conditions: conditions}
-	if phase == v1alpha1.TaskSuccess {
-		task.Status.Result = &v1alpha1.TaskResult{Summary: strings.Repeat("It works. ", 50), Details: strings.Repeat("In detail. ", 150)}
+func makeTask(name string, phase v1beta1.TaskPhase, conditions ...metav1.Condition) *v1beta1.AgentTask {
+	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}}
+	task.Spec = v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "explorer", Instruction: strings.Repeat("Read the files. ", 60)}
+	task.Status = v1beta1.AgentTaskStatus{Phase: phase, SubAgent: name, Conditions: conditions}
+	if phase == v1beta1.TaskSuccess {
+		task.Status.Result = &v1beta1.TaskResult{Summary: strings.Repeat("It works. ", 50), Details: strings.Repeat("In detail. ", 150)}
 	}
 	return task
 }
 
-func makeSubAgent(name string) *v1alpha1.SubAgent {
-	sub := &v1alpha1.SubAgent{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}}
-	sub.Spec = v1alpha1.SubAgentSpec{Task: name, Role: "explorer", Depth: 1, Instruction: strings.Repeat("Read the files. ", 60)}
-	sub.Status = v1alpha1.SubAgentStatus{Phase: v1alpha1.SubAgentCompleted, Summary: strings.Repeat("It works. ", 50)}
+func makeSubAgent(name string) *v1beta1.SubAgent {
+	sub := &v1beta1.SubAgent{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}}
+	sub.Spec = v1beta1.SubAgentSpec{Task: name, Role: "explorer", Depth: 1, Instruction: strings.Repeat("Read the files. ", 60)}
+	sub.Status = v1beta1.SubAgentStatus{Phase: v1beta1.SubAgentCompleted, Summary: strings.Repeat("It works. ", 50)}
 	return sub
 }
 
@@ -198,7 +198,7 @@ func (w team) eventually(n health.Namespace, want ...string) {
 	}
 }
 
-func many(count int, prefix string, phase v1alpha1.TaskPhase, condition metav1.Condition) []client.Object {
+func many(count int, prefix string, phase v1beta1.TaskPhase, condition metav1.Condition) []client.Object {
 	var objects []client.Object
 	for i := range count {
 		name := fmt.Sprintf("%s-%d", prefix, i)
@@ -208,24 +208,24 @@ func many(count int, prefix string, phase v1alpha1.TaskPhase, condition metav1.C
 }
 
 var (
-	succeeded = metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSuccess, LastTransitionTime: metav1.Now()}
-	running   = unknown(v1alpha1.ConditionSucceeded, v1alpha1.ReasonRunning)
+	succeeded = metav1.Condition{Type: v1beta1.ConditionSucceeded, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonSuccess, LastTransitionTime: metav1.Now()}
+	running   = unknown(v1beta1.ConditionSucceeded, v1beta1.ReasonRunning)
 )
 
 // Every open page asks for the problems every three seconds, so their cost must not grow with the work that was done.
 func TestFinishedTasksAndSubAgentsAreNotRead(t *testing.T) {
 	w, n, m := newTeam(t)
-	limited := noProgress(v1alpha1.ReasonRateLimited)
-	w.create(makeTask("limited", v1alpha1.TaskRunning, running, limited))
+	limited := noProgress(v1beta1.ReasonRateLimited)
+	w.create(makeTask("limited", v1beta1.TaskRunning, running, limited))
 	w.eventually(n, "RateLimit/AgentTask limited")
 	m.reset()
 	w.problems(n)
 	before := m.read()
 
 	// A condition that stayed on a finished task is no problem either.
-	w.create(many(20, "done", v1alpha1.TaskSuccess, succeeded)...)
-	w.create(makeTask("aborted", v1alpha1.TaskCancelled, unknown(v1alpha1.ConditionSucceeded, v1alpha1.ReasonQuotaExhausted)))
-	w.create(makeTask("parked", v1alpha1.TaskPending, unknown(v1alpha1.ConditionSucceeded, v1alpha1.ReasonLedgerUnavailable)))
+	w.create(many(20, "done", v1beta1.TaskSuccess, succeeded)...)
+	w.create(makeTask("aborted", v1beta1.TaskCancelled, unknown(v1beta1.ConditionSucceeded, v1beta1.ReasonQuotaExhausted)))
+	w.create(makeTask("parked", v1beta1.TaskPending, unknown(v1beta1.ConditionSucceeded, v1beta1.ReasonLedgerUnavailable)))
 	w.eventually(n, "Ledger/AgentTask parked", "RateLimit/AgentTask limited") // the newest is in the cache of the API server
 	if err := w.api.Delete(t.Context(), makeTask("parked", "")); err != nil {
 		t.Fatal(err)
@@ -243,8 +243,8 @@ func TestFinishedTasksAndSubAgentsAreNotRead(t *testing.T) {
 	}
 
 	// Running tasks are read, but not their prompts.
-	w.create(many(20, "active", v1alpha1.TaskRunning, running)...)
-	w.create(makeTask("stuck", v1alpha1.TaskPending, unknown(v1alpha1.ConditionSucceeded, v1alpha1.ReasonQuotaExhausted)))
+	w.create(many(20, "active", v1beta1.TaskRunning, running)...)
+	w.create(makeTask("stuck", v1beta1.TaskPending, unknown(v1beta1.ConditionSucceeded, v1beta1.ReasonQuotaExhausted)))
 	w.eventually(n, "Quota/AgentTask stuck", "RateLimit/AgentTask limited")
 	m.reset()
 	w.problems(n)
@@ -256,19 +256,19 @@ func TestFinishedTasksAndSubAgentsAreNotRead(t *testing.T) {
 
 func TestWaitsOfChatsAndToolServersAreFoundInTables(t *testing.T) {
 	w, n, _ := newTeam(t)
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "talk"}}
+	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "talk"}}
 	chat.Spec.ModelProvider = "own"
-	chat.Status = v1alpha1.AgentChatStatus{Phase: v1alpha1.ChatRunning, Conditions: []metav1.Condition{noProgress(v1alpha1.ReasonQueuedForProvider)}}
-	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "writer"}}
+	chat.Status = v1beta1.AgentChatStatus{Phase: v1beta1.ChatRunning, Conditions: []metav1.Condition{noProgress(v1beta1.ReasonQueuedForProvider)}}
+	role := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "writer"}}
 	role.Spec.Description, role.Spec.SystemPrompt, role.Spec.ModelProvider = "writes", "Write.", "other"
-	server := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "box"}}
+	server := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "box"}}
 	server.Spec.URL = "http://box.example"
-	server.Status.Conditions = notReady(v1alpha1.ReasonUnreachable)
+	server.Status.Conditions = notReady(v1beta1.ReasonUnreachable)
 	w.create(chat, role, server)
 	for _, name := range []string{"own", "other", "unused"} {
-		p := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}}
+		p := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}}
 		p.Spec.BaseURL, p.Spec.DefaultModel = "http://models.example/v1", "m"
-		p.Status.Conditions = notReady(v1alpha1.ReasonUnauthorized)
+		p.Status.Conditions = notReady(v1beta1.ReasonUnauthorized)
 		w.create(p)
 	}
 	w.eventually(n, "Provider/ModelProvider other", "Provider/ModelProvider own", "ToolServer/ToolServer box", "RateLimit/AgentChat talk")
@@ -276,21 +276,21 @@ func TestWaitsOfChatsAndToolServersAreFoundInTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last := found[len(found)-1]; !strings.Contains(last.Message, "It waits for QueuedForProvider.") || last.Since == nil {
+	if last := found[len(found)-1]; !strings.Contains(last.Message, "It waits for QueuedForProvider.") || last.StartTime == nil {
 		t.Errorf("the problem %+v has no details", last)
 	}
 }
 
 func notReady(reason string) []metav1.Condition {
-	return []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: "It fails.", LastTransitionTime: metav1.Now()}}
+	return []metav1.Condition{{Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: "It fails.", LastTransitionTime: metav1.Now()}}
 }
 
 // BenchmarkProblems checks a namespace with 1,000 tasks, a tenth of which is running, and as many sub-agents.
 func BenchmarkProblems(b *testing.B) {
 	w, n, m := newTeam(b)
-	w.create(many(900, "done", v1alpha1.TaskSuccess, succeeded)...)
-	w.create(many(100, "active", v1alpha1.TaskRunning, running)...)
-	w.create(makeTask("limited", v1alpha1.TaskRunning, running, noProgress(v1alpha1.ReasonRateLimited)))
+	w.create(many(900, "done", v1beta1.TaskSuccess, succeeded)...)
+	w.create(many(100, "active", v1beta1.TaskRunning, running)...)
+	w.create(makeTask("limited", v1beta1.TaskRunning, running, noProgress(v1beta1.ReasonRateLimited)))
 	w.eventually(n, "RateLimit/AgentTask limited")
 	m.reset()
 	for b.Loop() {

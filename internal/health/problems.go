@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
@@ -53,7 +53,7 @@ type Problem struct {
 	Message string `json:"message"`
 	Todo    string `json:"todo"`
 	// Since is when it began, if that is known.
-	Since *metav1.Time `json:"since,omitempty"`
+	StartTime *metav1.Time `json:"startTime,omitempty"`
 }
 
 // Key identifies a problem while it lasts.
@@ -100,8 +100,8 @@ func (n Namespace) Problems(ctx context.Context) ([]Problem, error) {
 
 // configured adds the problems of providers, quotas and tool servers, which are the causes why work waits.
 func (n Namespace) configured(ctx context.Context, found *collection, chats []row) error {
-	var providers v1alpha1.ModelProviderList
-	var quotas v1alpha1.AgentQuotaList
+	var providers v1beta1.ModelProviderList
+	var quotas v1beta1.AgentQuotaList
 	for _, list := range []client.ObjectList{&providers, &quotas} {
 		if err := n.list(ctx, list); err != nil {
 			return err
@@ -117,7 +117,7 @@ func (n Namespace) configured(ctx context.Context, found *collection, chats []ro
 	}
 	for _, server := range servers {
 		if object, err := n.object(ctx, toolServers, server.name); err == nil {
-			found.toolServer(object.(*v1alpha1.ToolServer))
+			found.toolServer(object.(*v1beta1.ToolServer))
 		}
 	}
 	return nil
@@ -165,8 +165,8 @@ func (n Namespace) heartbeat(ctx context.Context) ([]Problem, error) {
 	if silent := n.Heartbeat.Observe(&lease, time.Now()); silent > Patience {
 		return []Problem{{
 			Kind: Operator, Severity: Error, Message: "The operator does not run: agents make no progress. Nothing is lost.",
-			Todo:  fmt.Sprintf("Start it, or look at its pods: kubectl get pods -n %s", n.OperatorNamespace),
-			Since: renewTime(&lease),
+			Todo:      fmt.Sprintf("Start it, or look at its pods: kubectl get pods -n %s", n.OperatorNamespace),
+			StartTime: renewTime(&lease),
 		}}, nil
 	}
 	if reason := lease.Annotations[AnnotationLedger]; reason != "" {
@@ -209,14 +209,14 @@ func (n Namespace) used(ctx context.Context, chats []row) []string {
 }
 
 // providers adds the providers in use that are not ready: those of the namespace, and shared ones of the operator's namespace.
-func (n Namespace) providers(ctx context.Context, found *collection, own []v1alpha1.ModelProvider, used []string) {
+func (n Namespace) providers(ctx context.Context, found *collection, own []v1beta1.ModelProvider, used []string) {
 	for _, name := range used {
-		i := slices.IndexFunc(own, func(p v1alpha1.ModelProvider) bool { return p.Name == name })
+		i := slices.IndexFunc(own, func(p v1beta1.ModelProvider) bool { return p.Name == name })
 		if i >= 0 {
 			found.provider(&own[i])
 			continue
 		}
-		var shared v1alpha1.ModelProvider
+		var shared v1beta1.ModelProvider
 		if n.API.Get(ctx, types.NamespacedName{Namespace: n.OperatorNamespace, Name: name}, &shared) == nil {
 			found.provider(&shared)
 		}
@@ -237,18 +237,18 @@ func waits(p Problem) bool {
 	return strings.HasPrefix(p.Object, "AgentChat ") || strings.HasPrefix(p.Object, "AgentTask ")
 }
 
-func (c *collection) provider(p *v1alpha1.ModelProvider) {
-	if ready := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
+func (c *collection) provider(p *v1beta1.ModelProvider) {
+	if ready := meta.FindStatusCondition(p.Status.Conditions, v1beta1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
 		c.add(Problem{
 			Kind: Provider, Severity: Error, Object: "ModelProvider " + p.Name, Message: fmt.Sprintf("The ModelProvider %s does not work: %s.", p.Name, ready.Reason),
-			Todo: sentence(ready.Message), Since: &ready.LastTransitionTime,
+			Todo: sentence(ready.Message), StartTime: &ready.LastTransitionTime,
 		})
 	}
 }
 
-func (c *collection) quota(q *v1alpha1.AgentQuota) {
-	ready := meta.FindStatusCondition(q.Status.Conditions, v1alpha1.ConditionReady)
-	if ready == nil || ready.Reason != v1alpha1.ReasonQuotaExhausted {
+func (c *collection) quota(q *v1beta1.AgentQuota) {
+	ready := meta.FindStatusCondition(q.Status.Conditions, v1beta1.ConditionReady)
+	if ready == nil || ready.Reason != v1beta1.ReasonQuotaExhausted {
 		return
 	}
 	todo := fmt.Sprintf("Raise it: kubectl edit agentquota %s", q.Name)
@@ -257,15 +257,15 @@ func (c *collection) quota(q *v1alpha1.AgentQuota) {
 	}
 	c.add(Problem{
 		Kind: Quota, Severity: Error, Object: "AgentQuota " + q.Name, Message: fmt.Sprintf("The AgentQuota %s is used up, and agents of this namespace wait for it.", q.Name),
-		Todo: todo, Since: &ready.LastTransitionTime,
+		Todo: todo, StartTime: &ready.LastTransitionTime,
 	})
 }
 
-func (c *collection) toolServer(s *v1alpha1.ToolServer) {
-	if ready := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
+func (c *collection) toolServer(s *v1beta1.ToolServer) {
+	if ready := meta.FindStatusCondition(s.Status.Conditions, v1beta1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
 		c.add(Problem{
 			Kind: ToolServer, Severity: Warning, Object: "ToolServer " + s.Name, Message: fmt.Sprintf("The ToolServer %s is not ready: %s.", s.Name, ready.Reason),
-			Todo: sentence(ready.Message), Since: &ready.LastTransitionTime,
+			Todo: sentence(ready.Message), StartTime: &ready.LastTransitionTime,
 		})
 	}
 }
@@ -279,12 +279,12 @@ type cause struct {
 
 // causes maps the reasons for which work waits to problems.
 var causes = map[string]cause{
-	v1alpha1.ReasonProviderUnavailable: {Provider, Error, "The call is retried by itself. Look at the provider: kubectl get modelproviders"},
-	v1alpha1.ReasonRetrying:            {Provider, Warning, "It is retried by itself."},
-	v1alpha1.ReasonRateLimited:         {RateLimit, Warning, "Work continues by itself. Set spec.requestsPerMinute and spec.tokensPerMinute of the ModelProvider to what the provider allows, or ask the provider for more."},
-	v1alpha1.ReasonQueuedForProvider:   {RateLimit, Warning, "Work continues by itself. Raise spec.maxConcurrentRequests, spec.requestsPerMinute or spec.tokensPerMinute of the ModelProvider if the provider allows more."},
-	v1alpha1.ReasonQuotaExhausted:      {Quota, Error, "Look at it: kubectl get agentquotas"},
-	v1alpha1.ReasonLedgerQuota:         {Quota, Error, ""},
+	v1beta1.ReasonProviderUnavailable: {Provider, Error, "The call is retried by itself. Look at the provider: kubectl get modelproviders"},
+	v1beta1.ReasonRetrying:            {Provider, Warning, "It is retried by itself."},
+	v1beta1.ReasonRateLimited:         {RateLimit, Warning, "Work continues by itself. Set spec.maxRequestsPerMinute and spec.maxTokensPerMinute of the ModelProvider to what the provider allows, or ask the provider for more."},
+	v1beta1.ReasonQueuedForProvider:   {RateLimit, Warning, "Work continues by itself. Raise spec.maxConcurrentRequests, spec.maxRequestsPerMinute or spec.maxTokensPerMinute of the ModelProvider if the provider allows more."},
+	v1beta1.ReasonQuotaExhausted:      {Quota, Error, "Look at it: kubectl get agentquotas"},
+	v1beta1.ReasonLedgerQuota:         {Quota, Error, ""},
 }
 
 func causeOf(reason string) (cause, bool) {
@@ -310,7 +310,7 @@ func (c *collection) waiting(object string, still *view.Standstill) {
 		head := strings.TrimPrefix(still.Head, "Waiting: ")
 		c.add(Problem{
 			Kind: found.kind, Severity: found.severity, Object: object, Message: fmt.Sprintf("%s %s: %s", sentence(head), object, sentence(still.Message)),
-			Todo: cmp.Or(found.todo, still.Message), Since: &still.Since,
+			Todo: cmp.Or(found.todo, still.Message), StartTime: &still.StartTime,
 		})
 	}
 }

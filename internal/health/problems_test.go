@@ -18,13 +18,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 func reader(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) client.Reader {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, coordinationv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, coordinationv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -61,21 +61,21 @@ func find(t *testing.T, api client.Reader) []Problem {
 }
 
 func TestProblems(t *testing.T) {
-	ready := condition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady, "")
-	chat := func(name, provider string, conditions []metav1.Condition) *v1alpha1.AgentChat {
-		return &v1alpha1.AgentChat{ObjectMeta: named(name), Spec: v1alpha1.AgentChatSpec{ModelProvider: provider}, Status: v1alpha1.AgentChatStatus{Conditions: conditions}}
+	ready := condition(v1beta1.ConditionReady, metav1.ConditionTrue, v1beta1.ReasonReady, "")
+	chat := func(name, provider string, conditions []metav1.Condition) *v1beta1.AgentChat {
+		return &v1beta1.AgentChat{ObjectMeta: named(name), Spec: v1beta1.AgentChatSpec{ModelProvider: provider}, Status: v1beta1.AgentChatStatus{Conditions: conditions}}
 	}
-	provider := func(name, reason string) *v1alpha1.ModelProvider {
-		status := condition(v1alpha1.ConditionReady, metav1.ConditionFalse, reason, "it does not respond")
-		return &v1alpha1.ModelProvider{ObjectMeta: named(name), Status: v1alpha1.ModelProviderStatus{Conditions: status}}
+	provider := func(name, reason string) *v1beta1.ModelProvider {
+		status := condition(v1beta1.ConditionReady, metav1.ConditionFalse, reason, "it does not respond")
+		return &v1beta1.ModelProvider{ObjectMeta: named(name), Status: v1beta1.ModelProviderStatus{Conditions: status}}
 	}
-	shared := provider("shared", v1alpha1.ReasonUnreachable)
+	shared := provider("shared", v1beta1.ReasonUnreachable)
 	shared.Namespace = "nestor-system"
-	task := &v1alpha1.AgentTask{ObjectMeta: named("work"), Status: v1alpha1.AgentTaskStatus{Conditions: condition(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonLedgerUnavailable, "the ledger fails")}}
-	quota := &v1alpha1.AgentQuota{ObjectMeta: named("month"), Status: v1alpha1.AgentQuotaStatus{Conditions: condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonQuotaExhausted, "used up")}}
-	server := &v1alpha1.ToolServer{ObjectMeta: named("box"), Status: v1alpha1.ToolServerStatus{Conditions: condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonUnreachable, "no route")}}
+	task := &v1beta1.AgentTask{ObjectMeta: named("work"), Status: v1beta1.AgentTaskStatus{Conditions: condition(v1beta1.ConditionSucceeded, metav1.ConditionUnknown, v1beta1.ReasonLedgerUnavailable, "the ledger fails")}}
+	quota := &v1beta1.AgentQuota{ObjectMeta: named("month"), Status: v1beta1.AgentQuotaStatus{Conditions: condition(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonQuotaExhausted, "used up")}}
+	server := &v1beta1.ToolServer{ObjectMeta: named("box"), Status: v1beta1.ToolServerStatus{Conditions: condition(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonUnreachable, "no route")}}
 	waiting := func(reason string) []metav1.Condition {
-		return append(condition(v1alpha1.ConditionProgressing, metav1.ConditionFalse, reason, "Attempt 1 failed"), ready...)
+		return append(condition(v1beta1.ConditionReconciling, metav1.ConditionTrue, reason, "Attempt 1 failed"), ready...)
 	}
 	for name, tc := range map[string]struct {
 		objects []client.Object
@@ -85,15 +85,15 @@ func TestProblems(t *testing.T) {
 		"no operator":                   {[]client.Object{beatOf(time.Hour, nil)}, []string{"Operator/"}},
 		"no ledger":                     {[]client.Object{beatOf(0, map[string]string{AnnotationLedger: "LedgerFull", AnnotationLedgerAdvice: "free space"}), task}, []string{"Ledger/"}},
 		"a ledger that blocks a task":   {[]client.Object{task}, []string{"Ledger/AgentTask work"}},
-		"no provider":                   {[]client.Object{provider("default", v1alpha1.ReasonUnreachable), chat("a", "", waiting(v1alpha1.ReasonProviderUnavailable))}, []string{"Provider/ModelProvider default"}},
-		"a provider that no one uses":   {[]client.Object{provider("other", v1alpha1.ReasonUnreachable)}, nil},
-		"a provider that a chat uses":   {[]client.Object{provider("other", v1alpha1.ReasonUnauthorized), chat("a", "other", ready)}, []string{"Provider/ModelProvider other"}},
+		"no provider":                   {[]client.Object{provider("default", v1beta1.ReasonUnreachable), chat("a", "", waiting(v1beta1.ReasonProviderUnavailable))}, []string{"Provider/ModelProvider default"}},
+		"a provider that no one uses":   {[]client.Object{provider("other", v1beta1.ReasonUnreachable)}, nil},
+		"a provider that a chat uses":   {[]client.Object{provider("other", v1beta1.ReasonUnauthorized), chat("a", "other", ready)}, []string{"Provider/ModelProvider other"}},
 		"a shared provider":             {[]client.Object{shared, chat("a", "shared", ready)}, []string{"Provider/ModelProvider shared"}},
-		"a call that is retried":        {[]client.Object{chat("a", "", waiting(v1alpha1.ReasonProviderUnavailable)), chat("b", "", waiting(v1alpha1.ReasonProviderUnavailable))}, []string{"Provider/AgentChat a"}},
-		"a rate limit":                  {[]client.Object{chat("a", "", waiting(v1alpha1.ReasonRateLimited))}, []string{"RateLimit/AgentChat a"}},
+		"a call that is retried":        {[]client.Object{chat("a", "", waiting(v1beta1.ReasonProviderUnavailable)), chat("b", "", waiting(v1beta1.ReasonProviderUnavailable))}, []string{"Provider/AgentChat a"}},
+		"a rate limit":                  {[]client.Object{chat("a", "", waiting(v1beta1.ReasonRateLimited))}, []string{"RateLimit/AgentChat a"}},
 		"a quota, before a tool server": {[]client.Object{server, quota}, []string{"Quota/AgentQuota month", "ToolServer/ToolServer box"}},
-		"a quota that a chat waits for": {[]client.Object{quota, chat("a", "", condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonQuotaExhausted, "wait"))}, []string{"Quota/AgentQuota month"}},
-		"a chat without a role is no problem of the system": {[]client.Object{chat("a", "", condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonRoleNotFound, "create it"))}, nil},
+		"a quota that a chat waits for": {[]client.Object{quota, chat("a", "", condition(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonQuotaExhausted, "wait"))}, []string{"Quota/AgentQuota month"}},
+		"a chat without a role is no problem of the system": {[]client.Object{chat("a", "", condition(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonRoleNotFound, "create it"))}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
@@ -40,7 +40,7 @@ type listed struct {
 }
 
 // unfinished selects the tasks that have not ended. Most tasks of a namespace have.
-const unfinished = "status.phase!=" + string(v1alpha1.TaskSuccess) + ",status.phase!=" + string(v1alpha1.TaskFailed) + ",status.phase!=" + string(v1alpha1.TaskCancelled)
+const unfinished = "status.phase!=" + string(v1beta1.TaskSuccess) + ",status.phase!=" + string(v1beta1.TaskFailed) + ",status.phase!=" + string(v1beta1.TaskCancelled)
 
 // The kinds whose objects are large or many.
 var (
@@ -49,27 +49,27 @@ var (
 		fromCells: func(cells []string) (row, bool) {
 			return row{name: cells[0], provider: cells[1], reasons: append(notTrue(cells[2], cells[3]), cells[4])}, true
 		},
-		newList: func() client.ObjectList { return &v1alpha1.AgentChatList{} }, newObject: func() client.Object { return &v1alpha1.AgentChat{} },
+		newList: func() client.ObjectList { return &v1beta1.AgentChatList{} }, newObject: func() client.Object { return &v1beta1.AgentChat{} },
 	}
 	// A task has the conditions of its sub-agent, so the sub-agents are not read.
 	agentTasks = listed{
 		kind: "AgentTask", resource: "agenttasks", selector: unfinished, columns: []string{"Name", "Phase", "Reason", "Waits"},
 		fromCells: func(cells []string) (row, bool) {
-			return row{name: cells[0], reasons: cells[2:]}, !view.Ended(v1alpha1.TaskPhase(cells[1]))
+			return row{name: cells[0], reasons: cells[2:]}, !view.Ended(v1beta1.TaskPhase(cells[1]))
 		},
-		newList: func() client.ObjectList { return &v1alpha1.AgentTaskList{} }, newObject: func() client.Object { return &v1alpha1.AgentTask{} },
+		newList: func() client.ObjectList { return &v1beta1.AgentTaskList{} }, newObject: func() client.Object { return &v1beta1.AgentTask{} },
 	}
 	agentRoles = listed{
 		kind: "AgentRole", resource: "agentroles", columns: []string{"Name", "Provider"},
 		fromCells: func(cells []string) (row, bool) { return row{name: cells[0], provider: cells[1]}, cells[1] != "" },
-		newList:   func() client.ObjectList { return &v1alpha1.AgentRoleList{} },
+		newList:   func() client.ObjectList { return &v1beta1.AgentRoleList{} },
 	}
 	toolServers = listed{
 		kind: "ToolServer", resource: "toolservers", columns: []string{"Name", "Ready", "Reason"},
 		fromCells: func(cells []string) (row, bool) {
 			return row{name: cells[0], reasons: notTrue(cells[1], cells[2])}, metav1.ConditionStatus(cells[1]) == metav1.ConditionFalse
 		},
-		newList: func() client.ObjectList { return &v1alpha1.ToolServerList{} }, newObject: func() client.Object { return &v1alpha1.ToolServer{} },
+		newList: func() client.ObjectList { return &v1beta1.ToolServerList{} }, newObject: func() client.Object { return &v1beta1.ToolServer{} },
 	}
 )
 
@@ -122,14 +122,14 @@ func (n Namespace) fullRows(ctx context.Context, kind listed) ([]row, error) {
 // rowOf returns the row of an object, or false for an object that can have no problem.
 func rowOf(object runtime.Object) (row, bool) {
 	switch o := object.(type) {
-	case *v1alpha1.AgentChat:
+	case *v1beta1.AgentChat:
 		return row{name: o.Name, provider: o.Spec.ModelProvider, reasons: reasonsOf(o.Status.Conditions)}, true
-	case *v1alpha1.AgentTask:
+	case *v1beta1.AgentTask:
 		return row{name: o.Name, reasons: reasonsOf(o.Status.Conditions)}, !view.Ended(o.Status.Phase)
-	case *v1alpha1.AgentRole:
+	case *v1beta1.AgentRole:
 		return row{name: o.Name, provider: o.Spec.ModelProvider}, o.Spec.ModelProvider != ""
-	case *v1alpha1.ToolServer:
-		return row{name: o.Name, reasons: reasonsOf(o.Status.Conditions)}, meta.IsStatusConditionFalse(o.Status.Conditions, v1alpha1.ConditionReady)
+	case *v1beta1.ToolServer:
+		return row{name: o.Name, reasons: reasonsOf(o.Status.Conditions)}, meta.IsStatusConditionFalse(o.Status.Conditions, v1beta1.ConditionReady)
 	}
 	return row{}, false
 }
@@ -137,6 +137,10 @@ func rowOf(object runtime.Object) (row, bool) {
 func reasonsOf(conditions []metav1.Condition) []string {
 	var reasons []string
 	for _, c := range conditions {
+		if c.Type == v1beta1.ConditionReconciling && c.Status == metav1.ConditionTrue {
+			reasons = append(reasons, c.Reason)
+			continue
+		}
 		reasons = append(reasons, notTrue(string(c.Status), c.Reason)...)
 	}
 	return reasons
@@ -152,9 +156,9 @@ func (n Namespace) object(ctx context.Context, kind listed, name string) (client
 // standstillOf returns why the work of a chat or a task stands still, or nil.
 func standstillOf(object client.Object) *view.Standstill {
 	switch o := object.(type) {
-	case *v1alpha1.AgentChat:
+	case *v1beta1.AgentChat:
 		return view.OfChat(o)
-	case *v1alpha1.AgentTask:
+	case *v1beta1.AgentTask:
 		return view.OfTask(o)
 	}
 	return nil

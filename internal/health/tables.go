@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // acceptTable is how kubectl asks for tables.
@@ -30,7 +30,7 @@ type Tables struct{ client rest.Interface }
 // NewTables returns tables that are read with the rights of config.
 func NewTables(config *rest.Config) (*Tables, error) {
 	config = rest.CopyConfig(config)
-	version := v1alpha1.GroupVersion
+	version := v1beta1.GroupVersion
 	config.GroupVersion, config.APIPath = &version, "/apis"
 	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()
 	client, err := rest.RESTClientFor(config)

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // taskTable is the answer of an API server with a finished task and one that waits.
@@ -22,9 +22,9 @@ const taskTable = `{"kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefiniti
 	"rows":[{"cells":["done","Cancelled","QuotaExhausted",null]},{"cells":["work","Running","Running","RateLimited"]}]}`
 
 func TestOlderAPIServers(t *testing.T) {
-	limited := condition(v1alpha1.ConditionProgressing, metav1.ConditionFalse, v1alpha1.ReasonRateLimited, "slow down")
-	task := func(name string, phase v1alpha1.TaskPhase) client.Object {
-		return &v1alpha1.AgentTask{ObjectMeta: named(name), Status: v1alpha1.AgentTaskStatus{Phase: phase, Conditions: limited}}
+	limited := condition(v1beta1.ConditionReconciling, metav1.ConditionTrue, v1beta1.ReasonRateLimited, "slow down")
+	task := func(name string, phase v1beta1.TaskPhase) client.Object {
+		return &v1beta1.AgentTask{ObjectMeta: named(name), Status: v1beta1.AgentTaskStatus{Phase: phase, Conditions: limited}}
 	}
 	for name, tasks := range map[string]http.HandlerFunc{
 		"one that cannot select by phase": func(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +41,7 @@ func TestOlderAPIServers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			mux := http.NewServeMux()
-			mux.HandleFunc("GET /apis/nestor.dev/v1alpha1/namespaces/team/agenttasks", func(w http.ResponseWriter, r *http.Request) {
+			mux.HandleFunc("GET /apis/nestor.dev/v1beta1/namespaces/team/agenttasks", func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
 				tasks(w, r)
 			})
@@ -51,7 +51,7 @@ func TestOlderAPIServers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			api := reader(t, interceptor.Funcs{}, task("done", v1alpha1.TaskCancelled), task("work", v1alpha1.TaskRunning))
+			api := reader(t, interceptor.Funcs{}, task("done", v1beta1.TaskCancelled), task("work", v1beta1.TaskRunning))
 			problems, err := Namespace{API: api, Tables: tables, Name: "team", OperatorNamespace: "nestor-system", Heartbeat: &Observer{}}.Problems(t.Context())
 			if err != nil || len(problems) != 1 || problems[0].Key() != "RateLimit/AgentTask work" {
 				t.Errorf("the problems are %v, %v", problems, err)

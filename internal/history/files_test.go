@@ -12,7 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	certutil "k8s.io/client-go/util/cert"
 
-	historyapi "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	historyapi "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/history"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 )

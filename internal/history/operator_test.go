@@ -17,8 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	historyapi "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyapi "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 	"github.com/nestor-dev/nestor/internal/operator"
@@ -62,9 +62,9 @@ func createProvider(objects client.Client, namespace string) *heldModel {
 	Expect(objects.Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "model-key"}, StringData: map[string]string{"key": modelKey},
 	})).To(Succeed())
-	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
+	provider := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
 	provider.Spec.BaseURL, provider.Spec.DefaultModel = server.URL+"/v1", "scripted"
-	provider.Spec.APIKeySecretRef = &v1alpha1.SecretKeyRef{Name: "model-key", Key: "key"}
+	provider.Spec.APIKeyRef = &v1beta1.SecretKeyRef{Name: "model-key", Key: "key"}
 	Expect(objects.Create(ctx, provider)).To(Succeed())
 	return held
 }
@@ -138,12 +138,12 @@ var _ = Describe("The history of a running operator", func() {
 		objects := runOperator(w)
 		namespace("team-live")
 		script := createProvider(objects, "team-live")
-		chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "team-live", Name: "chat"}}
+		chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "team-live", Name: "chat"}}
 		Expect(objects.Create(ctx, chat)).To(Succeed())
 		write := func(name, text string) {
 			GinkgoHelper()
-			Expect(objects.Create(ctx, &v1alpha1.AgentMessage{
-				ObjectMeta: metav1.ObjectMeta{Namespace: "team-live", Name: name}, Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Content: text},
+			Expect(objects.Create(ctx, &v1beta1.AgentMessage{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "team-live", Name: name}, Spec: v1beta1.AgentMessageSpec{Chat: "chat", Content: text},
 			})).To(Succeed())
 		}
 		Eventually(func() error {

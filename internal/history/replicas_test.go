@@ -24,8 +24,8 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	historyapi "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyapi "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/history"
@@ -223,9 +223,9 @@ var _ = Describe("Operators that share a ledger", func() {
 		script.hold("")
 
 		By("choosing a chat that the other operator runs")
-		var chat *v1alpha1.AgentChat
+		var chat *v1beta1.AgentChat
 		for n := 0; chat == nil; n++ {
-			next := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "team-shared", Name: fmt.Sprint("chat-", n)}}
+			next := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "team-shared", Name: fmt.Sprint("chat-", n)}}
 			Expect(objects.Create(ctx, next)).To(Succeed())
 			if strings.HasPrefix(shardHolder(next.UID), "first_") {
 				chat = next
@@ -236,9 +236,9 @@ var _ = Describe("Operators that share a ledger", func() {
 			return err
 		}).Should(Succeed())
 		lines := follow("team-shared", "chat."+chat.Name+"/log?follow=true")
-		Expect(objects.Create(ctx, &v1alpha1.AgentMessage{
+		Expect(objects.Create(ctx, &v1beta1.AgentMessage{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "team-shared", Name: "hello"},
-			Spec:       v1alpha1.AgentMessageSpec{Chat: chat.Name, Content: "Summarise what was released this year."},
+			Spec:       v1beta1.AgentMessageSpec{Chat: chat.Name, Content: "Summarise what was released this year."},
 		})).To(Succeed())
 		Eventually(lines).Should(Receive(HaveSuffix("User Summarise what was released this year.")))
 		Eventually(lines).Should(Receive(ContainSubstring(" Delta ")))

@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	registration "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
 
-	historyapi "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	historyapi "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/history"
 	"github.com/nestor-dev/nestor/internal/history/historytest"
@@ -45,7 +45,7 @@ func newReplica(w servedLedger, now func() time.Time) replica {
 	GinkgoHelper()
 	keeper := servingcert.New(servingcert.Options{
 		Names: []string{"nestor-history." + operatorNamespace + ".svc"}, SecretName: "rotated", Secrets: core.CoreV1().Secrets(operatorNamespace),
-		APIService: servingcert.APIService{Name: "v1alpha1.history.nestor.dev", Client: registration.NewForConfigOrDie(cluster.Config).APIServices()},
+		APIService: servingcert.APIService{Name: "v1beta1.history.nestor.dev", Client: registration.NewForConfigOrDie(cluster.Config).APIServices()},
 		Policy:     longPolicy, Now: now, Log: GinkgoLogr,
 	})
 	Expect(keeper.Sync(ctx)).To(Succeed())
@@ -175,7 +175,7 @@ var _ = Describe("A certificate that is renewed under the aggregator", func() {
 
 // trusted returns the CA bundle that the API server trusts.
 func trusted(ctx context.Context) ([]byte, error) {
-	registered, err := registration.NewForConfigOrDie(cluster.Config).APIServices().Get(ctx, "v1alpha1.history.nestor.dev", metav1.GetOptions{})
+	registered, err := registration.NewForConfigOrDie(cluster.Config).APIServices().Get(ctx, "v1beta1.history.nestor.dev", metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ import (
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/selection"
 
-	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	api "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -85,13 +85,13 @@ func (a *listQuery) readLabels(options *metainternalversion.ListOptions) error {
 	}
 	requirements, selectable := options.LabelSelector.Requirements()
 	a.contradictory = a.contradictory || !selectable
-	into := map[string]*string{v1alpha1.LabelChat: &a.scope.Chat, v1alpha1.LabelRole: &a.scope.Role}
+	into := map[string]*string{v1beta1.LabelChat: &a.scope.Chat, v1beta1.LabelRole: &a.scope.Role}
 	equality := []selection.Operator{selection.Equals, selection.DoubleEquals, selection.In}
 	for _, r := range requirements {
 		field, ok := into[r.Key()]
 		if !ok || !slices.Contains(equality, r.Operator()) || r.Values().Len() != 1 {
 			return apierrors.NewBadRequest(fmt.Sprintf("label selector %q: history can be selected by %s=CHAT and %s=ROLE",
-				r.String(), v1alpha1.LabelChat, v1alpha1.LabelRole))
+				r.String(), v1beta1.LabelChat, v1beta1.LabelRole))
 		}
 		a.restrict(field, r.Values().List()[0])
 	}
@@ -141,7 +141,7 @@ func token(cursor string) string { return base64.RawURLEncoding.EncodeToString([
 
 func labels(chat, role string) map[string]string {
 	found := map[string]string{}
-	for key, value := range map[string]string{v1alpha1.LabelChat: chat, v1alpha1.LabelRole: role} {
+	for key, value := range map[string]string{v1beta1.LabelChat: chat, v1beta1.LabelRole: role} {
 		if value != "" {
 			found[key] = value
 		}

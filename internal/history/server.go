@@ -24,7 +24,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	clientrest "k8s.io/client-go/rest"
 
-	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	api "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/history/live"
 	"github.com/nestor-dev/nestor/internal/history/openapi"
 	"github.com/nestor-dev/nestor/internal/history/transcript"

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
-	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	api "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 )
@@ -56,7 +56,7 @@ func (w *workspaceChanges) Get(ctx context.Context, name string, _ *metav1.GetOp
 		return object, w.describeKept(ctx, object)
 	}
 	now := metav1.Now()
-	object.Live, object.CapturedAt = true, &now
+	object.Live, object.CaptureTime = true, &now
 	describeChanges(object, *summary)
 	return object, nil
 }
@@ -76,7 +76,7 @@ func (w *workspaceChanges) describeKept(ctx context.Context, object *api.Workspa
 		return apierrors.NewInternalError(fmt.Errorf("read the kept changes: %w", err))
 	}
 	captured := metav1.NewTime(stored.CapturedAt)
-	object.CapturedAt = &captured
+	object.CaptureTime = &captured
 	describeChanges(object, summary)
 	return nil
 }
@@ -210,8 +210,8 @@ func workspaceChangesCells(o runtime.Object) []any {
 		}
 	}
 	captured := ""
-	if c.CapturedAt != nil {
-		captured = age(*c.CapturedAt)
+	if c.CaptureTime != nil {
+		captured = age(*c.CaptureTime)
 	}
 	return []any{c.Name, string(c.Source), len(c.Files), fmt.Sprintf("+%d", added), fmt.Sprintf("-%d", deleted), c.Live, captured, c.BaseCommit, c.Digest, firstLine(c.Message)}
 }

@@ -15,7 +15,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	historyapi "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	historyapi "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/history"
 	"github.com/nestor-dev/nestor/internal/history/historytest"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -112,7 +112,7 @@ var _ = Describe("The changes of a workspace", func() {
 		}
 		found := read("chat.files")
 		Expect(found.Live).To(BeTrue())
-		Expect(found.CapturedAt).NotTo(BeNil())
+		Expect(found.CaptureTime).NotTo(BeNil())
 		Expect(found.Files).To(HaveExactElements(HaveField("Path", "notes.md")))
 		Expect(found.Files[0].Change).To(Equal(historyapi.FileAdded))
 		Expect(found.Diff).To(ContainSubstring("+two"))

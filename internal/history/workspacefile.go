@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
-	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	api "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/files"
@@ -45,7 +45,7 @@ func (w *workspaceFiles) Get(ctx context.Context, name string, options runtime.O
 	if err != nil {
 		return nil, err
 	}
-	path, err := found.ResolvePath(ctx, agent, wanted.Cwd, wanted.Path)
+	path, err := found.ResolvePath(ctx, agent, wanted.WorkingDir, wanted.Path)
 	if err != nil {
 		return nil, fileError(err)
 	}
@@ -64,7 +64,7 @@ func (w *workspaceFiles) Get(ctx context.Context, name string, options runtime.O
 		return object, w.describeKept(ctx, object, found.Source())
 	}
 	now := metav1.Now()
-	object.Live, object.ReadAt = true, &now
+	object.Live, object.ReadTime = true, &now
 	object.State, object.Content = api.FileState(file.State), file.Content
 	return object, nil
 }
@@ -85,7 +85,7 @@ func (w *workspaceFiles) describeKept(ctx context.Context, object *api.Workspace
 			return apierrors.NewInternalError(fmt.Errorf("read the kept changes: %w", err))
 		}
 		captured := metav1.NewTime(stored.CapturedAt)
-		object.ReadAt = &captured
+		object.ReadTime = &captured
 	}
 	if len(stored.Archive) == 0 && summary.Message != "" {
 		object.Message += ": " + summary.Message

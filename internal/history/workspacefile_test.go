@@ -15,7 +15,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	historyapi "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	historyapi "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/history"
 	"github.com/nestor-dev/nestor/internal/history/historytest"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -50,14 +50,14 @@ var _ = Describe("A file of a workspace", func() {
 		}
 		found := read("chat.files", "path", "notes.md")
 		Expect(found).To(And(HaveField("State", historyapi.FileText), HaveField("Content", "one\ntwo\n"), HaveField("Live", true), HaveField("Path", "notes.md")))
-		Expect(found.ReadAt.Time).To(BeTemporally("~", time.Now(), time.Minute))
+		Expect(found.ReadTime.Time).To(BeTemporally("~", time.Now(), time.Minute))
 		Expect(read("chat.files", "path", "new/file.md").State).To(Equal(historyapi.FileMissing))
 		Expect(read("chat.files", "path", "pic.bin").State).To(Equal(historyapi.FileBinary))
 		Expect(read("chat.files", "path", "latin.txt").State).To(Equal(historyapi.FileBinary))
 
 		By("as the call of an agent resolves it")
 		Expect(read("chat.files", "path", "notes.md", "agent", "subagent.helper")).To(And(HaveField("Path", "sub/notes.md"), HaveField("Content", "below\n")))
-		Expect(read("chat.files", "path", "notes.md", "cwd", "sub").Content).To(Equal("below\n"))
+		Expect(read("chat.files", "path", "notes.md", "workingDir", "sub").Content).To(Equal("below\n"))
 		for _, agent := range []string{"subagent.other", "helper", "subagent.helper.some-uid"} {
 			Expect(errorText(get("chat.files", "path", "notes.md", "agent", agent))).NotTo(BeEmpty(), agent)
 		}
@@ -83,7 +83,7 @@ var _ = Describe("A file of a workspace", func() {
 		Expect(l.KeepWorkspace(ctx, kept)).To(Succeed())
 		found = read("chat.stopped", "path", "notes.md")
 		Expect(found).To(And(HaveField("State", historyapi.FileText), HaveField("Content", "kept\n"), HaveField("Live", false)))
-		Expect(found.ReadAt.Time).To(BeTemporally("~", time.Now().Add(-time.Hour), time.Minute))
+		Expect(found.ReadTime.Time).To(BeTemporally("~", time.Now().Add(-time.Hour), time.Minute))
 		kept.Archive, kept.Summary = nil, json.RawMessage(`{"tooLarge":true,"message":"They are too large."}`)
 		Expect(l.KeepWorkspace(ctx, kept)).To(Succeed())
 		Expect(read("chat.stopped", "path", "notes.md")).To(And(HaveField("State", historyapi.FileUnavailable), HaveField("Message", ContainSubstring("They are too large."))))

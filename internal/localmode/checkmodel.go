@@ -11,7 +11,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/wire"
@@ -52,7 +52,7 @@ func (l *Local) checkModel(ctx context.Context) error {
 }
 
 // keyVariable returns the variable of the environment that holds the key for an API.
-func keyVariable(api v1alpha1.ModelAPI) string {
+func keyVariable(api v1beta1.ModelAPI) string {
 	for _, v := range vendors() {
 		if v.api == api {
 			return v.keyVariable

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/yaml"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	manifests "github.com/nestor-dev/nestor/config/operator"
 )
 
@@ -110,8 +110,8 @@ func (l *Local) furnish(ctx context.Context) error {
 	if err := l.ensure(ctx, l.NewChat(l.ChatName())); err != nil {
 		return err
 	}
-	var sent v1alpha1.AgentMessageList
-	if err := l.Client.List(ctx, &sent, client.InNamespace(Namespace), client.MatchingLabels{v1alpha1.LabelChat: l.ChatName()}, client.Limit(1)); err != nil {
+	var sent v1beta1.AgentMessageList
+	if err := l.Client.List(ctx, &sent, client.InNamespace(Namespace), client.MatchingLabels{v1beta1.LabelChat: l.ChatName()}, client.Limit(1)); err != nil {
 		return fmt.Errorf("list the messages of the chat %s: %w", l.ChatName(), err)
 	}
 	l.fresh = len(sent.Items) == 0
@@ -133,9 +133,9 @@ func (l *Local) furnishPeople(ctx context.Context) error {
 }
 
 // NewChat returns a chat that has the sample project as its workspace.
-func (l *Local) NewChat(name string) *v1alpha1.AgentChat {
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}
-	chat.Spec.Workspace = &v1alpha1.Workspace{Directory: &v1alpha1.DirectorySource{Path: l.Sample}}
+func (l *Local) NewChat(name string) *v1beta1.AgentChat {
+	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}
+	chat.Spec.Workspace = &v1beta1.Workspace{Directory: &v1beta1.DirectorySource{Path: l.Sample}}
 	return chat
 }
 
@@ -161,14 +161,14 @@ func (l *Local) furnishModel(ctx context.Context) error {
 	}); err != nil {
 		return fmt.Errorf("store the key of the model: %w", err)
 	}
-	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "default"}}
+	provider := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "default"}}
 	err := l.put(ctx, provider, func() error {
-		provider.Spec.API, provider.Spec.BaseURL, provider.Spec.DefaultModel, provider.Spec.APIKeySecretRef = v1alpha1.APIOpenAI, l.modelURL, "scripted", nil
+		provider.Spec.API, provider.Spec.BaseURL, provider.Spec.DefaultModel, provider.Spec.APIKeyRef = v1beta1.APIOpenAI, l.modelURL, "scripted", nil
 		if m.Real() {
 			provider.Spec.API, provider.Spec.DefaultModel = m.API, m.Name
 		}
 		if m.Key != "" {
-			provider.Spec.APIKeySecretRef = &v1alpha1.SecretKeyRef{Name: keySecret, Key: "key"}
+			provider.Spec.APIKeyRef = &v1beta1.SecretKeyRef{Name: keySecret, Key: "key"}
 		}
 		return nil
 	})
@@ -189,11 +189,11 @@ func (l *Local) furnishRoles(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", entry.Name(), err)
 		}
-		var wanted v1alpha1.AgentRole
+		var wanted v1beta1.AgentRole
 		if err := yaml.UnmarshalStrict(text, &wanted); err != nil {
 			return fmt.Errorf("read %s: %w", entry.Name(), err)
 		}
-		role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: wanted.Name}}
+		role := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: wanted.Name}}
 		if err := l.put(ctx, role, func() error {
 			role.Spec = wanted.Spec
 			return nil

@@ -16,13 +16,13 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 )
 
 // Model is a real model; the zero value stands for the scripted one.
 type Model struct {
-	API v1alpha1.ModelAPI
+	API v1beta1.ModelAPI
 	// BaseURL is empty for the API's own address.
 	BaseURL, Name string
 	// Key is a secret.
@@ -31,7 +31,7 @@ type Model struct {
 
 // vendor is who serves the models of an API.
 type vendor struct {
-	api v1alpha1.ModelAPI
+	api v1beta1.ModelAPI
 	// keyVariable is the variable of the environment that holds the key.
 	keyVariable string
 	// baseURL is the address of the vendor; empty if it is the API's own.
@@ -51,10 +51,10 @@ const (
 // vendors lists the vendors of all APIs. Of those with the same variable for the key, the first one is used without MODEL_API.
 func vendors() []vendor {
 	return []vendor{
-		{api: v1alpha1.APIOpenAI, keyVariable: "OPENAI_API_KEY", baseURL: openAI, model: openAIDefault},
-		{api: v1alpha1.APIAnthropic, keyVariable: "ANTHROPIC_API_KEY", model: anthropicDefault},
-		{api: v1alpha1.APIGemini, keyVariable: "GEMINI_API_KEY", model: geminiDefault},
-		{api: v1alpha1.APIOpenAIResponses, keyVariable: "OPENAI_API_KEY", baseURL: openAI, model: openAIDefault},
+		{api: v1beta1.APIOpenAI, keyVariable: "OPENAI_API_KEY", baseURL: openAI, model: openAIDefault},
+		{api: v1beta1.APIAnthropic, keyVariable: "ANTHROPIC_API_KEY", model: anthropicDefault},
+		{api: v1beta1.APIGemini, keyVariable: "GEMINI_API_KEY", model: geminiDefault},
+		{api: v1beta1.APIOpenAIResponses, keyVariable: "OPENAI_API_KEY", baseURL: openAI, model: openAIDefault},
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	historyv1beta1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/listen"
@@ -90,7 +90,7 @@ func (l *Local) startOperator(ctx context.Context) error {
 // registerHistory registers the history API, so that the API server forwards requests for full histories to the operator.
 func (l *Local) registerHistory(ctx context.Context) error {
 	return l.cluster.ServeAPI(ctx, localcluster.API{
-		GroupVersion: historyv1alpha1.GroupVersion, Namespace: operatorNamespace, Service: historyService,
+		GroupVersion: historyv1beta1.GroupVersion, Namespace: operatorNamespace, Service: historyService,
 		Port: l.history.Port(), CABundle: l.history.CABundle(),
 	})
 }

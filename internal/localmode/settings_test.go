@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 func TestTheModelComesFromTheEnvironment(t *testing.T) {
@@ -22,19 +22,19 @@ func TestTheModelComesFromTheEnvironment(t *testing.T) {
 		says string
 	}{
 		"nothing":                {nil, Model{}, ""},
-		"a key":                  {map[string]string{"OPENAI_API_KEY": "k"}, Model{API: v1alpha1.APIOpenAI, BaseURL: openAI, Name: openAIDefault, Key: "k"}, ""},
-		"a key and a model":      {map[string]string{"OPENAI_API_KEY": "k", "MODEL": "m"}, Model{API: v1alpha1.APIOpenAI, BaseURL: openAI, Name: "m", Key: "k"}, ""},
-		"Anthropic's key":        {map[string]string{"ANTHROPIC_API_KEY": "k"}, Model{API: v1alpha1.APIAnthropic, Name: anthropicDefault, Key: "k"}, ""},
-		"Gemini's key":           {map[string]string{"GEMINI_API_KEY": "k", "MODEL": "m"}, Model{API: v1alpha1.APIGemini, Name: "m", Key: "k"}, ""},
+		"a key":                  {map[string]string{"OPENAI_API_KEY": "k"}, Model{API: v1beta1.APIOpenAI, BaseURL: openAI, Name: openAIDefault, Key: "k"}, ""},
+		"a key and a model":      {map[string]string{"OPENAI_API_KEY": "k", "MODEL": "m"}, Model{API: v1beta1.APIOpenAI, BaseURL: openAI, Name: "m", Key: "k"}, ""},
+		"Anthropic's key":        {map[string]string{"ANTHROPIC_API_KEY": "k"}, Model{API: v1beta1.APIAnthropic, Name: anthropicDefault, Key: "k"}, ""},
+		"Gemini's key":           {map[string]string{"GEMINI_API_KEY": "k", "MODEL": "m"}, Model{API: v1beta1.APIGemini, Name: "m", Key: "k"}, ""},
 		"two keys":               {map[string]string{"OPENAI_API_KEY": "k", "GEMINI_API_KEY": "l"}, Model{}, "OPENAI_API_KEY and GEMINI_API_KEY are set: set MODEL_API to OpenAI or Gemini"},
-		"two keys, an API":       {map[string]string{"OPENAI_API_KEY": "k", "GEMINI_API_KEY": "l", "MODEL_API": "gemini"}, Model{API: v1alpha1.APIGemini, Name: geminiDefault, Key: "l"}, ""},
-		"the Responses API":      {map[string]string{"OPENAI_API_KEY": "k", "MODEL_API": "OpenAIResponses"}, Model{API: v1alpha1.APIOpenAIResponses, BaseURL: openAI, Name: openAIDefault, Key: "k"}, ""},
+		"two keys, an API":       {map[string]string{"OPENAI_API_KEY": "k", "GEMINI_API_KEY": "l", "MODEL_API": "gemini"}, Model{API: v1beta1.APIGemini, Name: geminiDefault, Key: "l"}, ""},
+		"the Responses API":      {map[string]string{"OPENAI_API_KEY": "k", "MODEL_API": "OpenAIResponses"}, Model{API: v1beta1.APIOpenAIResponses, BaseURL: openAI, Name: openAIDefault, Key: "k"}, ""},
 		"the key of another API": {map[string]string{"OPENAI_API_KEY": "k", "MODEL_API": "Anthropic"}, Model{}, "MODEL_API is set, but neither ANTHROPIC_API_KEY nor MODEL_BASE_URL"},
 		"an unknown API":         {map[string]string{"MODEL_API": "Cohere"}, Model{}, "use OpenAI, Anthropic, Gemini, OpenAIResponses"},
-		"an endpoint":            {map[string]string{"MODEL_BASE_URL": "http://127.0.0.1:1/v1", "MODEL": "m"}, Model{API: v1alpha1.APIOpenAI, BaseURL: "http://127.0.0.1:1/v1", Name: "m"}, ""},
-		"an endpoint of an API":  {map[string]string{"MODEL_BASE_URL": "http://127.0.0.1:1", "MODEL": "m", "MODEL_API": "Anthropic"}, Model{API: v1alpha1.APIAnthropic, BaseURL: "http://127.0.0.1:1", Name: "m"}, ""},
+		"an endpoint":            {map[string]string{"MODEL_BASE_URL": "http://127.0.0.1:1/v1", "MODEL": "m"}, Model{API: v1beta1.APIOpenAI, BaseURL: "http://127.0.0.1:1/v1", Name: "m"}, ""},
+		"an endpoint of an API":  {map[string]string{"MODEL_BASE_URL": "http://127.0.0.1:1", "MODEL": "m", "MODEL_API": "Anthropic"}, Model{API: v1beta1.APIAnthropic, BaseURL: "http://127.0.0.1:1", Name: "m"}, ""},
 		"an endpoint does not get the key of another vendor": {
-			map[string]string{"MODEL_BASE_URL": "http://127.0.0.1:1/v1", "MODEL": "m", "ANTHROPIC_API_KEY": "k"}, Model{API: v1alpha1.APIOpenAI, BaseURL: "http://127.0.0.1:1/v1", Name: "m"}, "",
+			map[string]string{"MODEL_BASE_URL": "http://127.0.0.1:1/v1", "MODEL": "m", "ANTHROPIC_API_KEY": "k"}, Model{API: v1beta1.APIOpenAI, BaseURL: "http://127.0.0.1:1/v1", Name: "m"}, "",
 		},
 		"an endpoint alone":   {map[string]string{"MODEL_BASE_URL": "http://127.0.0.1:1/v1"}, Model{}, "set MODEL"},
 		"a model alone":       {map[string]string{"MODEL": "m"}, Model{}, "neither OPENAI_API_KEY nor MODEL_BASE_URL"},

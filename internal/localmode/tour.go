@@ -16,7 +16,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/operator"
@@ -56,7 +56,7 @@ func (l *Local) Tour(ctx context.Context) error {
 	}
 	t := &tour{Local: l, chat: chat.Name, user: me.Status.UserInfo.Username, narrator: narrate.New(chat.Name), resolved: map[string]bool{}}
 	l.Say("a new chat, %s, on the files in %s", chat.Name, l.Sample)
-	if err := t.send(ctx, v1alpha1.AgentMessageSpec{Content: tourRequest}); err != nil {
+	if err := t.send(ctx, v1beta1.AgentMessageSpec{Content: tourRequest}); err != nil {
 		return err
 	}
 	for {
@@ -105,10 +105,10 @@ func (t *tour) follow(ctx context.Context, now view.Snapshot) error {
 			continue
 		}
 		t.resolved[ask.Key()] = true
-		spec := v1alpha1.AgentMessageSpec{Content: tourAnswer}
-		if ask.Kind == v1alpha1.WaitingApproval {
-			spec = v1alpha1.AgentMessageSpec{User: t.user, Approval: &v1alpha1.Approval{
-				Task: ask.Task, ToolCall: ask.Call, ArgumentsDigest: ask.Digest, Decision: v1alpha1.DecisionApprove,
+		spec := v1beta1.AgentMessageSpec{Content: tourAnswer}
+		if ask.Kind == v1beta1.WaitingApproval {
+			spec = v1beta1.AgentMessageSpec{User: t.user, Approval: &v1beta1.Approval{
+				Task: ask.Task, ToolCall: ask.Call, ArgumentsDigest: ask.Digest, Decision: v1beta1.DecisionApprove,
 			}}
 		}
 		if err := t.send(ctx, spec); err != nil {
@@ -120,14 +120,14 @@ func (t *tour) follow(ctx context.Context, now view.Snapshot) error {
 
 // ended reports whether the last answer has been posted.
 func ended(now view.Snapshot) bool {
-	return slices.ContainsFunc(now.Messages, func(m v1alpha1.AgentMessage) bool {
-		return m.Spec.Role != v1alpha1.RoleUser && strings.HasPrefix(m.Spec.Content, tourEnd)
+	return slices.ContainsFunc(now.Messages, func(m v1beta1.AgentMessage) bool {
+		return m.Spec.Role != v1beta1.RoleUser && strings.HasPrefix(m.Spec.Content, tourEnd)
 	})
 }
 
-func (t *tour) send(ctx context.Context, spec v1alpha1.AgentMessageSpec) error {
+func (t *tour) send(ctx context.Context, spec v1beta1.AgentMessageSpec) error {
 	spec.Chat = t.chat
-	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, GenerateName: t.chat + "-you-"}, Spec: spec}
+	message := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, GenerateName: t.chat + "-you-"}, Spec: spec}
 	if err := t.Client.Create(ctx, message); err != nil {
 		return fmt.Errorf("send a message: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // printedLocal returns a Local as it is when the demo prints its instructions.
@@ -87,7 +87,7 @@ func TestASecondDemoInTheSameDirectoryIsExplained(t *testing.T) {
 }
 
 func TestTheHintsFitTheDemo(t *testing.T) {
-	served := Model{API: v1alpha1.APIOpenAI, BaseURL: "http://127.0.0.1:1/v1", Name: "qwen3"}
+	served := Model{API: v1beta1.APIOpenAI, BaseURL: "http://127.0.0.1:1/v1", Name: "qwen3"}
 	for name, tc := range map[string]struct {
 		model       Model
 		edit        func(*Local)
@@ -129,7 +129,7 @@ func TestTheKeyIsCheckedBeforeTheDemoStarts(t *testing.T) {
 			}))
 			defer server.Close()
 			var said bytes.Buffer
-			l := &Local{out: &said, options: Options{Model: Model{API: v1alpha1.APIAnthropic, BaseURL: server.URL, Name: "m", Key: key}}}
+			l := &Local{out: &said, options: Options{Model: Model{API: v1beta1.APIAnthropic, BaseURL: server.URL, Name: "m", Key: key}}}
 			err := l.startModel(t.Context())
 			if tc.wantError == "" && err != nil || tc.wantError != "" && (err == nil || !strings.Contains(err.Error(), tc.wantError)) {
 				t.Errorf("startModel: %v, want %q", err, tc.wantError)

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	agents = prometheus.NewDesc("nestor_agents", "Agents that have not ended, by kind and phase, such as `Active`, `Idle`, `WaitingForUser` or `AwaitingApproval`.",
+	agents = prometheus.NewDesc("nestor_agents", "Agents that have not ended, by kind and phase, such as `Active`, `Idle`, `WaitingForUser` or `WaitingForApproval`.",
 		[]string{"kind", "standing"}, nil)
 	longestWait = prometheus.NewDesc("nestor_longest_wait_for_person_seconds", "The longest current wait of an agent for an answer or a decision; 0 if none waits.", nil, nil)
 )

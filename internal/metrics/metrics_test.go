@@ -221,7 +221,7 @@ func TestLongestWaitSurvivesARestart(t *testing.T) {
 func checkStages(t *testing.T, registry prometheus.Gatherer, want string) {
 	t.Helper()
 	if want != "" {
-		want = "# HELP nestor_agents Agents that have not ended, by kind and phase, such as `Active`, `Idle`, `WaitingForUser` or `AwaitingApproval`.\n# TYPE nestor_agents gauge" + want
+		want = "# HELP nestor_agents Agents that have not ended, by kind and phase, such as `Active`, `Idle`, `WaitingForUser` or `WaitingForApproval`.\n# TYPE nestor_agents gauge" + want
 	}
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "nestor_agents"); err != nil {
 		t.Error(err)

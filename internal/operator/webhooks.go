@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
@@ -24,15 +24,15 @@ func (o *Operator) triggers() triggers {
 	return triggers{o, resolve.Finder{Reader: o.manager.GetClient(), Live: o.manager.GetAPIReader(), OperatorNamespace: o.options.Controllers.OperatorNamespace, Secrets: &resolve.Secrets{}}}
 }
 
-func (t triggers) Trigger(ctx context.Context, name types.NamespacedName) (*v1alpha1.AgentTrigger, error) {
-	found := &v1alpha1.AgentTrigger{}
+func (t triggers) Trigger(ctx context.Context, name types.NamespacedName) (*v1beta1.AgentTrigger, error) {
+	found := &v1beta1.AgentTrigger{}
 	if err := t.operator.manager.GetClient().Get(ctx, name, found); err != nil {
 		return nil, err
 	}
 	return found, nil
 }
 
-func (t triggers) Secret(ctx context.Context, namespace string, ref v1alpha1.SecretKeyRef) (string, error) {
+func (t triggers) Secret(ctx context.Context, namespace string, ref v1beta1.SecretKeyRef) (string, error) {
 	value, err := t.finder.Secret(ctx, namespace, ref)
 	return string(value), err
 }

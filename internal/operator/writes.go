@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/kubewrites"
 )
 
@@ -30,7 +30,7 @@ type fewWrites struct {
 }
 
 func (f fewWrites) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method == http.MethodGet || !strings.Contains(r.URL.Path, "/apis/"+v1alpha1.GroupVersion.Group+"/") {
+	if r.Method == http.MethodGet || !strings.Contains(r.URL.Path, "/apis/"+v1beta1.GroupVersion.Group+"/") {
 		return f.next.RoundTrip(r)
 	}
 	sent := false

@@ -35,7 +35,7 @@ func (*body) Read([]byte) (int, error) { return 0, io.EOF }
 func (b *body) Close() error           { b.closed = true; return nil }
 
 func TestOnlySomeWritesAreOnTheirWayAtOnce(t *testing.T) {
-	const tasks = "http://api/apis/nestor.dev/v1alpha1/namespaces/a/agenttasks"
+	const tasks = "http://api/apis/nestor.dev/v1beta1/namespaces/a/agenttasks"
 	synctest.Test(t, func(t *testing.T) {
 		config := &rest.Config{}
 		limitWrites(config, 2)

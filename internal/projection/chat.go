@@ -8,14 +8,14 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // ChatFacts contains the parts of a chat's status that come from other objects.
 type ChatFacts struct {
-	Tasks       v1alpha1.TaskCounts
+	Tasks       v1beta1.TaskCounts
 	Messages    int32
 	LastMessage string
 	// LastMessageTime is when LastMessage was created.
@@ -26,9 +26,9 @@ type ChatFacts struct {
 	PostRefused string
 }
 
-func Chat(s agent.State, facts ChatFacts, old v1alpha1.AgentChatStatus, generation int64) v1alpha1.AgentChatStatus {
-	status := v1alpha1.AgentChatStatus{
-		Phase:       v1alpha1.ChatIdle,
+func Chat(s agent.State, facts ChatFacts, old v1beta1.AgentChatStatus, generation int64) v1beta1.AgentChatStatus {
+	status := v1beta1.AgentChatStatus{
+		Phase:       v1beta1.ChatIdle,
 		Title:       s.Title,
 		StartTime:   moment(s.Clock.Started),
 		Waiting:     chatWaiting(s),
@@ -39,8 +39,8 @@ func Chat(s agent.State, facts ChatFacts, old v1alpha1.AgentChatStatus, generati
 		Usage:       usage(s.Usage),
 		Conditions:  withProgress(withCondition(old.Conditions, ready(s, facts, generation), s.Clock.Now), s, facts.Work, generation),
 	}
-	if slices.ContainsFunc(status.Waiting, func(w v1alpha1.ChatWaitingItem) bool { return w.Separation }) && s.Requesters.Known() {
-		status.Askers = s.Requesters.Users[:min(len(s.Requesters.Users), maxAskers)]
+	if slices.ContainsFunc(status.Waiting, func(w v1beta1.ChatWaitingItem) bool { return w.DenyRequesters }) && s.Requesters.Known() {
+		status.Requesters = s.Requesters.Users[:min(len(s.Requesters.Users), maxAskers)]
 	}
 	// The time changes only together with the name: it never causes a write of its own, also not for all chats after an upgrade.
 	if status.LastMessageTime = facts.LastMessageTime; status.LastMessage == old.LastMessage {
@@ -48,26 +48,26 @@ func Chat(s agent.State, facts ChatFacts, old v1alpha1.AgentChatStatus, generati
 	}
 	switch {
 	case len(status.Waiting) > 0:
-		status.Phase = v1alpha1.ChatWaiting
+		status.Phase = v1beta1.ChatWaiting
 	case s.Phase == agent.PhaseRequesting || s.Phase == agent.PhaseActing || s.Children.Pending() > 0:
-		status.Phase = v1alpha1.ChatRunning
+		status.Phase = v1beta1.ChatRunning
 	}
 	return status
 }
 
 // chatWaiting lists the asks that wait for a person, oldest first.
-func chatWaiting(s agent.State) []v1alpha1.ChatWaitingItem {
-	var items []v1alpha1.ChatWaitingItem
+func chatWaiting(s agent.State) []v1beta1.ChatWaitingItem {
+	var items []v1beta1.ChatWaitingItem
 	for _, ask := range s.Asks {
 		if !ask.Open || len(items) == maxWaiting {
 			continue
 		}
-		item := v1alpha1.ChatWaitingItem{Task: ask.Task, Waiting: v1alpha1.Waiting{
-			Kind: v1alpha1.WaitingQuestion, Text: shorten.Head(ask.Text, maxWaitingText), ToolCall: ask.Call, Since: moment(ask.Since),
+		item := v1beta1.ChatWaitingItem{Task: ask.Task, Waiting: v1beta1.Waiting{
+			Kind: v1beta1.WaitingQuestion, Text: shorten.Head(ask.Text, maxWaitingText), ToolCall: ask.Call, StartTime: moment(ask.StartTime),
 		}}
 		if ask.Kind == agent.AskApproval {
-			item.Kind, item.Text, item.ArgumentsDigest = v1alpha1.WaitingApproval, callText(ask.Tool, ask.Arguments), ask.Digest()
-			item.Separation = ask.Separation
+			item.Kind, item.Text, item.ArgumentsDigest = v1beta1.WaitingApproval, callText(ask.Tool, ask.Arguments), ask.Digest()
+			item.DenyRequesters = ask.DenyRequesters
 		}
 		// The call of a task of type Tool has the task's name; it has no agent.
 		if ask.Call == ask.Task {
@@ -81,12 +81,12 @@ func chatWaiting(s agent.State) []v1alpha1.ChatWaitingItem {
 }
 
 // chatAllowances lists the allowances, oldest first.
-func chatAllowances(s agent.State) []v1alpha1.ChatAllowance {
-	var shown []v1alpha1.ChatAllowance
+func chatAllowances(s agent.State) []v1beta1.ChatAllowance {
+	var shown []v1beta1.ChatAllowance
 	for _, a := range s.Allowances {
-		one := v1alpha1.ChatAllowance{Name: a.Name, Tool: a.Tool, By: a.By, Since: moment(a.At)}
+		one := v1beta1.ChatAllowance{Name: a.Name, Tool: a.Tool, User: a.User, StartTime: moment(a.At)}
 		for _, p := range a.Arguments {
-			one.Arguments = append(one.Arguments, v1alpha1.ArgumentPattern{Name: p.Name, Pattern: p.Pattern})
+			one.Arguments = append(one.Arguments, v1beta1.ArgumentPattern{Name: p.Name, Pattern: p.Pattern})
 		}
 		shown = append(shown, one)
 	}
@@ -94,17 +94,17 @@ func chatAllowances(s agent.State) []v1alpha1.ChatAllowance {
 }
 
 // CountTask adds a task in a phase to the counts of a chat.
-func CountTask(counts v1alpha1.TaskCounts, phase v1alpha1.TaskPhase) v1alpha1.TaskCounts {
+func CountTask(counts v1beta1.TaskCounts, phase v1beta1.TaskPhase) v1beta1.TaskCounts {
 	switch phase {
-	case v1alpha1.TaskRunning:
+	case v1beta1.TaskRunning:
 		counts.Running++
-	case v1alpha1.TaskWaiting:
+	case v1beta1.TaskWaiting:
 		counts.Waiting++
-	case v1alpha1.TaskSuccess:
+	case v1beta1.TaskSuccess:
 		counts.Success++
-	case v1alpha1.TaskFailed:
+	case v1beta1.TaskFailed:
 		counts.Failed++
-	case v1alpha1.TaskCancelled:
+	case v1beta1.TaskCancelled:
 		counts.Cancelled++
 	default:
 		counts.Pending++

@@ -8,7 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/plainjson"
 	"github.com/nestor-dev/nestor/internal/shorten"
@@ -31,20 +31,20 @@ func withCondition(conditions []metav1.Condition, c metav1.Condition, at agent.T
 }
 
 func succeeded(s agent.State, w Work, generation int64) metav1.Condition {
-	c := metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, ObservedGeneration: generation}
+	c := metav1.Condition{Type: v1beta1.ConditionSucceeded, Status: metav1.ConditionUnknown, ObservedGeneration: generation}
 	switch w.standing(s) {
 	case agent.StagePending:
 		c.Reason, c.Message = w.pending()
 	case agent.StageWaitingForUser:
-		c.Reason, c.Message = v1alpha1.ReasonWaitingForUser, "Answer with an AgentMessage: "+question(s)
-	case agent.StageAwaitingApproval:
-		c.Reason, c.Message = v1alpha1.ReasonAwaitingApproval, "Decide with an AgentMessage about: "+string(plainjson.Unescape([]byte(approval(s).Text)))
+		c.Reason, c.Message = v1beta1.ReasonWaitingForUser, "Answer with an AgentMessage: "+question(s)
+	case agent.StageWaitingForApproval:
+		c.Reason, c.Message = v1beta1.ReasonWaitingForApproval, "Decide with an AgentMessage about: "+string(plainjson.Unescape([]byte(approval(s).Text)))
 	case agent.StageCompleted:
-		c.Status, c.Reason, c.Message = metav1.ConditionTrue, v1alpha1.ReasonSuccess, "The run ended with a result."
+		c.Status, c.Reason, c.Message = metav1.ConditionTrue, v1beta1.ReasonSuccess, "The run ended with a result."
 	case agent.StageFailed:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(s.Outcome.Kind), s.Outcome.Error
 	default:
-		c.Reason, c.Message = v1alpha1.ReasonRunning, "The run is active."
+		c.Reason, c.Message = v1beta1.ReasonRunning, "The run is active."
 		if wait := s.QuotaWait(); wait != nil {
 			c.Reason, c.Message = wait.Reason, wait.Message
 		}
@@ -53,11 +53,11 @@ func succeeded(s agent.State, w Work, generation int64) metav1.Condition {
 }
 
 func ready(s agent.State, facts ChatFacts, generation int64) metav1.Condition {
-	c := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReady,
+	c := metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonReady,
 		ObservedGeneration: generation, Message: "Write an AgentMessage to talk."}
 	switch {
 	case facts.PostRefused != "":
-		c.Status, c.Reason = metav1.ConditionFalse, v1alpha1.ReasonPostRefused
+		c.Status, c.Reason = metav1.ConditionFalse, v1beta1.ReasonPostRefused
 		c.Message = "An answer cannot be posted, and is retried: " + facts.PostRefused
 		return c
 	case s.Hold != nil:

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
@@ -20,7 +20,7 @@ func TestTheTimeOfTheLastMessageCausesNoWrite(t *testing.T) {
 	at := metav1.NewTime(time.Unix(1000, 0))
 	facts := ChatFacts{Messages: 1, LastMessage: "m", LastMessageTime: &at}
 	s := play(agent.Config{Kind: agent.Orchestrator, Name: "chat"})
-	first := Chat(s, facts, v1alpha1.AgentChatStatus{}, 1)
+	first := Chat(s, facts, v1beta1.AgentChatStatus{}, 1)
 	if !first.LastMessageTime.Equal(&at) {
 		t.Fatalf("lastMessageTime is %v, want %v", first.LastMessageTime, at)
 	}

@@ -6,7 +6,7 @@ package projection
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
@@ -15,15 +15,15 @@ import (
 const maxPreview = 44
 
 // preview returns the beginning of a message in one line. A rejected message begins with the reason.
-func preview(spec v1alpha1.AgentMessageSpec, phase v1alpha1.MessagePhase, reason string) string {
+func preview(spec v1beta1.AgentMessageSpec, phase v1beta1.MessagePhase, reason string) string {
 	text := messageText(spec)
-	if phase == v1alpha1.MessageRejected {
+	if phase == v1beta1.MessageRejected {
 		text = reason + ": " + text
 	}
 	return shorten.UntrustedLine(text, maxPreview)
 }
 
-func messageText(spec v1alpha1.AgentMessageSpec) string {
+func messageText(spec v1beta1.AgentMessageSpec) string {
 	switch {
 	case spec.Approval != nil:
 		text := string(spec.Approval.Decision) + " a call of " + spec.Approval.Task
@@ -42,12 +42,12 @@ func messageText(spec v1alpha1.AgentMessageSpec) string {
 }
 
 // Message returns the status of a message in a phase, with the reason and the text for people.
-func Message(m *v1alpha1.AgentMessage, phase v1alpha1.MessagePhase, reason, text string, at agent.Time) v1alpha1.AgentMessageStatus {
-	c := metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: reason, Message: text, ObservedGeneration: m.Generation}
+func Message(m *v1beta1.AgentMessage, phase v1beta1.MessagePhase, reason, text string, at agent.Time) v1beta1.AgentMessageStatus {
+	c := metav1.Condition{Type: v1beta1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: reason, Message: text, ObservedGeneration: m.Generation}
 	switch phase {
-	case v1alpha1.MessageHandled:
+	case v1beta1.MessageHandled:
 		c.Status = metav1.ConditionTrue
-	case v1alpha1.MessageRejected:
+	case v1beta1.MessageRejected:
 		c.Status = metav1.ConditionFalse
 	}
 	status := *m.Status.DeepCopy()

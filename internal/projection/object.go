@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
@@ -22,28 +22,28 @@ type Object interface {
 type Run struct {
 	Object
 	// One of Task and SubAgent is nil.
-	Task     *v1alpha1.AgentTask
-	SubAgent *v1alpha1.SubAgent
+	Task     *v1beta1.AgentTask
+	SubAgent *v1beta1.SubAgent
 
 	Chat   string
 	Cancel bool
 
-	Result                    **v1alpha1.TaskResult
-	Error                     **v1alpha1.RunError
+	Result                    **v1beta1.TaskResult
+	Error                     **v1beta1.RunError
 	Iterations                *int32
-	Usage                     *v1alpha1.Usage
+	Usage                     *v1beta1.Usage
 	StartTime, CompletionTime **metav1.Time
 	Conditions                *[]metav1.Condition
 }
 
-func TaskRun(task *v1alpha1.AgentTask) Run {
+func TaskRun(task *v1beta1.AgentTask) Run {
 	s := &task.Status
 	return Run{Object: task, Task: task, Chat: task.Spec.Chat, Cancel: task.Spec.Cancel,
 		Result: &s.Result, Error: &s.Error, Iterations: &s.Iterations, Usage: &s.Usage,
 		StartTime: &s.StartTime, CompletionTime: &s.CompletionTime, Conditions: &s.Conditions}
 }
 
-func SubAgentRun(sub *v1alpha1.SubAgent) Run {
+func SubAgentRun(sub *v1beta1.SubAgent) Run {
 	s := &sub.Status
 	return Run{Object: sub, SubAgent: sub, Chat: sub.Spec.Chat, Cancel: sub.Spec.Cancel,
 		Result: &s.Result, Error: &s.Error, Iterations: &s.Iterations, Usage: &s.Usage,
@@ -58,29 +58,29 @@ func (r Run) Phase() string {
 }
 
 // setPhase shows a stage. A task shows in its phase whether it failed because it was cancelled.
-func (r Run) setPhase(stage agent.Stage, failure v1alpha1.ErrorKind) {
+func (r Run) setPhase(stage agent.Stage, failure v1beta1.ErrorKind) {
 	if r.Task == nil {
-		r.SubAgent.Status.Phase = v1alpha1.SubAgentPhase(stage)
+		r.SubAgent.Status.Phase = v1beta1.SubAgentPhase(stage)
 		return
 	}
-	r.Task.Status.Phase = v1alpha1.TaskRunning
+	r.Task.Status.Phase = v1beta1.TaskRunning
 	switch stage {
 	case agent.StagePending:
-		r.Task.Status.Phase = v1alpha1.TaskPending
-	case agent.StageWaitingForUser, agent.StageAwaitingApproval:
-		r.Task.Status.Phase = v1alpha1.TaskWaiting
+		r.Task.Status.Phase = v1beta1.TaskPending
+	case agent.StageWaitingForUser, agent.StageWaitingForApproval:
+		r.Task.Status.Phase = v1beta1.TaskWaiting
 	case agent.StageCompleted:
-		r.Task.Status.Phase = v1alpha1.TaskSuccess
+		r.Task.Status.Phase = v1beta1.TaskSuccess
 	case agent.StageFailed:
-		r.Task.Status.Phase = v1alpha1.TaskFailed
-		if failure == v1alpha1.ErrorCancelled {
-			r.Task.Status.Phase = v1alpha1.TaskCancelled
+		r.Task.Status.Phase = v1beta1.TaskFailed
+		if failure == v1beta1.ErrorCancelled {
+			r.Task.Status.Phase = v1beta1.TaskCancelled
 		}
 	}
 }
 
 func (r Run) setSucceeded(status metav1.ConditionStatus, reason, message string, at agent.Time) {
-	c := metav1.Condition{Type: v1alpha1.ConditionSucceeded, Status: status, Reason: reason, Message: message,
+	c := metav1.Condition{Type: v1beta1.ConditionSucceeded, Status: status, Reason: reason, Message: message,
 		ObservedGeneration: r.GetGeneration()}
 	*r.Conditions = withCondition(*r.Conditions, c, at)
 }
@@ -92,13 +92,13 @@ func (r Run) Wait(reason, message string, at agent.Time) {
 }
 
 // WaitForSubAgent shows in a task why its sub-agent has not started.
-func (r Run) WaitForSubAgent(sub *v1alpha1.SubAgent, succeeded metav1.Condition) {
+func (r Run) WaitForSubAgent(sub *v1beta1.SubAgent, succeeded metav1.Condition) {
 	r.Task.Status.SubAgent = sub.Name
 	r.Wait(succeeded.Reason, succeeded.Message, agent.Time(succeeded.LastTransitionTime.UnixMilli()))
 }
 
 // Fail shows the end of a run that never started, or whose history is lost.
-func (r Run) Fail(failure v1alpha1.RunError, at agent.Time) {
+func (r Run) Fail(failure v1beta1.RunError, at agent.Time) {
 	failure.Message = shorten.Head(failure.Message, maxErrorMessage)
 	r.setPhase(agent.StageFailed, failure.Kind)
 	*r.Error, *r.CompletionTime = &failure, moment(at)

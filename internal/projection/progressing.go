@@ -11,7 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
@@ -25,17 +25,17 @@ const (
 
 // retryReasons maps the causes of retries to reasons, where they have one of their own.
 var retryReasons = map[agent.RetryCause]string{
-	agent.CauseRateLimited: v1alpha1.ReasonRateLimited,
-	agent.CauseUnavailable: v1alpha1.ReasonProviderUnavailable,
+	agent.CauseRateLimited: v1beta1.ReasonRateLimited,
+	agent.CauseUnavailable: v1beta1.ReasonProviderUnavailable,
 }
 
-// withProgress returns the conditions with Progressing if a model call waits, and without it if none does.
+// withProgress returns the conditions with Reconciling if a model call waits, and without it if none does.
 func withProgress(conditions []metav1.Condition, s agent.State, w Work, generation int64) []metav1.Condition {
 	reason, message := progress(s, w)
 	if reason == "" {
-		return slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool { return c.Type == v1alpha1.ConditionProgressing })
+		return slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool { return c.Type == v1beta1.ConditionReconciling })
 	}
-	return withCondition(conditions, metav1.Condition{Type: v1alpha1.ConditionProgressing, Status: metav1.ConditionFalse,
+	return withCondition(conditions, metav1.Condition{Type: v1beta1.ConditionReconciling, Status: metav1.ConditionTrue,
 		Reason: reason, Message: message, ObservedGeneration: generation}, s.Clock.Now)
 }
 
@@ -46,16 +46,16 @@ func progress(s agent.State, w Work) (reason, message string) {
 	}
 	r := s.ModelCall
 	switch {
-	case r.RetryAt > s.Clock.Now.Add(shortRetry):
+	case r.RetryTime > s.Clock.Now.Add(shortRetry):
 		reason, known := retryReasons[r.Cause]
 		if !known {
-			reason = v1alpha1.ReasonRetrying
+			reason = v1beta1.ReasonRetrying
 		}
 		words := strings.TrimRight(shorten.Head(r.ProviderMessage, maxWords), ". ")
 		return reason, fmt.Sprintf("Attempt %d of %d of the model call failed: %s. The next attempt begins at %s.",
-			r.Attempt, s.Config.Limits.MaxRetries+1, words, clock(r.RetryAt))
-	case r.RetryAt == 0 && w.Queued != nil:
-		return v1alpha1.ReasonQueuedForProvider, fmt.Sprintf("Attempt %d of the model call has been queued since %s at the provider %s, because other calls use up its limits. The attempt starts when capacity is free.",
+			r.Attempt, s.Config.Limits.MaxRetries+1, words, clock(r.RetryTime))
+	case r.RetryTime == 0 && w.Queued != nil:
+		return v1beta1.ReasonQueuedForProvider, fmt.Sprintf("Attempt %d of the model call has been queued since %s at the provider %s, because other calls use up its limits. The attempt starts when capacity is free.",
 			r.Attempt, clock(w.Queued.Since), w.Queued.Provider)
 	}
 	return "", ""

@@ -19,7 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/config/crd"
 	"github.com/nestor-dev/nestor/internal/agent"
 )
@@ -42,8 +42,8 @@ func subAgent() agent.Config {
 }
 
 // shown returns a sub-agent and a task of generation 3 that show a state, after they have shown others.
-func shown(w Work, states ...agent.State) (*v1alpha1.SubAgent, *v1alpha1.AgentTask) {
-	sub, task := &v1alpha1.SubAgent{ObjectMeta: metav1.ObjectMeta{Generation: 3}}, &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Generation: 3}}
+func shown(w Work, states ...agent.State) (*v1beta1.SubAgent, *v1beta1.AgentTask) {
+	sub, task := &v1beta1.SubAgent{ObjectMeta: metav1.ObjectMeta{Generation: 3}}, &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Generation: 3}}
 	for _, s := range states {
 		SubAgentRun(sub).Show(s, w)
 		TaskRun(task).Show(s, w)
@@ -65,22 +65,22 @@ func TestPhasesOfARun(t *testing.T) {
 	for name, tc := range map[string]struct {
 		state  agent.State
 		work   Work
-		agent  v1alpha1.SubAgentPhase
-		task   v1alpha1.TaskPhase
+		agent  v1beta1.SubAgentPhase
+		task   v1beta1.TaskPhase
 		reason string
 		status metav1.ConditionStatus
 	}{
-		"unstarted":   {agent.State{}, Work{}, v1alpha1.SubAgentPending, v1alpha1.TaskPending, "Pending", metav1.ConditionUnknown},
-		"active":      {after(), Work{}, v1alpha1.SubAgentActive, v1alpha1.TaskRunning, "Running", metav1.ConditionUnknown},
-		"parked":      {after(), parked, v1alpha1.SubAgentPending, v1alpha1.TaskPending, "ParallelLimit", metav1.ConditionUnknown},
-		"asks":        {after(replies("", asks)("m1")), Work{}, v1alpha1.SubAgentWaitingForUser, v1alpha1.TaskWaiting, "WaitingForUser", metav1.ConditionUnknown},
-		"approval":    {after(replies("", bash)("m1")), Work{}, v1alpha1.SubAgentAwaitingApproval, v1alpha1.TaskWaiting, "AwaitingApproval", metav1.ConditionUnknown},
-		"delegates":   {after(replies("", delegates)("m1")), Work{}, v1alpha1.SubAgentAwaitingSubAgents, v1alpha1.TaskRunning, "Running", metav1.ConditionUnknown},
-		"cancelling":  {after(replies("", delegates)("m1"), agent.Cancelled{}), Work{}, v1alpha1.SubAgentCancelling, v1alpha1.TaskRunning, "Running", metav1.ConditionUnknown},
-		"completed":   {after(replies("done")("m1")), Work{}, v1alpha1.SubAgentCompleted, v1alpha1.TaskSuccess, "Success", metav1.ConditionTrue},
-		"parked last": {after(replies("done")("m1")), parked, v1alpha1.SubAgentCompleted, v1alpha1.TaskSuccess, "Success", metav1.ConditionTrue},
-		"failed":      {after(failure), Work{}, v1alpha1.SubAgentFailed, v1alpha1.TaskFailed, "ModelError", metav1.ConditionFalse},
-		"cancelled":   {after(agent.Cancelled{}), Work{}, v1alpha1.SubAgentFailed, v1alpha1.TaskCancelled, "Cancelled", metav1.ConditionFalse},
+		"unstarted":   {agent.State{}, Work{}, v1beta1.SubAgentPending, v1beta1.TaskPending, "Pending", metav1.ConditionUnknown},
+		"active":      {after(), Work{}, v1beta1.SubAgentActive, v1beta1.TaskRunning, "Running", metav1.ConditionUnknown},
+		"parked":      {after(), parked, v1beta1.SubAgentPending, v1beta1.TaskPending, "ParallelLimit", metav1.ConditionUnknown},
+		"asks":        {after(replies("", asks)("m1")), Work{}, v1beta1.SubAgentWaitingForUser, v1beta1.TaskWaiting, "WaitingForUser", metav1.ConditionUnknown},
+		"approval":    {after(replies("", bash)("m1")), Work{}, v1beta1.SubAgentWaitingForApproval, v1beta1.TaskWaiting, "WaitingForApproval", metav1.ConditionUnknown},
+		"delegates":   {after(replies("", delegates)("m1")), Work{}, v1beta1.SubAgentWaitingForSubAgents, v1beta1.TaskRunning, "Running", metav1.ConditionUnknown},
+		"cancelling":  {after(replies("", delegates)("m1"), agent.Cancelled{}), Work{}, v1beta1.SubAgentCancelling, v1beta1.TaskRunning, "Running", metav1.ConditionUnknown},
+		"completed":   {after(replies("done")("m1")), Work{}, v1beta1.SubAgentCompleted, v1beta1.TaskSuccess, "Success", metav1.ConditionTrue},
+		"parked last": {after(replies("done")("m1")), parked, v1beta1.SubAgentCompleted, v1beta1.TaskSuccess, "Success", metav1.ConditionTrue},
+		"failed":      {after(failure), Work{}, v1beta1.SubAgentFailed, v1beta1.TaskFailed, "ModelError", metav1.ConditionFalse},
+		"cancelled":   {after(agent.Cancelled{}), Work{}, v1beta1.SubAgentFailed, v1beta1.TaskCancelled, "Cancelled", metav1.ConditionFalse},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sub, task := shown(tc.work, tc.state)
@@ -93,7 +93,7 @@ func TestPhasesOfARun(t *testing.T) {
 					t.Errorf("condition %+v, want %s with reason %s and a message", c, tc.status, tc.reason)
 				}
 			}
-			if waits := task.Status.Waiting != nil; waits != (tc.task == v1alpha1.TaskWaiting) {
+			if waits := task.Status.Waiting != nil; waits != (tc.task == v1beta1.TaskWaiting) {
 				t.Errorf("waiting %+v in phase %s", task.Status.Waiting, task.Status.Phase)
 			}
 		})
@@ -155,7 +155,7 @@ func TestWordsBesideACallAreShown(t *testing.T) {
 	s := play(subAgent(), agent.ModelReplied{Call: "m1", Text: "Let me look.", Calls: []agent.ToolCall{{ID: "a", Tool: "read", Arguments: "{}"}}})
 	sub, _ := shown(Work{}, s)
 	for _, m := range sub.Status.Messages {
-		if m.Role == v1alpha1.TranscriptAssistant && m.Content == "Let me look." {
+		if m.Role == v1beta1.TranscriptAssistant && m.Content == "Let me look." {
 			return
 		}
 	}
@@ -168,18 +168,18 @@ func TestAChatShowsWhatItWaitsFor(t *testing.T) {
 		agent.Asked{Agent: "chat-1", Task: "chat-1", Call: "q", Kind: agent.AskQuestion, Text: "Which year?"},
 		agent.Asked{Agent: "chat-2", Task: "chat-2", Call: "chat-2", Kind: agent.AskApproval, Tool: "bash", Arguments: "{}"},
 	)
-	status := Chat(s, ChatFacts{Messages: 2, LastMessage: "m"}, v1alpha1.AgentChatStatus{}, 1)
-	want := []v1alpha1.ChatWaitingItem{
-		{Task: "chat-1", Waiting: v1alpha1.Waiting{SubAgent: "chat-1", Kind: "Question", Text: "Which year?", ToolCall: "q", Since: moment(2000)}},
-		{Task: "chat-2", Waiting: v1alpha1.Waiting{Kind: "Approval", Text: "bash {}", ArgumentsDigest: agent.CallDigest("bash", "{}"), Since: moment(3000)}},
+	status := Chat(s, ChatFacts{Messages: 2, LastMessage: "m"}, v1beta1.AgentChatStatus{}, 1)
+	want := []v1beta1.ChatWaitingItem{
+		{Task: "chat-1", Waiting: v1beta1.Waiting{SubAgent: "chat-1", Kind: "Question", Text: "Which year?", ToolCall: "q", StartTime: moment(2000)}},
+		{Task: "chat-2", Waiting: v1beta1.Waiting{Kind: "Approval", Text: "bash {}", ArgumentsDigest: agent.CallDigest("bash", "{}"), StartTime: moment(3000)}},
 	}
-	if diff := cmp.Diff(want, status.Waiting); diff != "" || status.Phase != v1alpha1.ChatWaiting {
+	if diff := cmp.Diff(want, status.Waiting); diff != "" || status.Phase != v1beta1.ChatWaiting {
 		t.Errorf("phase %s, waiting:\n%s", status.Phase, diff)
 	}
 	failed := play(config, agent.MessageArrived{Message: "m", Text: "hi"},
 		agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureFinal, Message: "bad key"})
-	ready := Chat(failed, ChatFacts{}, v1alpha1.AgentChatStatus{}, 1).Conditions[0]
-	if ready.Status != metav1.ConditionFalse || ready.Reason != v1alpha1.ReasonModelError || ready.Message != "bad key" {
+	ready := Chat(failed, ChatFacts{}, v1beta1.AgentChatStatus{}, 1).Conditions[0]
+	if ready.Status != metav1.ConditionFalse || ready.Reason != v1beta1.ReasonModelError || ready.Message != "bad key" {
 		t.Errorf("ready is %+v, want False with the provider's message", ready)
 	}
 }
@@ -216,7 +216,7 @@ func TestStatusFitsTheAPI(t *testing.T) {
 		})
 	}
 	chat := play(agent.Config{Kind: agent.Orchestrator, Name: "chat"}, asks...)
-	validate(t, "AgentChat", Chat(chat, ChatFacts{}, v1alpha1.AgentChatStatus{}, 1))
+	validate(t, "AgentChat", Chat(chat, ChatFacts{}, v1beta1.AgentChatStatus{}, 1))
 }
 
 // validate checks a status against the schema of its kind in the generated CRD.

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/shorten"
@@ -29,16 +29,16 @@ func (r Run) Show(s agent.State, w Work) {
 		r.setPhase(w.standing(s), "")
 		return
 	}
-	r.setPhase(w.standing(s), v1alpha1.ErrorKind(s.Outcome.Kind))
+	r.setPhase(w.standing(s), v1beta1.ErrorKind(s.Outcome.Kind))
 	*r.Result, *r.Error, *r.CompletionTime = result(s.Outcome.Result, maxData), runError(*s.Outcome), moment(s.Clock.Now)
 }
 
 // subAgentStatus returns what only sub-agents show.
-func subAgentStatus(s agent.State, w Work) v1alpha1.SubAgentStatus {
-	status := v1alpha1.SubAgentStatus{
+func subAgentStatus(s agent.State, w Work) v1beta1.SubAgentStatus {
+	status := v1beta1.SubAgentStatus{
 		Messages:  messages(s),
 		ToolCalls: toolCalls(s, w),
-		Children:  v1alpha1.ChildCounts{Pending: int32(s.Children.Pending()), Completed: int32(s.Children.Completed)},
+		Children:  v1beta1.ChildCounts{Pending: int32(s.Children.Pending()), Finished: int32(s.Children.Finished)},
 		Summary:   shorten.Head(s.Summary, maxSummary),
 		Question:  shorten.Head(question(s), maxQuestion),
 	}
@@ -49,8 +49,8 @@ func subAgentStatus(s agent.State, w Work) v1alpha1.SubAgentStatus {
 }
 
 // taskStatus returns what only tasks show.
-func taskStatus(s agent.State, w Work) v1alpha1.AgentTaskStatus {
-	status := v1alpha1.AgentTaskStatus{Waiting: waiting(s)}
+func taskStatus(s agent.State, w Work) v1beta1.AgentTaskStatus {
+	status := v1beta1.AgentTaskStatus{Waiting: waiting(s)}
 	switch s.Config.Kind {
 	case agent.SubAgent:
 		status.SubAgent = s.Config.Name
@@ -67,14 +67,14 @@ func taskStatus(s agent.State, w Work) v1alpha1.AgentTaskStatus {
 }
 
 // waiting returns the first ask of a run, or nil.
-func waiting(s agent.State) *v1alpha1.Waiting {
+func waiting(s agent.State) *v1beta1.Waiting {
 	switch s.Stage() {
-	case agent.StageAwaitingApproval:
+	case agent.StageWaitingForApproval:
 		return approval(s)
 	case agent.StageWaitingForUser:
 		for _, ask := range agent.PendingAsks(s) {
 			if ask.Kind == agent.AskQuestion {
-				w := &v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, SubAgent: s.Config.Name, Text: shorten.Head(ask.Text, maxWaitingText), ToolCall: ask.Call, Since: moment(s.AskedAt(ask.Call))}
+				w := &v1beta1.Waiting{Kind: v1beta1.WaitingQuestion, SubAgent: s.Config.Name, Text: shorten.Head(ask.Text, maxWaitingText), ToolCall: ask.Call, StartTime: moment(s.AskedAt(ask.Call))}
 				if s.Config.Kind == agent.ToolRun {
 					w.ToolCall, w.SubAgent = "", ""
 				}
@@ -85,19 +85,19 @@ func waiting(s agent.State) *v1alpha1.Waiting {
 	return nil
 }
 
-func approval(s agent.State) *v1alpha1.Waiting {
+func approval(s agent.State) *v1beta1.Waiting {
 	for _, c := range s.Batch {
 		if c.State != agent.CallUndecided {
 			continue
 		}
-		w := &v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, SubAgent: s.Config.Name, Text: callText(c.Tool, c.Arguments), ToolCall: c.ID,
-			ArgumentsDigest: agent.CallDigest(c.Tool, c.Arguments), Separation: s.Config.Role.Separation, Since: moment(c.At)}
+		w := &v1beta1.Waiting{Kind: v1beta1.WaitingApproval, SubAgent: s.Config.Name, Text: callText(c.Tool, c.Arguments), ToolCall: c.ID,
+			ArgumentsDigest: agent.CallDigest(c.Tool, c.Arguments), DenyRequesters: s.Config.Role.DenyRequesters, StartTime: moment(c.At)}
 		if s.Config.Kind == agent.ToolRun {
 			w.ToolCall, w.SubAgent = "", "" // a task of type Tool is one call
 		}
 		return w
 	}
-	return &v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval}
+	return &v1beta1.Waiting{Kind: v1beta1.WaitingApproval}
 }
 
 // question returns the text of the question that an agent waits for.
@@ -110,21 +110,21 @@ func question(s agent.State) string {
 	return ""
 }
 
-func usage(u budget.Usage) v1alpha1.Usage {
-	return v1alpha1.Usage{PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, TotalTokens: u.Total(),
+func usage(u budget.Usage) v1beta1.Usage {
+	return v1beta1.Usage{PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, TotalTokens: u.Total(),
 		ModelCalls: u.ModelCalls, CostMicros: u.CostMicros}
 }
 
-func runError(o agent.Outcome) *v1alpha1.RunError {
+func runError(o agent.Outcome) *v1beta1.RunError {
 	if o.Succeeded() {
 		return nil
 	}
-	return &v1alpha1.RunError{Kind: v1alpha1.ErrorKind(o.Kind), Message: shorten.Head(o.Error, maxErrorMessage)}
+	return &v1beta1.RunError{Kind: v1beta1.ErrorKind(o.Kind), Message: shorten.Head(o.Error, maxErrorMessage)}
 }
 
 // result shortens a result to the bounds of the API. A plain final answer is its own summary; a result with a summary keeps its full text
 // in the details. maxData is the size of the largest data.
-func result(r *agent.Result, maxData int) *v1alpha1.TaskResult {
+func result(r *agent.Result, maxData int) *v1beta1.TaskResult {
 	if r == nil {
 		return nil
 	}
@@ -133,7 +133,7 @@ func result(r *agent.Result, maxData int) *v1alpha1.TaskResult {
 		details = r.Text
 	}
 	data, omitted := resultData(r.Data, maxData)
-	return &v1alpha1.TaskResult{
+	return &v1beta1.TaskResult{
 		Summary:       shorten.Head(r.Brief(), maxResultSummary),
 		Details:       shorten.Head(details, maxResultDetails),
 		FilesModified: shortenAll(r.FilesModified, maxFiles),

@@ -7,23 +7,23 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-var speakers = map[agent.Speaker]v1alpha1.TranscriptRole{
-	agent.User: v1alpha1.TranscriptUser, agent.Assistant: v1alpha1.TranscriptAssistant, agent.ToolSpeaker: v1alpha1.TranscriptTool,
+var speakers = map[agent.Speaker]v1beta1.TranscriptRole{
+	agent.User: v1beta1.TranscriptUser, agent.Assistant: v1beta1.TranscriptAssistant, agent.ToolSpeaker: v1beta1.TranscriptTool,
 }
 
 // messages returns the newest messages of the history.
-func messages(s agent.State) []v1alpha1.TranscriptMessage {
+func messages(s agent.State) []v1beta1.TranscriptMessage {
 	newest := s.History.Newest(maxMessages)
-	shown := make([]v1alpha1.TranscriptMessage, len(newest))
+	shown := make([]v1beta1.TranscriptMessage, len(newest))
 	for i, m := range newest {
-		shown[i] = v1alpha1.TranscriptMessage{
+		shown[i] = v1beta1.TranscriptMessage{
 			Seq: int64(s.History.Len() - len(newest) + i), Role: speakers[m.Speaker], Content: shorten.Head(m.Text, maxContent),
-			ToolCall: m.Call, At: moment(m.At),
+			ToolCall: m.Call, Time: moment(m.At),
 		}
 	}
 	return shown
@@ -33,8 +33,8 @@ func messages(s agent.State) []v1alpha1.TranscriptMessage {
 const searched = 4 * maxToolCalls
 
 // toolCalls returns the newest tool calls: those in flight, and before them those in the history.
-func toolCalls(s agent.State, w Work) []v1alpha1.ToolCallStatus {
-	var calls []v1alpha1.ToolCallStatus
+func toolCalls(s agent.State, w Work) []v1beta1.ToolCallStatus {
+	var calls []v1beta1.ToolCallStatus
 	for _, c := range slices.Backward(s.Batch) {
 		status := callStatus(c)
 		status.Progress = w.progress(c)
@@ -67,9 +67,9 @@ func toolCalls(s agent.State, w Work) []v1alpha1.ToolCallStatus {
 	return calls
 }
 
-func callStatus(c agent.BatchCall) v1alpha1.ToolCallStatus {
-	status := v1alpha1.ToolCallStatus{
-		ID: c.ID, Tool: shorten.Head(c.Tool, maxToolName), Arguments: shorten.Head(c.Arguments, maxArguments), Phase: callPhase(c), At: moment(c.At),
+func callStatus(c agent.BatchCall) v1beta1.ToolCallStatus {
+	status := v1beta1.ToolCallStatus{
+		ID: c.ID, Tool: shorten.Head(c.Tool, maxToolName), Arguments: shorten.Head(c.Arguments, maxArguments), Phase: callPhase(c), Time: moment(c.At),
 	}
 	if c.State == agent.CallUndecided {
 		status.ArgumentsDigest = agent.CallDigest(c.Tool, c.Arguments)
@@ -85,17 +85,17 @@ func callStatus(c agent.BatchCall) v1alpha1.ToolCallStatus {
 	return status
 }
 
-func callPhase(c agent.BatchCall) v1alpha1.ToolCallPhase {
+func callPhase(c agent.BatchCall) v1beta1.ToolCallPhase {
 	switch c.State {
 	case agent.CallUndecided:
-		return v1alpha1.ToolCallAwaitingApproval
+		return v1beta1.ToolCallWaitingForApproval
 	case agent.CallHeld, agent.CallQueued:
-		return v1alpha1.ToolCallPending
+		return v1beta1.ToolCallPending
 	case agent.CallDone:
-		return map[agent.ToolOutcome]v1alpha1.ToolCallPhase{
-			agent.ToolSucceeded: v1alpha1.ToolCallSuccess, agent.ToolFailed: v1alpha1.ToolCallFailed,
-			agent.ToolDenied: v1alpha1.ToolCallDenied, agent.ToolUnknown: v1alpha1.ToolCallUnknown,
+		return map[agent.ToolOutcome]v1beta1.ToolCallPhase{
+			agent.ToolSucceeded: v1beta1.ToolCallSuccess, agent.ToolFailed: v1beta1.ToolCallFailed,
+			agent.ToolDenied: v1beta1.ToolCallDenied, agent.ToolUnknown: v1beta1.ToolCallUnknown,
 		}[c.Outcome]
 	}
-	return v1alpha1.ToolCallRunning
+	return v1beta1.ToolCallRunning
 }

@@ -8,20 +8,20 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
 // ChatPending returns the status of a chat that has not started. The condition names the missing reference.
-func ChatPending(old v1alpha1.AgentChatStatus, c metav1.Condition, at agent.Time) v1alpha1.AgentChatStatus {
+func ChatPending(old v1beta1.AgentChatStatus, c metav1.Condition, at agent.Time) v1beta1.AgentChatStatus {
 	status := *old.DeepCopy()
-	status.Phase = v1alpha1.ChatIdle
+	status.Phase = v1beta1.ChatIdle
 	status.Conditions = withCondition(status.Conditions, c, at)
 	return status
 }
 
 // ChatHistoryLost returns the status of a chat that had started and whose history cannot be read. The condition has the cause.
-func ChatHistoryLost(old v1alpha1.AgentChatStatus, created metav1.Time, c metav1.Condition, at agent.Time) v1alpha1.AgentChatStatus {
+func ChatHistoryLost(old v1beta1.AgentChatStatus, created metav1.Time, c metav1.Condition, at agent.Time) v1beta1.AgentChatStatus {
 	status := ChatPending(old, c, at)
 	status.Waiting = nil
 	if status.StartTime == nil { // earlier releases did not write it, and the Ready condition no longer shows the start
@@ -35,10 +35,10 @@ type Outage struct{ Reason, Message string }
 
 // ChatInterrupted returns the status of a chat during an outage: the next one, with the conditions from before the outage and one for the
 // outage.
-func ChatInterrupted(next v1alpha1.AgentChatStatus, shown []metav1.Condition, o Outage, generation int64, at agent.Time) v1alpha1.AgentChatStatus {
+func ChatInterrupted(next v1beta1.AgentChatStatus, shown []metav1.Condition, o Outage, generation int64, at agent.Time) v1beta1.AgentChatStatus {
 	status := *next.DeepCopy()
-	status.Phase = cmp.Or(status.Phase, v1alpha1.ChatIdle)
-	status.Conditions = withCondition(shown, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse,
+	status.Phase = cmp.Or(status.Phase, v1beta1.ChatIdle)
+	status.Conditions = withCondition(shown, metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse,
 		Reason: o.Reason, Message: o.Message, ObservedGeneration: generation}, at)
 	return status
 }

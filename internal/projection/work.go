@@ -4,7 +4,7 @@
 package projection
 
 import (
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
@@ -47,10 +47,10 @@ func (w Work) progress(c agent.BatchCall) string {
 // pending returns why an agent is not active.
 func (w Work) pending() (reason, message string) {
 	if w.Parked && w.Quota != "" {
-		return v1alpha1.ReasonQuotaExhausted, w.Quota
+		return v1beta1.ReasonQuotaExhausted, w.Quota
 	}
 	if w.Parked {
-		return v1alpha1.ReasonParallelLimit, "It continues when fewer sub-agents of the chat are active (limits.maxParallelTasks)."
+		return v1beta1.ReasonParallelLimit, "It continues when fewer sub-agents of the chat are active (limits.maxParallelTasks)."
 	}
-	return v1alpha1.ReasonPending, "The run has not started."
+	return v1beta1.ReasonPending, "The run has not started."
 }

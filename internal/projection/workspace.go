@@ -9,12 +9,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// maxKeptText bounds the message of the condition WorkspaceKept.
+// maxKeptText bounds the message of the condition WorkspaceChangesLost.
 const maxKeptText = 1024
 
 // NotKept describes changes of a workspace that were not kept.
@@ -23,24 +23,24 @@ type NotKept struct {
 	Message  string
 }
 
-// ShowNotKept sets the condition WorkspaceKept of a chat or task, or removes it for nil.
+// ShowNotKept sets the condition WorkspaceChangesLost of a chat or task, or removes it for nil.
 func ShowNotKept(object metav1.Object, n *NotKept, at time.Time) {
 	switch o := object.(type) {
-	case *v1alpha1.AgentChat:
+	case *v1beta1.AgentChat:
 		o.Status.Conditions = withNotKept(o.Status.Conditions, n, o.Generation, at)
-	case *v1alpha1.AgentTask:
+	case *v1beta1.AgentTask:
 		o.Status.Conditions = withNotKept(o.Status.Conditions, n, o.Generation, at)
 	}
 }
 
 func withNotKept(conditions []metav1.Condition, n *NotKept, generation int64, at time.Time) []metav1.Condition {
 	if n == nil {
-		return slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool { return c.Type == v1alpha1.ConditionWorkspaceKept })
+		return slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool { return c.Type == v1beta1.ConditionWorkspaceChangesLost })
 	}
-	c := metav1.Condition{Type: v1alpha1.ConditionWorkspaceKept, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonWorkspaceNotKept,
+	c := metav1.Condition{Type: v1beta1.ConditionWorkspaceChangesLost, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonWorkspaceNotKept,
 		ObservedGeneration: generation, Message: shorten.Head(n.Message, maxKeptText)}
 	if n.TooLarge {
-		c.Reason = v1alpha1.ReasonWorkspaceTooLarge
+		c.Reason = v1beta1.ReasonWorkspaceTooLarge
 	}
 	return withCondition(conditions, c, agent.Time(at.UnixMilli()))
 }

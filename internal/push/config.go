@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
@@ -100,9 +100,9 @@ func printable(text string) bool {
 }
 
 // Read returns the configurations of a task. Those that do not keep to the limits are left out, because the annotation can be edited by hand.
-func Read(task *v1alpha1.AgentTask) []Config {
+func Read(task *v1beta1.AgentTask) []Config {
 	var list []Config
-	if json.Unmarshal([]byte(task.Annotations[v1alpha1.AnnotationPush]), &list) != nil {
+	if json.Unmarshal([]byte(task.Annotations[v1beta1.AnnotationPush]), &list) != nil {
 		return nil
 	}
 	seen := map[string]bool{}
@@ -115,12 +115,12 @@ func Read(task *v1alpha1.AgentTask) []Config {
 }
 
 // Write stores configurations in the annotation of a task.
-func Write(task *v1alpha1.AgentTask, list []Config) error {
+func Write(task *v1beta1.AgentTask, list []Config) error {
 	if len(list) > MaxConfigs {
 		return ErrTooMany
 	}
 	if len(list) == 0 {
-		delete(task.Annotations, v1alpha1.AnnotationPush)
+		delete(task.Annotations, v1beta1.AnnotationPush)
 		return nil
 	}
 	text, err := json.Marshal(list)
@@ -130,7 +130,7 @@ func Write(task *v1alpha1.AgentTask, list []Config) error {
 	if task.Annotations == nil {
 		task.Annotations = map[string]string{}
 	}
-	task.Annotations[v1alpha1.AnnotationPush] = string(text)
+	task.Annotations[v1beta1.AnnotationPush] = string(text)
 	return nil
 }
 
@@ -153,15 +153,15 @@ type Record struct {
 }
 
 // Records returns the outcomes that are recorded with a task, by the IDs of its configurations.
-func Records(task *v1alpha1.AgentTask) map[string]Record {
+func Records(task *v1beta1.AgentTask) map[string]Record {
 	records := map[string]Record{}
-	if json.Unmarshal([]byte(task.Annotations[v1alpha1.AnnotationPushed]), &records) != nil {
+	if json.Unmarshal([]byte(task.Annotations[v1beta1.AnnotationPushed]), &records) != nil {
 		return map[string]Record{}
 	}
 	return records
 }
 
-func WriteRecords(task *v1alpha1.AgentTask, records map[string]Record) error {
+func WriteRecords(task *v1beta1.AgentTask, records map[string]Record) error {
 	text, err := json.Marshal(records)
 	if err != nil {
 		return fmt.Errorf("encode the record of notifications: %w", err)
@@ -169,6 +169,6 @@ func WriteRecords(task *v1alpha1.AgentTask, records map[string]Record) error {
 	if task.Annotations == nil {
 		task.Annotations = map[string]string{}
 	}
-	task.Annotations[v1alpha1.AnnotationPushed] = string(text)
+	task.Annotations[v1beta1.AnnotationPushed] = string(text)
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
@@ -102,7 +102,7 @@ func TestSecretsFitIntoHeaders(t *testing.T) {
 }
 
 func TestConfigsOfTask(t *testing.T) {
-	task := &v1alpha1.AgentTask{}
+	task := &v1beta1.AgentTask{}
 	var list []Config
 	for _, id := range []string{"a", "b", "c", "d"} {
 		list = Add(list, Config{ID: id, URL: "https://" + id + "/"})
@@ -125,7 +125,7 @@ func TestConfigsOfTask(t *testing.T) {
 		"nonsense": 0, `{"id": "a"}`: 0, `[{"id": "a b"}, {"id": "ok", "url": "https://x/"}, {"id": "ok"}]`: 1,
 		`[{"id":"1"},{"id":"2"},{"id":"3"},{"id":"4"},{"id":"5"}]`: MaxConfigs, `[{"id":"1","url":"` + strings.Repeat("x", MaxURL+1) + `"}]`: 0,
 	} {
-		task.Annotations = map[string]string{v1alpha1.AnnotationPush: text}
+		task.Annotations = map[string]string{v1beta1.AnnotationPush: text}
 		if read := Read(task); len(read) != want {
 			t.Errorf("%s: read %v", text, read)
 		}

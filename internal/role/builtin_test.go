@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
@@ -75,7 +75,7 @@ func TestRolesAreComplete(t *testing.T) {
 		if r.Name != name || !label.MatchString(name) {
 			t.Errorf("the role in file %s is named %q", name, r.Name)
 		}
-		if r.DisplayName == "" || r.Icon == "" || r.Tools == nil || r.Approval == nil || r.Approval.Mode != v1alpha1.ApprovalWriteTools {
+		if r.DisplayName == "" || r.Icon == "" || r.Tools == nil || r.Approval == nil || r.Approval.Mode != v1beta1.ApprovalWriteTools {
 			t.Errorf("%s lacks a field: %+v", name, r)
 		}
 		if r.Model != "" || r.ModelProvider != "" {

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // Overlay returns r with the fields that are set in over. A part such as Tools or Delegation is replaced as a whole, while limits
@@ -25,7 +25,7 @@ func (r Role) Overlay(over Role) Role {
 	return Role{
 		Name:         cmp.Or(over.Name, r.Name),
 		DelegateWhen: delegateWhen(r, over),
-		AgentRoleSpec: v1alpha1.AgentRoleSpec{
+		AgentRoleSpec: v1beta1.AgentRoleSpec{
 			DisplayName:     cmp.Or(over.DisplayName, r.DisplayName),
 			Description:     cmp.Or(over.Description, r.Description),
 			Icon:            cmp.Or(over.Icon, r.Icon),
@@ -49,9 +49,9 @@ func (r Role) Overlay(over Role) Role {
 }
 
 // overlayLimits returns new limits: those of base with the ones that are set in over.
-func overlayLimits(base, over *v1alpha1.RoleLimits) *v1alpha1.RoleLimits {
-	b, o := ptr.Deref(base, v1alpha1.RoleLimits{}), ptr.Deref(over, v1alpha1.RoleLimits{})
-	return &v1alpha1.RoleLimits{
+func overlayLimits(base, over *v1beta1.RoleLimits) *v1beta1.RoleLimits {
+	b, o := ptr.Deref(base, v1beta1.RoleLimits{}), ptr.Deref(over, v1beta1.RoleLimits{})
+	return &v1beta1.RoleLimits{
 		MaxIterations:      cmp.Or(o.MaxIterations, b.MaxIterations),
 		MaxDurationSeconds: cmp.Or(o.MaxDurationSeconds, b.MaxDurationSeconds),
 		MaxTotalTokens:     cmp.Or(o.MaxTotalTokens, b.MaxTotalTokens),

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
@@ -22,12 +22,12 @@ func emptyRole(context.Context, tool.Invocation) (tool.Output, error) { return t
 
 func TestOverlayKeepsOmittedFields(t *testing.T) {
 	base := builtIn(t, "coder")
-	got := base.Overlay(Role{AgentRoleSpec: v1alpha1.AgentRoleSpec{
-		Model: "big-model", Tools: &v1alpha1.ToolPolicy{Allow: []string{}}, Limits: &v1alpha1.RoleLimits{MaxIterations: 5},
+	got := base.Overlay(Role{AgentRoleSpec: v1beta1.AgentRoleSpec{
+		Model: "big-model", Tools: &v1beta1.ToolPolicy{Allow: []string{}}, Limits: &v1beta1.RoleLimits{MaxIterations: 5},
 	}})
 	want := builtIn(t, "coder")
 	want.Model = "big-model"
-	want.Tools = &v1alpha1.ToolPolicy{Allow: []string{}}
+	want.Tools = &v1beta1.ToolPolicy{Allow: []string{}}
 	want.Limits.MaxIterations = 5
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -41,7 +41,7 @@ func TestOverlayKeepsOmittedFields(t *testing.T) {
 }
 
 func TestOverlayWithNewDescriptionDropsDelegateWhen(t *testing.T) {
-	got := builtIn(t, "coder").Overlay(Role{AgentRoleSpec: v1alpha1.AgentRoleSpec{Description: "Writes poems."}})
+	got := builtIn(t, "coder").Overlay(Role{AgentRoleSpec: v1beta1.AgentRoleSpec{Description: "Writes poems."}})
 	if len(got.DelegateWhen) > 0 {
 		t.Errorf("a role with a new description still has the delegation advice %v", got.DelegateWhen)
 	}
@@ -67,7 +67,7 @@ func TestOverlayTakesEveryField(t *testing.T) {
 	if diff := cmp.Diff(over, Role{}.Overlay(over)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	over.SystemPromptFrom, over.AllowedNamespaces = &v1alpha1.PromptSource{}, &v1alpha1.AllowedNamespaces{}
+	over.SystemPromptFrom, over.AllowedNamespaces = &v1beta1.PromptSource{}, &v1beta1.AllowedNamespaces{}
 	if got := (Role{}).Overlay(over); got.SystemPromptFrom != nil || got.AllowedNamespaces != nil {
 		t.Errorf("an overlay keeps %v and %v", got.SystemPromptFrom, got.AllowedNamespaces)
 	}
@@ -109,7 +109,7 @@ func TestSampleOverlay(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 			continue
 		}
-		if object.APIVersion != "nestor.dev/v1alpha1" || object.Kind != "AgentRole" || object.Spec.Name != "" || object.Spec.DelegateWhen != nil {
+		if object.APIVersion != "nestor.dev/v1beta1" || object.Kind != "AgentRole" || object.Spec.Name != "" || object.Spec.DelegateWhen != nil {
 			t.Errorf("%s is %+v", path, object)
 		}
 		got[object.Metadata.Name] = object.Spec.Model

@@ -9,7 +9,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // Role is the spec of an AgentRole with its name. The model and its provider are empty in built-in roles: the provider's default
@@ -26,7 +26,7 @@ type Role struct {
 	DelegateWhen []string `json:"delegateWhen,omitempty"`
 
 	// AgentRoleSpec contains the fields that an AgentRole can set. SystemPrompt is the text itself, even if it was read from a ConfigMap.
-	v1alpha1.AgentRoleSpec `json:",inline"`
+	v1beta1.AgentRoleSpec `json:",inline"`
 }
 
 func (r Role) Delegates() []string {

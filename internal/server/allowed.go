@@ -19,8 +19,8 @@ const (
 	toolServers   = "toolservers"
 	triggers      = "agenttriggers"
 	quotas        = "agentquotas"
-	nestorPrefix  = "/apis/nestor.dev/v1alpha1"
-	historyPrefix = "/apis/history.nestor.dev/v1alpha1"
+	nestorPrefix  = "/apis/nestor.dev/v1beta1"
+	historyPrefix = "/apis/history.nestor.dev/v1beta1"
 )
 
 // resourceRules lists what the page may do with a resource: requests for anything else never leave this server. RBAC
@@ -46,7 +46,7 @@ var (
 	writeParameters   = []string{"dryRun"}
 	listParameters    = []string{"limit", "continue", "labelSelector", "fieldSelector"}
 	historyParameters = []string{"since", "tail", "limit", "continue", "labelSelector", "fieldSelector"}
-	fileParameters    = []string{"path", "cwd", "agent"}
+	fileParameters    = []string{"path", "workingDir", "agent"}
 )
 
 func (a resourceRules) allows(method string, named bool) bool {

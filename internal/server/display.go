@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
@@ -32,9 +32,9 @@ type displaySource struct {
 
 	mu       sync.Mutex
 	missing  map[string]bool // resources that are being listed
-	messages map[types.UID]v1alpha1.AgentMessage
-	tasks    map[types.UID]v1alpha1.AgentTask
-	agents   map[types.UID]v1alpha1.SubAgent
+	messages map[types.UID]v1beta1.AgentMessage
+	tasks    map[types.UID]v1beta1.AgentTask
+	agents   map[types.UID]v1beta1.SubAgent
 }
 
 func newDisplaySource(chat, task string, out *eventBuffer, resources ...string) *displaySource {
@@ -55,11 +55,11 @@ func (d *displaySource) begin(resource string) {
 	d.missing[resource] = true
 	switch resource {
 	case messages:
-		d.messages = map[types.UID]v1alpha1.AgentMessage{}
+		d.messages = map[types.UID]v1beta1.AgentMessage{}
 	case tasks:
-		d.tasks = map[types.UID]v1alpha1.AgentTask{}
+		d.tasks = map[types.UID]v1beta1.AgentTask{}
 	case subAgents:
-		d.agents = map[types.UID]v1alpha1.SubAgent{}
+		d.agents = map[types.UID]v1beta1.SubAgent{}
 	}
 }
 

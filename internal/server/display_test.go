@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic/fake"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // eventTexts returns a number of events of a buffer as "NAME DATA", sorted.
@@ -43,7 +43,7 @@ func TestDisplaySendsChangesAfterAllObjectsWereListed(t *testing.T) {
 	if diff := cmp.Diff([]string{root, `synced {"resource":"displays"}`}, eventTexts(t, out, 2)); diff != "" {
 		t.Error(diff)
 	}
-	display.put(tasks, watch.Added, treeObject("AgentTask", "child", "1", map[string]string{v1alpha1.LabelParent: "root"}, ""))
+	display.put(tasks, watch.Added, treeObject("AgentTask", "child", "1", map[string]string{v1beta1.LabelParent: "root"}, ""))
 	child := `display {"display":{"badge":"pending","parent":"root","place":0,"own":{}},"uid":"uid-AgentTask-child"}`
 	if diff := cmp.Diff([]string{child}, eventTexts(t, out, 1)); diff != "" {
 		t.Errorf("only the new task has changed: %s", diff)
@@ -63,7 +63,7 @@ func TestResumedListSendsOnlyWhatIsNew(t *testing.T) {
 	got := eventTexts(t, out, 4)
 	want := []string{
 		`object {"object":{"metadata":{"uid":"uid-SubAgent-old"}},"resource":"subagents","type":"KNOWN"}`,
-		`object {"resource":"subagents","type":"ADDED","object":{"apiVersion":"nestor.dev/v1alpha1","kind":"SubAgent","metadata":{"name":"new","namespace":"default","resourceVersion":"10","uid":"uid-SubAgent-new"}}}`,
+		`object {"resource":"subagents","type":"ADDED","object":{"apiVersion":"nestor.dev/v1beta1","kind":"SubAgent","metadata":{"name":"new","namespace":"default","resourceVersion":"10","uid":"uid-SubAgent-new"}}}`,
 		`reset {"resource":"subagents"}`, `synced {"resource":"subagents"}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // maxFire bounds the input of a firing: annotations of an object have at most 256 KiB.
@@ -68,7 +68,7 @@ func (s *site) patchFire(r *http.Request, config *rest.Config, namespace, name s
 	if err != nil {
 		return "", err
 	}
-	if current.GetAnnotations()[v1alpha1.AnnotationFire] != "" {
+	if current.GetAnnotations()[v1beta1.AnnotationFire] != "" {
 		return "", statusError(http.StatusConflict, metav1.StatusReasonConflict, "The operator has not handled an earlier request to fire this trigger yet.")
 	}
 	id := time.Now().UTC().Format("20060102-150405-") + rand.String(5)
@@ -79,7 +79,7 @@ func (s *site) patchFire(r *http.Request, config *rest.Config, namespace, name s
 	// The resource version makes sure that the request of another person is not replaced.
 	patch := encode(map[string]any{"metadata": map[string]any{
 		"resourceVersion": current.GetResourceVersion(),
-		"annotations":     map[string]string{v1alpha1.AnnotationFire: string(request), v1alpha1.AnnotationFireUser: user.Username},
+		"annotations":     map[string]string{v1beta1.AnnotationFire: string(request), v1beta1.AnnotationFireUser: user.Username},
 	}})
 	_, err = triggers.Patch(r.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
 	return id, err

@@ -14,7 +14,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // triggerAPI imitates an API server with one trigger, and keeps the patches that it gets.
@@ -40,7 +40,7 @@ func (a *triggerAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			_ = json.Unmarshal(body, &patch) // an empty patch fails the test
 			a.patches = append(a.patches, patch)
 		}
-		reply(w, map[string]any{"kind": "AgentTrigger", "apiVersion": "nestor.dev/v1alpha1", "metadata": map[string]any{"name": "nightly", "namespace": "default", "resourceVersion": "7", "annotations": a.annotations}})
+		reply(w, map[string]any{"kind": "AgentTrigger", "apiVersion": "nestor.dev/v1beta1", "metadata": map[string]any{"name": "nightly", "namespace": "default", "resourceVersion": "7", "annotations": a.annotations}})
 	default:
 		status(w, http.StatusNotFound, "NotFound", "there is no such object")
 	}
@@ -76,11 +76,11 @@ func TestFireWritesOnlyTheRequest(t *testing.T) {
 	}
 	metadata, _ := api.patches[0]["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
-	if len(api.patches[0]) != 1 || len(metadata) != 2 || len(annotations) != 2 || metadata["resourceVersion"] != "7" || annotations[v1alpha1.AnnotationFireUser] != "alice" {
+	if len(api.patches[0]) != 1 || len(metadata) != 2 || len(annotations) != 2 || metadata["resourceVersion"] != "7" || annotations[v1beta1.AnnotationFireUser] != "alice" {
 		t.Errorf("patch %v", api.patches[0])
 	}
-	if want := `{"id":"` + got.ID + `","body":{"go":true}}`; annotations[v1alpha1.AnnotationFire] != want {
-		t.Errorf("request %v, want %s", annotations[v1alpha1.AnnotationFire], want)
+	if want := `{"id":"` + got.ID + `","body":{"go":true}}`; annotations[v1beta1.AnnotationFire] != want {
+		t.Errorf("request %v, want %s", annotations[v1beta1.AnnotationFire], want)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestFireIsRefused(t *testing.T) {
 		trigger, contentType, body string
 		code                       int
 	}{
-		"an earlier request":     {&triggerAPI{annotations: map[string]string{v1alpha1.AnnotationFire: `{"id": "1"}`}}, "nightly", "application/json", `{}`, http.StatusConflict},
+		"an earlier request":     {&triggerAPI{annotations: map[string]string{v1beta1.AnnotationFire: `{"id": "1"}`}}, "nightly", "application/json", `{}`, http.StatusConflict},
 		"no right":               {&triggerAPI{code: http.StatusForbidden}, "nightly", "application/json", `{}`, http.StatusForbidden},
 		"no trigger":             {&triggerAPI{}, "daily", "application/json", `{}`, http.StatusNotFound},
 		"a form":                 {&triggerAPI{}, "nightly", "text/plain", `{}`, http.StatusUnsupportedMediaType},

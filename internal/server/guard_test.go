@@ -11,7 +11,7 @@ import (
 
 func TestOtherSitesAreRefused(t *testing.T) {
 	t.Parallel()
-	const chatsPath = "/k8s/apis/nestor.dev/v1alpha1/namespaces/default/agentchats"
+	const chatsPath = "/k8s/apis/nestor.dev/v1beta1/namespaces/default/agentchats"
 	cases := map[string]struct {
 		method, path string
 		headers      map[string]string

@@ -21,7 +21,7 @@ func TestOnlyTheTokenIsForwarded(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	site := u.tokenSite()
-	path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/default/agentchats"
+	path := "/k8s/apis/nestor.dev/v1beta1/namespaces/default/agentchats"
 	for name, edit := range map[string]func(*http.Request){
 		"in the header": nil,
 		"in the cookie": func(r *http.Request) {
@@ -57,7 +57,7 @@ func TestOnlyTheTokenIsForwarded(t *testing.T) {
 func TestWithoutATokenNoRequestIsSent(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
-	for _, path := range []string{whoamiPath, "/api/catalog", "/api/stream?namespace=default", "/k8s/apis/nestor.dev/v1alpha1/namespaces/default/agentchats"} {
+	for _, path := range []string{whoamiPath, "/api/catalog", "/api/stream?namespace=default", "/k8s/apis/nestor.dev/v1beta1/namespaces/default/agentchats"} {
 		got := ask(t, u.tokenSite(), http.MethodGet, path, func(r *http.Request) { r.Header.Del("Authorization") })
 		if got.Code != http.StatusUnauthorized || got.Header().Get("Nestor-Sign-In") != SignInToken {
 			t.Errorf("%s: got %d, sign in %q", path, got.Code, got.Header().Get("Nestor-Sign-In"))

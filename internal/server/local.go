@@ -17,7 +17,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // LocalOptions configure a page on this machine.
@@ -31,7 +31,7 @@ type LocalOptions struct {
 	// Address is the loopback address to listen on; empty means a free port of 127.0.0.1.
 	Address string
 	// Workspace is the workspace that the page proposes for new chats; nil means none.
-	Workspace *v1alpha1.Workspace
+	Workspace *v1beta1.Workspace
 	// Ideas are first messages that the page proposes; empty means its own.
 	Ideas []string
 	// Listener is used instead of Address if it is set. It must be on loopback.

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // pageSize is the number of objects per list request.
@@ -40,7 +40,7 @@ type objectSource struct {
 }
 
 func nestorResource(resource string) schema.GroupVersionResource {
-	return v1alpha1.GroupVersion.WithResource(resource)
+	return v1beta1.GroupVersion.WithResource(resource)
 }
 
 // follow sends everything after position until ctx ends or access is denied. Without a position, or if the API server

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
@@ -23,11 +23,11 @@ type row struct {
 func rowOf(resource, user string, object *unstructured.Unstructured) row {
 	switch strings.TrimPrefix(resource, runsPrefix) {
 	case chats:
-		if chat := typed[v1alpha1.AgentChat](object); chat != nil {
+		if chat := typed[v1beta1.AgentChat](object); chat != nil {
 			return row{Run: runFor(user, view.RunOfChat(chat)), Standstill: view.OfChat(chat)}
 		}
 	case tasks:
-		if task := typed[v1alpha1.AgentTask](object); task != nil {
+		if task := typed[v1beta1.AgentTask](object); task != nil {
 			return row{Run: runFor(user, view.RunOfTask(task)), Standstill: view.OfTask(task)}
 		}
 	}

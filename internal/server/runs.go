@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 const (
@@ -32,7 +32,7 @@ const (
 )
 
 // standaloneRoots selects tasks that belong neither to a chat nor to another task.
-const standaloneRoots = "!" + v1alpha1.LabelChat + ",!" + v1alpha1.LabelParent
+const standaloneRoots = "!" + v1beta1.LabelChat + ",!" + v1beta1.LabelParent
 
 // runScope is the scope of the inbox: all namespaces, or some.
 type runScope struct {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic/fake"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 func TestTheInboxOfAPersonWithRightsEverywhereHasAllNamespaces(t *testing.T) {
@@ -111,7 +111,7 @@ func TestRunsOfTheInboxAreShort(t *testing.T) {
 // treeObject returns a task or sub-agent.
 func treeObject(kind, name, version string, labels map[string]string, subAgent string) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: map[string]any{}}
-	object.SetAPIVersion("nestor.dev/v1alpha1")
+	object.SetAPIVersion("nestor.dev/v1beta1")
 	object.SetKind(kind)
 	object.SetNamespace("default")
 	object.SetName(name)
@@ -152,14 +152,14 @@ func sentEvents(t *testing.T, out *eventBuffer) []string {
 
 func TestARunIsSentWithEverythingBelowIt(t *testing.T) {
 	t.Parallel()
-	parent := func(name string) map[string]string { return map[string]string{v1alpha1.LabelParent: name} }
+	parent := func(name string) map[string]string { return map[string]string{v1beta1.LabelParent: name} }
 	// The sub-agent of the root has another name than its task, because an agent of a chat has that name.
 	objects := []runtime.Object{
 		treeObject("AgentTask", "root", "1", nil, "root-x"), treeObject("SubAgent", "root-x", "1", nil, ""),
 		treeObject("AgentTask", "child", "1", parent("root-x"), ""), treeObject("SubAgent", "child", "1", parent("root-x"), ""),
 		treeObject("AgentTask", "grandchild", "1", parent("child"), ""),
 		treeObject("AgentTask", "other", "1", nil, ""),
-		treeObject("AgentTask", "foreign", "1", map[string]string{v1alpha1.LabelParent: "root-x", v1alpha1.LabelChat: "chat"}, ""),
+		treeObject("AgentTask", "foreign", "1", map[string]string{v1beta1.LabelParent: "root-x", v1beta1.LabelChat: "chat"}, ""),
 	}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{nestorResource(tasks): "AgentTaskList", nestorResource(subAgents): "SubAgentList"}, objects...)
 	out := newEventBuffer(bufferLimit)

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 const (
@@ -134,7 +134,7 @@ func (t *treeSource) listBelow(ctx context.Context, parents []string) (treeObjec
 	for len(parents) > 0 {
 		some := parents[:min(len(parents), parentsPerList)]
 		parents = parents[len(some):]
-		options := metav1.ListOptions{LabelSelector: "!" + v1alpha1.LabelChat + "," + v1alpha1.LabelParent + " in (" + strings.Join(some, ",") + ")"}
+		options := metav1.ListOptions{LabelSelector: "!" + v1beta1.LabelChat + "," + v1beta1.LabelParent + " in (" + strings.Join(some, ",") + ")"}
 		for resource, client := range map[string]dynamic.ResourceInterface{tasks: t.tasks, subAgents: t.agents} {
 			listed, err := client.List(ctx, options)
 			if err != nil {

@@ -9,7 +9,7 @@ import (
 	"net"
 	"net/http"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/health"
 	"github.com/nestor-dev/nestor/internal/listen"
 	"github.com/nestor-dev/nestor/internal/streams"
@@ -28,7 +28,7 @@ type Options struct {
 	// Streams counts and limits the streams of the page; nil means no limit.
 	Streams *streams.Limiter
 	// Workspace is the workspace that the page proposes for new chats; nil means none.
-	Workspace *v1alpha1.Workspace
+	Workspace *v1beta1.Workspace
 	// Ideas are first messages that the page proposes; empty means its own.
 	Ideas []string
 }
@@ -63,7 +63,7 @@ type site struct {
 	identity  Identity
 	namespace string
 	streams   *streams.Limiter
-	workspace *v1alpha1.Workspace
+	workspace *v1beta1.Workspace
 	ideas     []string
 	retry     retryPolicy
 

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/health"
 )
 
@@ -71,7 +71,7 @@ func (s *site) problems(ctx context.Context, config *rest.Config, namespace stri
 // discovery.
 func stateReader(config *rest.Config) (client.Reader, error) {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := v1beta1.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("register the kinds: %w", err)
 	}
 	if err := coordinationv1.AddToScheme(scheme); err != nil {
@@ -79,7 +79,7 @@ func stateReader(config *rest.Config) (client.Reader, error) {
 	}
 	mapper := meta.NewDefaultRESTMapper(nil)
 	for _, kind := range []string{"AgentChat", "AgentTask", "AgentRole", "AgentQuota", "ModelProvider", "ToolServer"} {
-		mapper.Add(v1alpha1.GroupVersion.WithKind(kind), meta.RESTScopeNamespace)
+		mapper.Add(v1beta1.GroupVersion.WithKind(kind), meta.RESTScopeNamespace)
 	}
 	mapper.Add(coordinationv1.SchemeGroupVersion.WithKind("Lease"), meta.RESTScopeNamespace)
 	api, err := client.New(config, client.Options{Scheme: scheme, Mapper: mapper})

@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 const (
@@ -137,7 +137,7 @@ func (s *site) sources(want streamQuery, config *rest.Config, out *eventBuffer) 
 	}
 	add(chats, want.namespace, metav1.ListOptions{}, nil)
 	if want.chat != "" {
-		selector := metav1.ListOptions{LabelSelector: labels.Set{v1alpha1.LabelChat: want.chat}.String()}
+		selector := metav1.ListOptions{LabelSelector: labels.Set{v1beta1.LabelChat: want.chat}.String()}
 		display := newDisplaySource(want.chat, "", out, messages, tasks, subAgents)
 		sources["display"] = display
 		for _, resource := range []string{messages, tasks, subAgents} {

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // maxTitle is the maximum number of characters of a title.
@@ -65,7 +65,7 @@ func patchTitle(r *http.Request, config *rest.Config, namespace, name, title str
 	if title != "" {
 		value = title
 	}
-	patch := encode(map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationTitle: value}}})
+	patch := encode(map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1beta1.AnnotationTitle: value}}})
 	changed, err := client.Resource(nestorResource(chats)).Namespace(namespace).Patch(r.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
 	if err != nil {
 		return nil, err

@@ -95,7 +95,7 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case query.Get("watch") == "true":
 		u.watch(w, r)
 	default:
-		reply(w, map[string]any{"kind": "List", "apiVersion": "nestor.dev/v1alpha1", "metadata": map[string]any{"resourceVersion": u.version}, "items": u.items(r)})
+		reply(w, map[string]any{"kind": "List", "apiVersion": "nestor.dev/v1beta1", "metadata": map[string]any{"resourceVersion": u.version}, "items": u.items(r)})
 	}
 }
 
@@ -136,7 +136,7 @@ func (u *upstream) items(r *http.Request) []any {
 }
 
 func object(name, version string) map[string]any {
-	return map[string]any{"kind": "AgentChat", "apiVersion": "nestor.dev/v1alpha1", "metadata": map[string]any{
+	return map[string]any{"kind": "AgentChat", "apiVersion": "nestor.dev/v1beta1", "metadata": map[string]any{
 		"name": name, "uid": name + "-uid", "resourceVersion": version, "managedFields": []any{map[string]any{"manager": "somebody"}},
 	}}
 }

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/version"
 )
 
@@ -33,7 +33,7 @@ type whoamiResponse struct {
 	Version   string          `json:"version"`
 	May       map[string]bool `json:"may"`
 	// DefaultWorkspace is the workspace that the page proposes for new chats.
-	DefaultWorkspace *v1alpha1.Workspace `json:"defaultWorkspace,omitempty"`
+	DefaultWorkspace *v1beta1.Workspace `json:"defaultWorkspace,omitempty"`
 	// Ideas are first messages that the page proposes.
 	Ideas []string `json:"ideas,omitempty"`
 }

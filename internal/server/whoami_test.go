@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 func TestThePageIsToldTheDefaultWorkspace(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
-	sample := &v1alpha1.Workspace{Directory: &v1alpha1.DirectorySource{Path: "/home/alice/sample"}}
+	sample := &v1beta1.Workspace{Directory: &v1beta1.DirectorySource{Path: "/home/alice/sample"}}
 	with := New(Options{Identity: Tokens(u.config, false), Workspace: sample})
 	if got := ask(t, with, http.MethodGet, whoamiPath, nil); !strings.Contains(got.Body.String(), `"defaultWorkspace":{"directory":{"path":"/home/alice/sample"}}`) {
 		t.Errorf("got %s", got.Body)

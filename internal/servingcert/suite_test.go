@@ -90,7 +90,7 @@ type environment struct {
 
 func newEnvironment() *environment {
 	GinkgoHelper()
-	w := &environment{secretName: "nestor-history-cert", apiService: "v1alpha1.history.nestor.dev", clock: &clock{now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}}
+	w := &environment{secretName: "nestor-history-cert", apiService: "v1beta1.history.nestor.dev", clock: &clock{now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}}
 	DeferCleanup(func() {
 		Expect(core.Secrets(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})).To(Succeed())
 		Expect(admin.APIServices().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=" + w.apiService})).To(Succeed())
@@ -104,7 +104,7 @@ func (w *environment) register() {
 	_, err := admin.APIServices().Create(ctx, &apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: w.apiService},
 		Spec: apiregistrationv1.APIServiceSpec{
-			Group: "history.nestor.dev", Version: "v1alpha1", GroupPriorityMinimum: 1000, VersionPriority: 10,
+			Group: "history.nestor.dev", Version: "v1beta1", GroupPriorityMinimum: 1000, VersionPriority: 10,
 			Service: &apiregistrationv1.ServiceReference{Namespace: namespace, Name: "nestor-history"},
 		},
 	}, metav1.CreateOptions{})

@@ -183,7 +183,7 @@ func TestDeletedAgentIsRecorded(t *testing.T) {
 	sub := w.start(ledger.Agent{UID: "uid-task", Kind: "SubAgent", Name: "task", Root: "uid-task", Role: "coder"}, agent.Config{Kind: agent.SubAgent, Delegates: []agent.Delegate{researcher}})
 	sub.reply("", delegate("d1"))
 	before := sub.state
-	e := agent.Event{At: 9000, Fact: agent.Cancelled{By: "deletion"}}
+	e := agent.Event{At: 9000, Fact: agent.Cancelled{User: "deletion"}}
 	after, _ := agent.Step(before, e)
 	w.telemetry.Recorded(engine.Change{Agent: sub.record, Before: before, After: after, Events: []agent.Event{e}, Deleted: true})
 	if got, want := w.tree(), "invoke_agent coder 2s-9s !Cancelled\n  chat  2s-3s\n  execute_tool delegate_to_agent 3s-9s !Failed\n"; got != want {

@@ -20,7 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
@@ -68,7 +68,7 @@ type Decision struct {
 	// Name is the name of the task or message of a firing that fired.
 	Name string
 	// Reason and Message describe why it was dropped.
-	Reason  v1alpha1.DropReason
+	Reason  v1beta1.DropReason
 	Message string
 }
 
@@ -76,7 +76,7 @@ type Work struct {
 	// Key is the value of dedupKey, or "".
 	Key string
 	// Kind and Target are the kind and the spec of the task or message.
-	Kind   v1alpha1.TargetKind
+	Kind   v1beta1.TargetKind
 	Target []byte
 	// ReportTo is the object that the end of a task is reported to, as JSON, or "".
 	ReportTo string
@@ -89,7 +89,7 @@ type Identity struct {
 
 // Decide decides about a firing. It returns the status in which the decision is recorded. Nothing has happened until that status is
 // written, and only the writer that wrote it may act on it. The active work in the status must be current.
-func Decide(of Identity, spec v1alpha1.AgentTriggerSpec, status v1alpha1.AgentTriggerStatus, now time.Time, f Firing, work Work) (v1alpha1.AgentTriggerStatus, Decision) {
+func Decide(of Identity, spec v1beta1.AgentTriggerSpec, status v1beta1.AgentTriggerStatus, now time.Time, f Firing, work Work) (v1beta1.AgentTriggerStatus, Decision) {
 	if spec.Suspend {
 		return status, Decision{Outcome: Suspended}
 	}
@@ -100,7 +100,7 @@ func Decide(of Identity, spec v1alpha1.AgentTriggerSpec, status v1alpha1.AgentTr
 	d.status.RecentKeys = unexpired(status.RecentKeys, now)
 	if work.Key != "" && isRecent(d.status.RecentKeys, now, keyHash(work.Key)) {
 		if !d.latch() {
-			return d.drop(v1alpha1.DropTooManyObjects, tooManyObjects)
+			return d.drop(v1beta1.DropTooManyObjects, tooManyObjects)
 		}
 		d.passTime()
 		return d.status, Decision{Outcome: Duplicate}
@@ -113,13 +113,13 @@ func Decide(of Identity, spec v1alpha1.AgentTriggerSpec, status v1alpha1.AgentTr
 	}
 	target, err := pack(work.Target)
 	if err != nil {
-		return d.drop(v1alpha1.DropTooLarge, err.Error())
+		return d.drop(v1beta1.DropTooLarge, err.Error())
 	}
 	return d.fire(of, work, target)
 }
 
 // Drop records that a firing starts no work.
-func Drop(spec v1alpha1.AgentTriggerSpec, status v1alpha1.AgentTriggerStatus, now time.Time, f Firing, reason v1alpha1.DropReason, message string) (v1alpha1.AgentTriggerStatus, Decision) {
+func Drop(spec v1beta1.AgentTriggerSpec, status v1beta1.AgentTriggerStatus, now time.Time, f Firing, reason v1beta1.DropReason, message string) (v1beta1.AgentTriggerStatus, Decision) {
 	if spec.Suspend {
 		return status, Decision{Outcome: Suspended}
 	}
@@ -132,14 +132,14 @@ func Drop(spec v1alpha1.AgentTriggerSpec, status v1alpha1.AgentTriggerStatus, no
 }
 
 // isKnown reports whether a firing was decided before.
-func isKnown(status v1alpha1.AgentTriggerStatus, now time.Time, f Firing) bool {
+func isKnown(status v1beta1.AgentTriggerStatus, now time.Time, f Firing) bool {
 	if f.Manual && f.ID == status.LastFireID {
 		return true
 	}
 	if f.isScheduled() {
 		return status.LastScheduleTime != nil && !f.Time.After(status.LastScheduleTime.Time)
 	}
-	if slices.ContainsFunc(status.Pending, func(p v1alpha1.PendingFiring) bool { return p.ID == f.ID }) || isRecent(status.RecentKeys, now, idHash(f.ID)) {
+	if slices.ContainsFunc(status.Pending, func(p v1beta1.PendingFiring) bool { return p.ID == f.ID }) || isRecent(status.RecentKeys, now, idHash(f.ID)) {
 		return true
 	}
 	return f.Object != "" && !f.Rearmed && slices.Contains(status.Latched, f.Object)
@@ -150,8 +150,8 @@ func (f Firing) isScheduled() bool { return strings.HasPrefix(f.ID, "s") && !f.M
 func (f Firing) isWebhook() bool { return strings.HasPrefix(f.ID, "w") && !f.Manual }
 
 type decision struct {
-	spec   v1alpha1.AgentTriggerSpec
-	status v1alpha1.AgentTriggerStatus
+	spec   v1beta1.AgentTriggerSpec
+	status v1beta1.AgentTriggerStatus
 	now    time.Time
 	firing Firing
 }
@@ -159,23 +159,23 @@ type decision struct {
 const tooManyObjects = "The condition is true for more objects than the trigger can remember: use a selector, or a narrower condition."
 
 // refusal returns why a firing that is not known must not start work, or "".
-func (d *decision) refusal() (v1alpha1.DropReason, string) {
+func (d *decision) refusal() (v1beta1.DropReason, string) {
 	active := len(d.status.Active)
 	switch {
-	case d.spec.ConcurrencyPolicy == v1alpha1.ConcurrencyForbid && active > 0:
-		return v1alpha1.DropActive, fmt.Sprintf("concurrencyPolicy is Forbid, and %s is active.", d.status.Active[active-1])
+	case d.spec.ConcurrencyPolicy == v1beta1.ConcurrencyForbid && active > 0:
+		return v1beta1.DropActive, fmt.Sprintf("concurrencyPolicy is Forbid, and %s is active.", d.status.Active[active-1])
 	case active >= MaxActive:
-		return v1alpha1.DropTooManyActive, fmt.Sprintf("%d tasks or messages of the trigger are active.", active)
+		return v1beta1.DropTooManyActive, fmt.Sprintf("%d tasks or messages of the trigger are active.", active)
 	case d.firing.Object != "" && len(d.status.Latched) >= MaxLatched && !slices.Contains(d.status.Latched, d.firing.Object):
-		return v1alpha1.DropTooManyObjects, tooManyObjects
+		return v1beta1.DropTooManyObjects, tooManyObjects
 	}
 	return "", ""
 }
 
-func (d *decision) fire(of Identity, work Work, target string) (v1alpha1.AgentTriggerStatus, Decision) {
+func (d *decision) fire(of Identity, work Work, target string) (v1beta1.AgentTriggerStatus, Decision) {
 	name := Name(of.Name, of.UID, d.firing.ID)
 	now := metav1.NewTime(d.now.Truncate(time.Second))
-	d.status.Pending = append(d.status.Pending, v1alpha1.PendingFiring{ID: d.firing.ID, Time: now, Name: name, Kind: work.Kind, Object: work.ReportTo, Target: target})
+	d.status.Pending = append(d.status.Pending, v1beta1.PendingFiring{ID: d.firing.ID, Time: now, Name: name, Kind: work.Kind, Object: work.ReportTo, Target: target})
 	d.status.Active = append(d.status.Active, name)
 	d.status.Firings = saturated(d.status.Firings, 1)
 	d.status.LastFiredTime = &now
@@ -193,13 +193,13 @@ func (d *decision) fire(of Identity, work Work, target string) (v1alpha1.AgentTr
 }
 
 // drop records a firing that starts no work.
-func (d *decision) drop(reason v1alpha1.DropReason, message string) (v1alpha1.AgentTriggerStatus, Decision) {
+func (d *decision) drop(reason v1beta1.DropReason, message string) (v1beta1.AgentTriggerStatus, Decision) {
 	d.remember(idWindow) // so that a repetition is not counted again
 	d.latch()
 	d.passTime()
 	d.status.Dropped = saturated(d.status.Dropped, 1)
 	message = shorten.Head(message, maxMessage)
-	d.status.LastDrop = &v1alpha1.DroppedFiring{ID: d.firing.ID, Time: metav1.NewTime(d.now.Truncate(time.Second)), Reason: reason, Message: message}
+	d.status.LastDrop = &v1beta1.DroppedFiring{ID: d.firing.ID, Time: metav1.NewTime(d.now.Truncate(time.Second)), Reason: reason, Message: message}
 	return d.status, Decision{Outcome: Dropped, Reason: reason, Message: message}
 }
 
@@ -212,7 +212,7 @@ func (d *decision) passTime() {
 	d.status.LastScheduleTime = &at
 	if d.firing.Missed > 0 {
 		d.status.Dropped = saturated(d.status.Dropped, d.firing.Missed)
-		d.status.LastDrop = &v1alpha1.DroppedFiring{ID: d.firing.ID, Time: metav1.NewTime(d.now.Truncate(time.Second)), Reason: v1alpha1.DropMissed,
+		d.status.LastDrop = &v1beta1.DroppedFiring{ID: d.firing.ID, Time: metav1.NewTime(d.now.Truncate(time.Second)), Reason: v1beta1.DropMissed,
 			Message: fmt.Sprintf("%d earlier times of the schedule were missed.", d.firing.Missed)}
 	}
 }
@@ -246,15 +246,15 @@ func (d *decision) add(hash string, window time.Duration) {
 func idHash(id string) string   { return Hash("id/" + id) }
 func keyHash(key string) string { return Hash("key/" + key) }
 
-func isRecent(keys []v1alpha1.RecentKey, now time.Time, hash string) bool {
+func isRecent(keys []v1beta1.RecentKey, now time.Time, hash string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, hash+":") && !isExpired(key, now) })
 }
 
-func unexpired(keys []v1alpha1.RecentKey, now time.Time) []v1alpha1.RecentKey {
+func unexpired(keys []v1beta1.RecentKey, now time.Time) []v1beta1.RecentKey {
 	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return isExpired(key, now) })
 }
 
-func isExpired(key v1alpha1.RecentKey, now time.Time) bool {
+func isExpired(key v1beta1.RecentKey, now time.Time) bool {
 	_, text, _ := strings.Cut(key, ":")
 	until, err := strconv.ParseInt(text, 10, 64)
 	return err != nil || now.Unix() >= until || until-now.Unix() > int64(maxWindow/time.Second)
@@ -314,7 +314,7 @@ func Unpack(target string) ([]byte, error) {
 }
 
 // Unlatch forgets objects for which the condition is no longer true.
-func Unlatch(status v1alpha1.AgentTriggerStatus, objects map[string]bool) v1alpha1.AgentTriggerStatus {
+func Unlatch(status v1beta1.AgentTriggerStatus, objects map[string]bool) v1beta1.AgentTriggerStatus {
 	status = *status.DeepCopy()
 	status.Latched = slices.DeleteFunc(status.Latched, func(hash string) bool { return objects[hash] })
 	return status

@@ -10,23 +10,23 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // Observe returns the status with the schedule that applies now. A schedule applies from the creation of the trigger, or from when it was
 // changed; times before that do not fire. After a suspension, it also applies to the startingDeadlineSeconds before, if there are any.
-func Observe(spec v1alpha1.AgentTriggerSpec, status v1alpha1.AgentTriggerStatus, created, now time.Time) v1alpha1.AgentTriggerStatus {
+func Observe(spec v1beta1.AgentTriggerSpec, status v1beta1.AgentTriggerStatus, created, now time.Time) v1beta1.AgentTriggerStatus {
 	status = *status.DeepCopy()
 	if spec.Schedule == nil {
-		status.ObservedSchedule, status.ScheduleSince, status.NextTime = "", nil, nil
+		status.ObservedSchedule, status.ScheduleStartTime, status.NextScheduleTime = "", nil, nil
 		return status
 	}
-	status.LastScheduleTime, status.ScheduleSince = credible(status.LastScheduleTime, now), credible(status.ScheduleSince, now)
+	status.LastScheduleTime, status.ScheduleStartTime = credible(status.LastScheduleTime, now), credible(status.ScheduleStartTime, now)
 	since := now
 	if spec.Suspend {
-		status.NextTime = nil
-		if status.ObservedSchedule != "" || status.ScheduleSince == nil {
-			status.ObservedSchedule, status.ScheduleSince = "", timeOf(since)
+		status.NextScheduleTime = nil
+		if status.ObservedSchedule != "" || status.ScheduleStartTime == nil {
+			status.ObservedSchedule, status.ScheduleStartTime = "", timeOf(since)
 		}
 		return status
 	}
@@ -34,7 +34,7 @@ func Observe(spec v1alpha1.AgentTriggerSpec, status v1alpha1.AgentTriggerStatus,
 	switch deadline := spec.Schedule.StartingDeadlineSeconds; {
 	case status.ObservedSchedule == observed:
 		return status
-	case status.ScheduleSince == nil:
+	case status.ScheduleStartTime == nil:
 		since = created
 	case status.ObservedSchedule == "" && deadline != nil:
 		since = now.Add(-time.Duration(*deadline) * time.Second)
@@ -42,7 +42,7 @@ func Observe(spec v1alpha1.AgentTriggerSpec, status v1alpha1.AgentTriggerStatus,
 	if since.Before(created) {
 		since = created
 	}
-	status.ObservedSchedule, status.ScheduleSince = observed, timeOf(since)
+	status.ObservedSchedule, status.ScheduleStartTime = observed, timeOf(since)
 	return status
 }
 
@@ -66,7 +66,7 @@ func timeOf(t time.Time) *metav1.Time {
 
 // Due returns the firing of a schedule that is due, if there is one. The status must be observed. A time that is later than the deadline
 // allows is due as well: PastDeadline reports it, and it is to be dropped.
-func Due(schedule *Schedule, status v1alpha1.AgentTriggerStatus, now time.Time) (Firing, bool) {
+func Due(schedule *Schedule, status v1beta1.AgentTriggerStatus, now time.Time) (Firing, bool) {
 	newest, older, found := schedule.Newest(from(status), now)
 	if !found {
 		return Firing{}, false
@@ -75,7 +75,7 @@ func Due(schedule *Schedule, status v1alpha1.AgentTriggerStatus, now time.Time) 
 }
 
 // PastDeadline returns why a time of a schedule must not fire any more, or "".
-func PastDeadline(spec v1alpha1.AgentTriggerSpec, f Firing, now time.Time) string {
+func PastDeadline(spec v1beta1.AgentTriggerSpec, f Firing, now time.Time) string {
 	deadline := spec.Schedule.StartingDeadlineSeconds
 	if deadline == nil || now.Sub(f.Time) <= time.Duration(*deadline)*time.Second {
 		return ""
@@ -85,7 +85,7 @@ func PastDeadline(spec v1alpha1.AgentTriggerSpec, f Firing, now time.Time) strin
 
 // NextTime returns the next time of a schedule, or the zero time if there is none. It is after every time that fired before, also if the
 // clock was set back.
-func NextTime(schedule *Schedule, status v1alpha1.AgentTriggerStatus, now time.Time) time.Time {
+func NextTime(schedule *Schedule, status v1beta1.AgentTriggerStatus, now time.Time) time.Time {
 	after := from(status)
 	if now.After(after) {
 		after = now
@@ -94,10 +94,10 @@ func NextTime(schedule *Schedule, status v1alpha1.AgentTriggerStatus, now time.T
 }
 
 // from returns the time after which times may fire.
-func from(status v1alpha1.AgentTriggerStatus) time.Time {
+func from(status v1beta1.AgentTriggerStatus) time.Time {
 	var after time.Time
-	if status.ScheduleSince != nil {
-		after = status.ScheduleSince.Time
+	if status.ScheduleStartTime != nil {
+		after = status.ScheduleStartTime.Time
 	}
 	if last := status.LastScheduleTime; last != nil && last.After(after) {
 		after = last.Time

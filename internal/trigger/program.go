@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/trigger/expr"
 )
 
@@ -30,13 +30,13 @@ type Program struct {
 	Schedule *Schedule
 	Selector labels.Selector
 
-	spec                              v1alpha1.AgentTriggerSpec
+	spec                              v1beta1.AgentTriggerSpec
 	when, dedupKey                    *expr.Program
 	instruction, criteria, ref, value *expr.Template
 	arguments                         *expr.JSONTemplate
 }
 
-func SourceOf(spec v1alpha1.AgentTriggerSpec) expr.Source {
+func SourceOf(spec v1beta1.AgentTriggerSpec) expr.Source {
 	switch {
 	case spec.Webhook != nil:
 		return expr.Webhook
@@ -47,7 +47,7 @@ func SourceOf(spec v1alpha1.AgentTriggerSpec) expr.Source {
 }
 
 // Compile compiles the schedule, the expressions and the templates of a trigger. An expression that does not compile is an *expr.Error.
-func Compile(spec v1alpha1.AgentTriggerSpec) (*Program, error) {
+func Compile(spec v1beta1.AgentTriggerSpec) (*Program, error) {
 	p := &Program{spec: spec, Selector: labels.Everything()}
 	if spec.Watch != nil && spec.Watch.Selector != nil {
 		var err error
@@ -156,38 +156,38 @@ func (p *Program) Key(ctx context.Context, f Firing) (string, error) {
 }
 
 // Render returns the kind and the spec, as JSON, of the object that a firing creates.
-func (p *Program) Render(ctx context.Context, f Firing) (v1alpha1.TargetKind, []byte, error) {
+func (p *Program) Render(ctx context.Context, f Firing) (v1beta1.TargetKind, []byte, error) {
 	// The author requests all work of a trigger. If the person who fires it is not known, the requesters are not known.
 	user := p.spec.User
 	if f.Manual && f.User == "" {
 		user = ""
 	}
-	firedBy := f.User
-	if firedBy == user {
-		firedBy = ""
+	fireUser := f.User
+	if fireUser == user {
+		fireUser = ""
 	}
 	if p.spec.Message != nil {
 		content, err := p.value.Render(ctx, f.Input, maxContent)
 		if err != nil {
 			return "", nil, err
 		}
-		data, err := json.Marshal(v1alpha1.AgentMessageSpec{Chat: p.spec.Message.Chat, Role: v1alpha1.RoleUser, User: user, FiredBy: firedBy, Content: content})
-		return v1alpha1.TargetMessage, data, err
+		data, err := json.Marshal(v1beta1.AgentMessageSpec{Chat: p.spec.Message.Chat, Role: v1beta1.RoleUser, User: user, FireUser: fireUser, Content: content})
+		return v1beta1.TargetMessage, data, err
 	}
 	task, err := p.task(ctx, f)
 	if err != nil {
 		return "", nil, err
 	}
-	task.User, task.FiredBy = user, firedBy
+	task.User, task.FireUser = user, fireUser
 	data, err := json.Marshal(task)
-	return v1alpha1.TargetTask, data, err
+	return v1beta1.TargetTask, data, err
 }
 
 // task returns the spec of the task that a firing creates, without its user.
-func (p *Program) task(ctx context.Context, f Firing) (*v1alpha1.AgentTaskSpec, error) {
+func (p *Program) task(ctx context.Context, f Firing) (*v1beta1.AgentTaskSpec, error) {
 	template := p.spec.Task.DeepCopy()
-	task := &v1alpha1.AgentTaskSpec{
-		Type: v1alpha1.TaskAgent, Role: template.Role, Limits: template.Limits, ModelProvider: template.ModelProvider, Model: template.Model,
+	task := &v1beta1.AgentTaskSpec{
+		Type: v1beta1.TaskAgent, Role: template.Role, Limits: template.Limits, ModelProvider: template.ModelProvider, Model: template.Model,
 		Workspace: template.Workspace, TTLSecondsAfterFinished: template.TTLSecondsAfterFinished, OutputSchema: template.OutputSchema,
 	}
 	for _, text := range []struct {

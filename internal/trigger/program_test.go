@@ -9,14 +9,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/trigger/expr"
 )
 
 // The fields that follow the first expression too many are not compiled.
 func TestExpressionsOfAllFieldsCount(t *testing.T) {
 	half := strings.Repeat("{{ 1 }}", expr.MaxExpressions/2)
-	spec := v1alpha1.AgentTriggerSpec{Task: &v1alpha1.TriggerTask{Instruction: half, SuccessCriteria: half}}
+	spec := v1beta1.AgentTriggerSpec{Task: &v1beta1.TriggerTask{Instruction: half, SuccessCriteria: half}}
 	if _, err := Compile(spec); err != nil {
 		t.Error(err)
 	}

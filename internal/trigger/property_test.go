@@ -13,13 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"pgregory.net/rapid"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // machine drives a trigger through firings, ends of work, and changes of the clock and of the spec.
 type machine struct {
-	spec    v1alpha1.AgentTriggerSpec
-	status  v1alpha1.AgentTriggerStatus
+	spec    v1beta1.AgentTriggerSpec
+	status  v1beta1.AgentTriggerStatus
 	every   *Schedule
 	created time.Time
 	now     time.Time
@@ -32,15 +32,15 @@ type machine struct {
 }
 
 func newMachine(t *rapid.T) *machine {
-	every, err := ParseSchedule(v1alpha1.TriggerSchedule{Cron: "*/5 * * * *"})
+	every, err := ParseSchedule(v1beta1.TriggerSchedule{Cron: "*/5 * * * *"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	start := at("2026-01-01T00:00:00Z")
-	policy := rapid.SampledFrom([]v1alpha1.ConcurrencyPolicy{v1alpha1.ConcurrencyAllow, v1alpha1.ConcurrencyForbid, v1alpha1.ConcurrencyReplace}).Draw(t, "policy")
+	policy := rapid.SampledFrom([]v1beta1.ConcurrencyPolicy{v1beta1.ConcurrencyAllow, v1beta1.ConcurrencyForbid, v1beta1.ConcurrencyReplace}).Draw(t, "policy")
 	return &machine{
-		spec: v1alpha1.AgentTriggerSpec{ConcurrencyPolicy: policy, DedupSeconds: int32(rapid.IntRange(1, 7200).Draw(t, "dedupSeconds")),
-			Schedule: &v1alpha1.TriggerSchedule{Cron: "*/5 * * * *"}},
+		spec: v1beta1.AgentTriggerSpec{ConcurrencyPolicy: policy, DedupSeconds: int32(rapid.IntRange(1, 7200).Draw(t, "dedupSeconds")),
+			Schedule: &v1beta1.TriggerSchedule{Cron: "*/5 * * * *"}},
 		every: every, created: start, now: start, ids: map[string]time.Time{}, keys: map[string]time.Time{}, names: map[string]bool{},
 	}
 }
@@ -48,8 +48,8 @@ func newMachine(t *rapid.T) *machine {
 // decide makes a decision and checks what must hold for it.
 func (m *machine) decide(t *rapid.T, f Firing, key string) Decision {
 	before := m.status.DeepCopy()
-	after, d := Decide(Identity{"t", "u"}, m.spec, m.status, m.now, f, Work{Key: key, Kind: v1alpha1.TargetTask, Target: []byte(`{}`)})
-	if again, other := Decide(Identity{"t", "u"}, m.spec, m.status, m.now, f, Work{Key: key, Kind: v1alpha1.TargetTask, Target: []byte(`{}`)}); other != d || !equality.Semantic.DeepEqual(again, after) {
+	after, d := Decide(Identity{"t", "u"}, m.spec, m.status, m.now, f, Work{Key: key, Kind: v1beta1.TargetTask, Target: []byte(`{}`)})
+	if again, other := Decide(Identity{"t", "u"}, m.spec, m.status, m.now, f, Work{Key: key, Kind: v1beta1.TargetTask, Target: []byte(`{}`)}); other != d || !equality.Semantic.DeepEqual(again, after) {
 		t.Fatal("the decision is not deterministic")
 	}
 	if !equality.Semantic.DeepEqual(*before, m.status) {
@@ -69,11 +69,11 @@ func (m *machine) decide(t *rapid.T, f Firing, key string) Decision {
 	return d
 }
 
-func (m *machine) checkFired(t *rapid.T, f Firing, key string, before *v1alpha1.AgentTriggerStatus) {
+func (m *machine) checkFired(t *rapid.T, f Firing, key string, before *v1beta1.AgentTriggerStatus) {
 	if m.spec.Suspend {
 		t.Fatal("a suspended trigger fired")
 	}
-	if m.spec.ConcurrencyPolicy == v1alpha1.ConcurrencyForbid && len(before.Active) > 0 {
+	if m.spec.ConcurrencyPolicy == v1beta1.ConcurrencyForbid && len(before.Active) > 0 {
 		t.Fatalf("fired while %v was active", before.Active)
 	}
 	if until, ok := m.ids[f.ID]; ok && m.now.Before(until) {
@@ -150,7 +150,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			}
 		},
 		"expression fails": func(t *rapid.T) {
-			after, d := Drop(m.spec, m.status, m.now, Firing{ID: WebhookID(rapid.SampledFrom([]string{"a", "b", "x"}).Draw(t, "id"))}, v1alpha1.DropExpressionFailed, "no such key")
+			after, d := Drop(m.spec, m.status, m.now, Firing{ID: WebhookID(rapid.SampledFrom([]string{"a", "b", "x"}).Draw(t, "id"))}, v1beta1.DropExpressionFailed, "no such key")
 			if m.status = after; d.Outcome == Dropped {
 				m.dropped++
 			}
@@ -162,7 +162,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		},
 		"work ends": func(t *rapid.T) {
 			m.status.Active = slices.DeleteFunc(slices.Clone(m.status.Active), func(name string) bool {
-				return !slices.ContainsFunc(m.status.Pending, func(p v1alpha1.PendingFiring) bool { return p.Name == name }) && rapid.Bool().Draw(t, "ends")
+				return !slices.ContainsFunc(m.status.Pending, func(p v1beta1.PendingFiring) bool { return p.Name == name }) && rapid.Bool().Draw(t, "ends")
 			})
 		},
 		"time passes": func(t *rapid.T) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 const (
@@ -25,7 +25,7 @@ type Schedule struct {
 	location *time.Location
 }
 
-func ParseSchedule(spec v1alpha1.TriggerSchedule) (*Schedule, error) {
+func ParseSchedule(spec v1beta1.TriggerSchedule) (*Schedule, error) {
 	location := time.UTC
 	if spec.TimeZone != "" {
 		var err error

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/trigger/expr"
 )
 
@@ -30,7 +30,7 @@ func at(text string) time.Time {
 
 func schedule(t *testing.T, cron, zone string) *Schedule {
 	t.Helper()
-	s, err := ParseSchedule(v1alpha1.TriggerSchedule{Cron: cron, TimeZone: zone})
+	s, err := ParseSchedule(v1beta1.TriggerSchedule{Cron: cron, TimeZone: zone})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestSchedulesKnowTimeZones(t *testing.T) {
 		{"0 25 * * *", "", "spec.schedule.cron: "},
 		{"0 0 31 2 *", "", "has no time: the day does not exist"},
 	} {
-		if _, err := ParseSchedule(v1alpha1.TriggerSchedule{Cron: c.cron, TimeZone: c.zone}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := ParseSchedule(v1beta1.TriggerSchedule{Cron: c.cron, TimeZone: c.zone}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s in %q: %v, want %q", c.cron, c.zone, err, c.want)
 		}
 	}
@@ -84,14 +84,14 @@ func TestTheNewestMissedTimeIsFoundQuickly(t *testing.T) {
 
 // TestWhenAScheduleApplies follows a trigger through changes of its spec.
 func TestWhenAScheduleApplies(t *testing.T) {
-	minute := func(suspend bool, deadline *int32) v1alpha1.AgentTriggerSpec {
-		return v1alpha1.AgentTriggerSpec{Suspend: suspend, Schedule: &v1alpha1.TriggerSchedule{Cron: "* * * * *", StartingDeadlineSeconds: deadline}}
+	minute := func(suspend bool, deadline *int32) v1beta1.AgentTriggerSpec {
+		return v1beta1.AgentTriggerSpec{Suspend: suspend, Schedule: &v1beta1.TriggerSchedule{Cron: "* * * * *", StartingDeadlineSeconds: deadline}}
 	}
-	hourly := v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "0 * * * *"}}
+	hourly := v1beta1.AgentTriggerSpec{Schedule: &v1beta1.TriggerSchedule{Cron: "0 * * * *"}}
 	created := at("2026-01-01T00:00:30Z")
 	every := schedule(t, "* * * * *", "")
-	var status v1alpha1.AgentTriggerStatus
-	due := func(spec v1alpha1.AgentTriggerSpec, now, want string, missed int64) {
+	var status v1beta1.AgentTriggerStatus
+	due := func(spec v1beta1.AgentTriggerSpec, now, want string, missed int64) {
 		t.Helper()
 		status = Observe(spec, status, created, at(now))
 		s := schedule(t, spec.Schedule.Cron, "")
@@ -100,7 +100,7 @@ func TestWhenAScheduleApplies(t *testing.T) {
 			t.Errorf("at %s: %t, %s and %d missed, want %s and %d", now, found, f.Time, f.Missed, want, missed)
 		}
 		if found {
-			status, _ = Decide(Identity{"t", "u"}, spec, status, at(now), f, Work{Kind: v1alpha1.TargetTask, Target: []byte("{}")})
+			status, _ = Decide(Identity{"t", "u"}, spec, status, at(now), f, Work{Kind: v1beta1.TargetTask, Target: []byte("{}")})
 			status.Pending, status.Active = nil, nil
 		}
 	}
@@ -111,8 +111,8 @@ func TestWhenAScheduleApplies(t *testing.T) {
 	due(hourly, "2026-01-01T06:00:05Z", "2026-01-01T06:00:00Z", 0)
 
 	status = Observe(minute(true, nil), status, created, at("2026-01-01T06:10:00Z"))
-	if status.NextTime != nil {
-		t.Errorf("a suspended trigger has a next time: %s", status.NextTime)
+	if status.NextScheduleTime != nil {
+		t.Errorf("a suspended trigger has a next time: %s", status.NextScheduleTime)
 	}
 	due(minute(false, nil), "2026-01-01T07:00:30Z", "", 0) // without a deadline, a suspension is not caught up
 	status = Observe(minute(true, new(int32(120))), status, created, at("2026-01-01T07:00:40Z"))
@@ -129,8 +129,8 @@ func TestWhenAScheduleApplies(t *testing.T) {
 	if PastDeadline(minute(false, new(int32(60))), Firing{Time: at("2026-01-01T00:00:00Z")}, at("2026-01-01T00:01:01Z")) == "" {
 		t.Error("the deadline has passed")
 	}
-	status = Observe(v1alpha1.AgentTriggerSpec{Webhook: &v1alpha1.TriggerWebhook{}}, status, created, at("2026-01-01T09:00:30Z"))
-	if status.ScheduleSince != nil || status.NextTime != nil || status.LastScheduleTime == nil {
+	status = Observe(v1beta1.AgentTriggerSpec{Webhook: &v1beta1.TriggerWebhook{}}, status, created, at("2026-01-01T09:00:30Z"))
+	if status.ScheduleStartTime != nil || status.NextScheduleTime != nil || status.LastScheduleTime == nil {
 		t.Errorf("after the schedule was removed: %+v", status)
 	}
 }
@@ -145,13 +145,13 @@ func TestClockJumpsForward(t *testing.T) {
 		}
 		return parsed
 	}
-	spec := v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "* * * * *"}, DedupSeconds: 60, Task: &v1alpha1.TriggerTask{}}
+	spec := v1beta1.AgentTriggerSpec{Schedule: &v1beta1.TriggerSchedule{Cron: "* * * * *"}, DedupSeconds: 60, Task: &v1beta1.TriggerTask{}}
 	schedule, err := ParseSchedule(*spec.Schedule)
 	if err != nil {
 		t.Fatal(err)
 	}
 	created := parse("2026-01-01T00:00:30Z")
-	var status v1alpha1.AgentTriggerStatus
+	var status v1beta1.AgentTriggerStatus
 	fire := func(now string) Outcome {
 		status = Observe(spec, status, created, parse(now))
 		f, found := Due(schedule, status, parse(now))
@@ -159,7 +159,7 @@ func TestClockJumpsForward(t *testing.T) {
 			return ""
 		}
 		var decision Decision
-		status, decision = Decide(Identity{"t", "u"}, spec, status, parse(now), f, Work{Key: "k", Kind: v1alpha1.TargetTask, Target: []byte("{}")})
+		status, decision = Decide(Identity{"t", "u"}, spec, status, parse(now), f, Work{Key: "k", Kind: v1beta1.TargetTask, Target: []byte("{}")})
 		status.Pending, status.Active = nil, nil
 		return decision.Outcome
 	}
@@ -213,13 +213,13 @@ func TestIDsAreBounded(t *testing.T) {
 }
 
 func TestRenderFillsTheTask(t *testing.T) {
-	spec := v1alpha1.AgentTriggerSpec{
-		Webhook: &v1alpha1.TriggerWebhook{When: "body.go"}, DedupKey: "body.n", User: "alice",
-		Task: &v1alpha1.TriggerTask{
+	spec := v1beta1.AgentTriggerSpec{
+		Webhook: &v1beta1.TriggerWebhook{When: "body.go"}, DedupKey: "body.n", User: "alice",
+		Task: &v1beta1.TriggerTask{
 			Role: "reviewer", Instruction: "Review {{ body.n }} of {{ trigger.namespace }}/{{ trigger.name }}.", SuccessCriteria: "{{ body.n }} is done.",
 			Arguments: &runtime.RawExtension{Raw: []byte(`{"n":"{{ body.n }}"}`)}, OutputSchema: &runtime.RawExtension{Raw: []byte(`{"type":"object"}`)},
-			Workspace:     &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/a", Ref: "{{body.sha}}"}},
-			ModelProvider: "p", Model: "m", Limits: &v1alpha1.TaskLimits{MaxIterations: new(int32(3))}, TTLSecondsAfterFinished: new(int32(9)),
+			Workspace:     &v1beta1.Workspace{Git: &v1beta1.GitSource{URL: "https://git.example.com/a", Ref: "{{body.sha}}"}},
+			ModelProvider: "p", Model: "m", Limits: &v1beta1.TaskLimits{MaxIterations: new(int32(3))}, TTLSecondsAfterFinished: new(int32(9)),
 		},
 	}
 	p, err := Compile(spec)
@@ -238,18 +238,18 @@ func TestRenderFillsTheTask(t *testing.T) {
 	want := `{"type":"Agent","role":"reviewer","arguments":{"n":7},"instruction":"Review 7 of ns/t.","successCriteria":"7 is done.",` +
 		`"limits":{"maxIterations":3},"modelProvider":"p","model":"m","workspace":{"git":{"url":"https://git.example.com/a","ref":"abc"}},"user":"alice",` +
 		`"ttlSecondsAfterFinished":9,"outputSchema":{"type":"object"}}`
-	if err != nil || kind != v1alpha1.TargetTask || canonical(t, raw) != canonical(t, []byte(want)) {
+	if err != nil || kind != v1beta1.TargetTask || canonical(t, raw) != canonical(t, []byte(want)) {
 		t.Errorf("%s (%v)\nwant %s", raw, err, want)
 	}
 	if p.spec.Task.Workspace.Git.Ref != "{{body.sha}}" {
 		t.Error("rendering changed the template")
 	}
 	f.Manual, f.User = true, "bob"
-	if _, raw, err = p.Render(t.Context(), f); err != nil || !strings.Contains(string(raw), `"user":"alice","firedBy":"bob"`) {
+	if _, raw, err = p.Render(t.Context(), f); err != nil || !strings.Contains(string(raw), `"user":"alice","fireUser":"bob"`) {
 		t.Errorf("fired by bob: %s (%v)", raw, err)
 	}
 	f.User = "alice"
-	if _, raw, err = p.Render(t.Context(), f); err != nil || !strings.Contains(string(raw), `"user":"alice"`) || strings.Contains(string(raw), `"firedBy"`) {
+	if _, raw, err = p.Render(t.Context(), f); err != nil || !strings.Contains(string(raw), `"user":"alice"`) || strings.Contains(string(raw), `"fireUser"`) {
 		t.Errorf("fired by the author: %s (%v)", raw, err)
 	}
 	f.User = ""
@@ -272,9 +272,9 @@ func canonical(t *testing.T, raw []byte) string {
 }
 
 func TestRenderFillsTheMessage(t *testing.T) {
-	p, err := Compile(v1alpha1.AgentTriggerSpec{
-		Watch:   &v1alpha1.TriggerWatch{When: "object.a == 1 && oldObject == null"},
-		Message: &v1alpha1.TriggerMessage{Chat: "talk", Content: "Look at {{ object.a }}."}, User: "alice",
+	p, err := Compile(v1beta1.AgentTriggerSpec{
+		Watch:   &v1beta1.TriggerWatch{When: "object.a == 1 && oldObject == null"},
+		Message: &v1beta1.TriggerMessage{Chat: "talk", Content: "Look at {{ object.a }}."}, User: "alice",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -284,25 +284,25 @@ func TestRenderFillsTheMessage(t *testing.T) {
 		t.Errorf("%t, %v", ok, err)
 	}
 	kind, raw, err := p.Render(t.Context(), f)
-	if want := `{"chat":"talk","role":"User","user":"alice","content":"Look at 1."}`; err != nil || kind != v1alpha1.TargetMessage || string(raw) != want {
+	if want := `{"chat":"talk","role":"User","user":"alice","content":"Look at 1."}`; err != nil || kind != v1beta1.TargetMessage || string(raw) != want {
 		t.Errorf("%s %s (%v), want %s", kind, raw, err, want)
 	}
 }
 
 func TestCompileErrors(t *testing.T) {
-	task := func(text string) *v1alpha1.TriggerTask { return &v1alpha1.TriggerTask{Role: "r", Instruction: text} }
+	task := func(text string) *v1beta1.TriggerTask { return &v1beta1.TriggerTask{Role: "r", Instruction: text} }
 	for name, c := range map[string]struct {
-		spec v1alpha1.AgentTriggerSpec
+		spec v1beta1.AgentTriggerSpec
 		want string
 		cel  bool
 	}{
-		"when":      {v1alpha1.AgentTriggerSpec{Watch: &v1alpha1.TriggerWatch{When: "objekt.a"}, Task: task("x")}, "spec.watch.when: line 1, column 1: undeclared reference to 'objekt'", true},
-		"the key":   {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "@daily"}, DedupKey: "body", Task: task("x")}, "spec.dedupKey: line 1, column 1", true},
-		"a text":    {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "@daily"}, Task: task("a {{ x }}")}, "spec.task.instruction: {{ x }}: line 1, column 2", true},
-		"selector":  {v1alpha1.AgentTriggerSpec{Watch: &v1alpha1.TriggerWatch{When: "true", Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "-"}}}, Task: task("x")}, "spec.watch.selector: ", false},
-		"the cron":  {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "99 * * * *"}, Task: task("x")}, "spec.schedule.cron: ", false},
-		"too many":  {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "@daily"}, Task: task(strings.Repeat("{{ 1 }}", 65))}, "there are more than 64 expressions", true},
-		"a message": {v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "@daily"}, Message: &v1alpha1.TriggerMessage{Content: "{{"}}, "spec.message.content: {{ without }}", true},
+		"when":      {v1beta1.AgentTriggerSpec{Watch: &v1beta1.TriggerWatch{When: "objekt.a"}, Task: task("x")}, "spec.watch.when: line 1, column 1: undeclared reference to 'objekt'", true},
+		"the key":   {v1beta1.AgentTriggerSpec{Schedule: &v1beta1.TriggerSchedule{Cron: "@daily"}, DedupKey: "body", Task: task("x")}, "spec.dedupKey: line 1, column 1", true},
+		"a text":    {v1beta1.AgentTriggerSpec{Schedule: &v1beta1.TriggerSchedule{Cron: "@daily"}, Task: task("a {{ x }}")}, "spec.task.instruction: {{ x }}: line 1, column 2", true},
+		"selector":  {v1beta1.AgentTriggerSpec{Watch: &v1beta1.TriggerWatch{When: "true", Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "-"}}}, Task: task("x")}, "spec.watch.selector: ", false},
+		"the cron":  {v1beta1.AgentTriggerSpec{Schedule: &v1beta1.TriggerSchedule{Cron: "99 * * * *"}, Task: task("x")}, "spec.schedule.cron: ", false},
+		"too many":  {v1beta1.AgentTriggerSpec{Schedule: &v1beta1.TriggerSchedule{Cron: "@daily"}, Task: task(strings.Repeat("{{ 1 }}", 65))}, "there are more than 64 expressions", true},
+		"a message": {v1beta1.AgentTriggerSpec{Schedule: &v1beta1.TriggerSchedule{Cron: "@daily"}, Message: &v1beta1.TriggerMessage{Content: "{{"}}, "spec.message.content: {{ without }}", true},
 	} {
 		_, err := Compile(c.spec)
 		var located *expr.Error
@@ -346,20 +346,20 @@ func TestTargetsAreCompressedAndBounded(t *testing.T) {
 
 func TestReplayedRequestsAreKnown(t *testing.T) {
 	now := at("2026-01-01T00:00:00Z")
-	f, work := Firing{ID: WebhookID("a"), Time: now}, Work{Kind: v1alpha1.TargetTask, Target: []byte("{}")}
-	decide := func(status v1alpha1.AgentTriggerStatus, after time.Duration) (v1alpha1.AgentTriggerStatus, Outcome) {
-		next, decision := Decide(Identity{"t", "u"}, v1alpha1.AgentTriggerSpec{}, status, now.Add(after), f, work)
+	f, work := Firing{ID: WebhookID("a"), Time: now}, Work{Kind: v1beta1.TargetTask, Target: []byte("{}")}
+	decide := func(status v1beta1.AgentTriggerStatus, after time.Duration) (v1beta1.AgentTriggerStatus, Outcome) {
+		next, decision := Decide(Identity{"t", "u"}, v1beta1.AgentTriggerSpec{}, status, now.Add(after), f, work)
 		next.Pending, next.Active = nil, nil
 		return next, decision.Outcome
 	}
-	fired, _ := decide(v1alpha1.AgentTriggerStatus{}, 0)
-	crowded := v1alpha1.AgentTriggerStatus{}
+	fired, _ := decide(v1beta1.AgentTriggerStatus{}, 0)
+	crowded := v1beta1.AgentTriggerStatus{}
 	for i := range maxRecent / 2 {
 		crowded.RecentKeys = append(crowded.RecentKeys, Hash(strconv.Itoa(i))+":"+strconv.FormatInt(now.Add(2*time.Hour).Unix(), 10))
 	}
 	crowded, _ = decide(crowded, 0)
 	for name, c := range map[string]struct {
-		status v1alpha1.AgentTriggerStatus
+		status v1beta1.AgentTriggerStatus
 		after  time.Duration
 		want   Outcome
 	}{
@@ -382,30 +382,30 @@ func TestDecisions(t *testing.T) {
 	for i := range keys {
 		keys[i] = Hash("other") + ":" + strconv.FormatInt(now.Add(time.Hour).Unix(), 10)
 	}
-	full := make([]v1alpha1.PendingFiring, MaxPending)
-	work := Work{Kind: v1alpha1.TargetTask, Target: []byte("{}")}
+	full := make([]v1beta1.PendingFiring, MaxPending)
+	work := Work{Kind: v1beta1.TargetTask, Target: []byte("{}")}
 	for name, c := range map[string]struct {
-		spec   v1alpha1.AgentTriggerSpec
-		status v1alpha1.AgentTriggerStatus
+		spec   v1beta1.AgentTriggerSpec
+		status v1beta1.AgentTriggerStatus
 		firing Firing
 		work   Work
 		want   Outcome
-		reason v1alpha1.DropReason
+		reason v1beta1.DropReason
 	}{
-		"the first":            {v1alpha1.AgentTriggerSpec{}, v1alpha1.AgentTriggerStatus{}, webhook("a"), work, Fired, ""},
-		"suspended":            {v1alpha1.AgentTriggerSpec{Suspend: true}, v1alpha1.AgentTriggerStatus{}, webhook("a"), work, Suspended, ""},
-		"pending":              {v1alpha1.AgentTriggerSpec{}, v1alpha1.AgentTriggerStatus{Pending: []v1alpha1.PendingFiring{{ID: "wa"}}}, webhook("a"), work, Duplicate, ""},
-		"pending is full":      {v1alpha1.AgentTriggerSpec{}, v1alpha1.AgentTriggerStatus{Pending: full}, webhook("a"), work, Wait, ""},
-		"the memory is full":   {v1alpha1.AgentTriggerSpec{}, v1alpha1.AgentTriggerStatus{RecentKeys: keys}, webhook("a"), work, Wait, ""},
-		"active and forbidden": {v1alpha1.AgentTriggerSpec{ConcurrencyPolicy: v1alpha1.ConcurrencyForbid}, v1alpha1.AgentTriggerStatus{Active: []string{"x"}}, webhook("a"), work, Dropped, v1alpha1.DropActive},
-		"active and allowed":   {v1alpha1.AgentTriggerSpec{ConcurrencyPolicy: v1alpha1.ConcurrencyAllow}, v1alpha1.AgentTriggerStatus{Active: []string{"x"}}, webhook("a"), work, Fired, ""},
-		"active and replaced":  {v1alpha1.AgentTriggerSpec{ConcurrencyPolicy: v1alpha1.ConcurrencyReplace}, v1alpha1.AgentTriggerStatus{Active: []string{"x"}}, webhook("a"), work, Fired, ""},
-		"too many active":      {v1alpha1.AgentTriggerSpec{ConcurrencyPolicy: v1alpha1.ConcurrencyAllow}, v1alpha1.AgentTriggerStatus{Active: active}, webhook("a"), work, Dropped, v1alpha1.DropTooManyActive},
-		"too large":            {v1alpha1.AgentTriggerSpec{}, v1alpha1.AgentTriggerStatus{}, webhook("a"), Work{Target: make([]byte, maxUnpacked+1)}, Dropped, v1alpha1.DropTooLarge},
-		"latched":              {v1alpha1.AgentTriggerSpec{}, v1alpha1.AgentTriggerStatus{Latched: []string{"h"}}, Firing{ID: "o1", Object: "h"}, work, Duplicate, ""},
-		"latched and rearmed":  {v1alpha1.AgentTriggerSpec{}, v1alpha1.AgentTriggerStatus{Latched: []string{"h"}}, Firing{ID: "o1", Object: "h", Rearmed: true}, work, Fired, ""},
-		"too many objects":     {v1alpha1.AgentTriggerSpec{}, v1alpha1.AgentTriggerStatus{Latched: latched}, Firing{ID: "o1", Object: "h"}, work, Dropped, v1alpha1.DropTooManyObjects},
-		"an old time":          {v1alpha1.AgentTriggerSpec{}, v1alpha1.AgentTriggerStatus{LastScheduleTime: &metav1.Time{Time: now}}, Firing{ID: ScheduleID(now), Time: now}, work, Duplicate, ""},
+		"the first":            {v1beta1.AgentTriggerSpec{}, v1beta1.AgentTriggerStatus{}, webhook("a"), work, Fired, ""},
+		"suspended":            {v1beta1.AgentTriggerSpec{Suspend: true}, v1beta1.AgentTriggerStatus{}, webhook("a"), work, Suspended, ""},
+		"pending":              {v1beta1.AgentTriggerSpec{}, v1beta1.AgentTriggerStatus{Pending: []v1beta1.PendingFiring{{ID: "wa"}}}, webhook("a"), work, Duplicate, ""},
+		"pending is full":      {v1beta1.AgentTriggerSpec{}, v1beta1.AgentTriggerStatus{Pending: full}, webhook("a"), work, Wait, ""},
+		"the memory is full":   {v1beta1.AgentTriggerSpec{}, v1beta1.AgentTriggerStatus{RecentKeys: keys}, webhook("a"), work, Wait, ""},
+		"active and forbidden": {v1beta1.AgentTriggerSpec{ConcurrencyPolicy: v1beta1.ConcurrencyForbid}, v1beta1.AgentTriggerStatus{Active: []string{"x"}}, webhook("a"), work, Dropped, v1beta1.DropActive},
+		"active and allowed":   {v1beta1.AgentTriggerSpec{ConcurrencyPolicy: v1beta1.ConcurrencyAllow}, v1beta1.AgentTriggerStatus{Active: []string{"x"}}, webhook("a"), work, Fired, ""},
+		"active and replaced":  {v1beta1.AgentTriggerSpec{ConcurrencyPolicy: v1beta1.ConcurrencyReplace}, v1beta1.AgentTriggerStatus{Active: []string{"x"}}, webhook("a"), work, Fired, ""},
+		"too many active":      {v1beta1.AgentTriggerSpec{ConcurrencyPolicy: v1beta1.ConcurrencyAllow}, v1beta1.AgentTriggerStatus{Active: active}, webhook("a"), work, Dropped, v1beta1.DropTooManyActive},
+		"too large":            {v1beta1.AgentTriggerSpec{}, v1beta1.AgentTriggerStatus{}, webhook("a"), Work{Target: make([]byte, maxUnpacked+1)}, Dropped, v1beta1.DropTooLarge},
+		"latched":              {v1beta1.AgentTriggerSpec{}, v1beta1.AgentTriggerStatus{Latched: []string{"h"}}, Firing{ID: "o1", Object: "h"}, work, Duplicate, ""},
+		"latched and rearmed":  {v1beta1.AgentTriggerSpec{}, v1beta1.AgentTriggerStatus{Latched: []string{"h"}}, Firing{ID: "o1", Object: "h", Rearmed: true}, work, Fired, ""},
+		"too many objects":     {v1beta1.AgentTriggerSpec{}, v1beta1.AgentTriggerStatus{Latched: latched}, Firing{ID: "o1", Object: "h"}, work, Dropped, v1beta1.DropTooManyObjects},
+		"an old time":          {v1beta1.AgentTriggerSpec{}, v1beta1.AgentTriggerStatus{LastScheduleTime: &metav1.Time{Time: now}}, Firing{ID: ScheduleID(now), Time: now}, work, Duplicate, ""},
 	} {
 		after, got := Decide(Identity{"t", "u"}, c.spec, c.status, now, c.firing, c.work)
 		if got.Outcome != c.want || got.Reason != c.reason {
@@ -415,7 +415,7 @@ func TestDecisions(t *testing.T) {
 			t.Errorf("%s: %d dropped, the last %+v", name, after.Dropped, after.LastDrop)
 		}
 	}
-	if after := Unlatch(v1alpha1.AgentTriggerStatus{Latched: []string{"a", "b"}}, map[string]bool{"a": true, "c": true}); len(after.Latched) != 1 || after.Latched[0] != "b" {
+	if after := Unlatch(v1beta1.AgentTriggerStatus{Latched: []string{"a", "b"}}, map[string]bool{"a": true, "c": true}); len(after.Latched) != 1 || after.Latched[0] != "b" {
 		t.Errorf("%v", after.Latched)
 	}
 }

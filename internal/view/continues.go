@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // Continues reports whether some work of a chat continues without a person, although other work may wait for one. Each task has to be
@@ -25,13 +25,13 @@ func (n *Node) continues(asks []Ask) bool {
 	switch n.Task.Status.Phase {
 	case "":
 		return true
-	case v1alpha1.TaskPending:
-		c := meta.FindStatusCondition(n.Task.Status.Conditions, v1alpha1.ConditionSucceeded)
-		return c == nil || c.Reason == v1alpha1.ReasonPending // others wait for a reference or for a slot
-	case v1alpha1.TaskRunning:
-		waits := n.Agent != nil && n.Agent.Status.Phase == v1alpha1.SubAgentAwaitingSubAgents
+	case v1beta1.TaskPending:
+		c := meta.FindStatusCondition(n.Task.Status.Conditions, v1beta1.ConditionSucceeded)
+		return c == nil || c.Reason == v1beta1.ReasonPending // others wait for a reference or for a slot
+	case v1beta1.TaskRunning:
+		waits := n.Agent != nil && n.Agent.Status.Phase == v1beta1.SubAgentWaitingForSubAgents
 		return !waits || !slices.ContainsFunc(n.Children, func(child *Node) bool { return !child.Ended() }) // it continues when the last child has ended
-	case v1alpha1.TaskWaiting:
+	case v1beta1.TaskWaiting:
 		return n.Task.Status.Waiting != nil && !waitsForDescendant(n.Task) && !slices.ContainsFunc(asks, func(a Ask) bool { return a.Task == n.Task.Name })
 	}
 	return false

@@ -8,41 +8,41 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 func TestWorkThatContinuesWithoutAPerson(t *testing.T) {
-	in := func(phase v1alpha1.TaskPhase, reason string) func(*v1alpha1.AgentTask) {
-		return func(t *v1alpha1.AgentTask) {
+	in := func(phase v1beta1.TaskPhase, reason string) func(*v1beta1.AgentTask) {
+		return func(t *v1beta1.AgentTask) {
 			t.Status.Phase = phase
-			t.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: reason}}
-			if phase == v1alpha1.TaskWaiting {
-				t.Status.Waiting = &v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, Text: "bash {}"}
+			t.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: reason}}
+			if phase == v1beta1.TaskWaiting {
+				t.Status.Waiting = &v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Text: "bash {}"}
 			}
 		}
 	}
-	chat := v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
-	chat.Status.Waiting = []v1alpha1.ChatWaitingItem{{Task: "chat-1", Waiting: v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, Text: "bash {}"}}}
-	waits := task("chat-1", "", in(v1alpha1.TaskWaiting, v1alpha1.ReasonAwaitingApproval))
-	parent := v1alpha1.SubAgent{ObjectMeta: metav1.ObjectMeta{Name: "chat-2"}, Status: v1alpha1.SubAgentStatus{Phase: v1alpha1.SubAgentAwaitingSubAgents}}
+	chat := v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
+	chat.Status.Waiting = []v1beta1.ChatWaitingItem{{Task: "chat-1", Waiting: v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Text: "bash {}"}}}
+	waits := task("chat-1", "", in(v1beta1.TaskWaiting, v1beta1.ReasonWaitingForApproval))
+	parent := v1beta1.SubAgent{ObjectMeta: metav1.ObjectMeta{Name: "chat-2"}, Status: v1beta1.SubAgentStatus{Phase: v1beta1.SubAgentWaitingForSubAgents}}
 	for name, c := range map[string]struct {
-		tasks []v1alpha1.AgentTask
+		tasks []v1beta1.AgentTask
 		want  bool
 	}{
 		"only one that waits":               {nil, false},
-		"another one runs":                  {[]v1alpha1.AgentTask{task("chat-3", "", in(v1alpha1.TaskRunning, v1alpha1.ReasonRunning))}, true},
-		"another one is new":                {[]v1alpha1.AgentTask{task("chat-3", "")}, true},
-		"another one is about to start":     {[]v1alpha1.AgentTask{task("chat-3", "", in(v1alpha1.TaskPending, v1alpha1.ReasonPending))}, true},
-		"another one lacks its role":        {[]v1alpha1.AgentTask{task("chat-3", "", in(v1alpha1.TaskPending, v1alpha1.ReasonRoleNotFound))}, false},
-		"another one has ended":             {[]v1alpha1.AgentTask{task("chat-3", "", in(v1alpha1.TaskSuccess, v1alpha1.ReasonSuccess))}, false},
-		"the chat does not show a wait yet": {[]v1alpha1.AgentTask{task("chat-3", "", in(v1alpha1.TaskWaiting, v1alpha1.ReasonAwaitingApproval))}, true},
-		"a parent waits for a running child": {[]v1alpha1.AgentTask{task("chat-2", "", in(v1alpha1.TaskRunning, v1alpha1.ReasonRunning)),
-			task("chat-2-1", "chat-2", in(v1alpha1.TaskRunning, v1alpha1.ReasonRunning))}, true},
-		"a parent waits for a queued child": {[]v1alpha1.AgentTask{task("chat-2", "", in(v1alpha1.TaskRunning, v1alpha1.ReasonRunning)),
-			task("chat-2-1", "chat-2", in(v1alpha1.TaskPending, v1alpha1.ReasonParallelLimit))}, false},
+		"another one runs":                  {[]v1beta1.AgentTask{task("chat-3", "", in(v1beta1.TaskRunning, v1beta1.ReasonRunning))}, true},
+		"another one is new":                {[]v1beta1.AgentTask{task("chat-3", "")}, true},
+		"another one is about to start":     {[]v1beta1.AgentTask{task("chat-3", "", in(v1beta1.TaskPending, v1beta1.ReasonPending))}, true},
+		"another one lacks its role":        {[]v1beta1.AgentTask{task("chat-3", "", in(v1beta1.TaskPending, v1beta1.ReasonRoleNotFound))}, false},
+		"another one has ended":             {[]v1beta1.AgentTask{task("chat-3", "", in(v1beta1.TaskSuccess, v1beta1.ReasonSuccess))}, false},
+		"the chat does not show a wait yet": {[]v1beta1.AgentTask{task("chat-3", "", in(v1beta1.TaskWaiting, v1beta1.ReasonWaitingForApproval))}, true},
+		"a parent waits for a running child": {[]v1beta1.AgentTask{task("chat-2", "", in(v1beta1.TaskRunning, v1beta1.ReasonRunning)),
+			task("chat-2-1", "chat-2", in(v1beta1.TaskRunning, v1beta1.ReasonRunning))}, true},
+		"a parent waits for a queued child": {[]v1beta1.AgentTask{task("chat-2", "", in(v1beta1.TaskRunning, v1beta1.ReasonRunning)),
+			task("chat-2-1", "chat-2", in(v1beta1.TaskPending, v1beta1.ReasonParallelLimit))}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := Snapshot{Chats: []v1alpha1.AgentChat{chat}, Tasks: append([]v1alpha1.AgentTask{waits}, c.tasks...), Agents: []v1alpha1.SubAgent{parent}}
+			s := Snapshot{Chats: []v1beta1.AgentChat{chat}, Tasks: append([]v1beta1.AgentTask{waits}, c.tasks...), Agents: []v1beta1.SubAgent{parent}}
 			if got := s.Continues("chat"); got != c.want {
 				t.Errorf("continues: %t, want %t", got, c.want)
 			}
@@ -53,8 +53,8 @@ func TestWorkThatContinuesWithoutAPerson(t *testing.T) {
 func TestSnapshotsAreSplitByNamespace(t *testing.T) {
 	in := func(namespace string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: "chat"} }
 	parts := Snapshot{
-		Chats: []v1alpha1.AgentChat{{ObjectMeta: in("b")}, {ObjectMeta: in("a")}}, Messages: []v1alpha1.AgentMessage{{ObjectMeta: in("b")}},
-		Tasks: []v1alpha1.AgentTask{{ObjectMeta: in("c")}}, Agents: []v1alpha1.SubAgent{{ObjectMeta: in("a")}},
+		Chats: []v1beta1.AgentChat{{ObjectMeta: in("b")}, {ObjectMeta: in("a")}}, Messages: []v1beta1.AgentMessage{{ObjectMeta: in("b")}},
+		Tasks: []v1beta1.AgentTask{{ObjectMeta: in("c")}}, Agents: []v1beta1.SubAgent{{ObjectMeta: in("a")}},
 	}.ByNamespace()
 	if len(parts) != 3 {
 		t.Fatalf("%d parts", len(parts))

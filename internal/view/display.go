@@ -6,7 +6,7 @@ package view
 import (
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // Display is what a client displays of a chat or of standalone tasks beside the objects themselves, by UID.
@@ -27,7 +27,7 @@ type TaskDisplay struct {
 	Trigger    string      `json:"trigger,omitempty"`
 	Standstill *Standstill `json:"standstill,omitempty"`
 	// Own is its usage without that of its children.
-	Own      v1alpha1.Usage   `json:"own"`
+	Own      v1beta1.Usage    `json:"own"`
 	Progress []ReportedByTool `json:"progress,omitempty"`
 }
 
@@ -74,7 +74,7 @@ func (s Snapshot) Display(chat string) Display {
 }
 
 // nonNegative returns a usage without what a status that lags makes negative.
-func nonNegative(u v1alpha1.Usage) v1alpha1.Usage {
+func nonNegative(u v1beta1.Usage) v1beta1.Usage {
 	u.PromptTokens, u.CompletionTokens = max(0, u.PromptTokens), max(0, u.CompletionTokens)
 	u.TotalTokens, u.ModelCalls = max(0, u.TotalTokens), max(0, u.ModelCalls)
 	if u.CostMicros != nil && *u.CostMicros < 0 {

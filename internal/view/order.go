@@ -9,18 +9,18 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // sortMessages sorts messages in conversation order. Creation times have whole seconds, so within one second cause
 // and effect decide: the operator numbers its posts, an answer follows its question, a question of an agent follows
 // the message that led to its task, and any other message of a person comes last.
-func sortMessages(messages []v1alpha1.AgentMessage, tasks []v1alpha1.AgentTask) {
+func sortMessages(messages []v1beta1.AgentMessage, tasks []v1beta1.AgentTask) {
 	triggers := map[string]string{}
 	for _, task := range tasks {
 		triggers[task.Name] = task.Spec.TriggerMessage
 	}
-	slices.SortFunc(messages, func(a, b v1alpha1.AgentMessage) int {
+	slices.SortFunc(messages, func(a, b v1beta1.AgentMessage) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), compareNumbered(a.Name, b.Name))
 	})
 	for start := 0; start < len(messages); {
@@ -34,10 +34,10 @@ func sortMessages(messages []v1alpha1.AgentMessage, tasks []v1alpha1.AgentTask) 
 }
 
 // sortSecond orders the messages of one second.
-func sortSecond(messages []v1alpha1.AgentMessage, triggers map[string]string) {
-	var posted, answered []v1alpha1.AgentMessage
+func sortSecond(messages []v1beta1.AgentMessage, triggers map[string]string) {
+	var posted, answered []v1beta1.AgentMessage
 	for _, m := range messages {
-		if m.Spec.Role == v1alpha1.RoleUser || m.Spec.Role == "" {
+		if m.Spec.Role == v1beta1.RoleUser || m.Spec.Role == "" {
 			answered = append(answered, m)
 			continue
 		}
@@ -51,17 +51,17 @@ func sortSecond(messages []v1alpha1.AgentMessage, triggers map[string]string) {
 
 // placeOf returns the index of a person's message: after the message that it answers, else before the first message
 // that it led to, else at the end.
-func placeOf(m v1alpha1.AgentMessage, among []v1alpha1.AgentMessage, triggers map[string]string) int {
+func placeOf(m v1beta1.AgentMessage, among []v1beta1.AgentMessage, triggers map[string]string) int {
 	if m.Spec.Approval != nil || m.Spec.Cancel != nil || m.Spec.Revoke != nil {
 		return placeOfDecision(m, among)
 	}
 	if m.Spec.InReplyTo != "" {
-		if i := slices.IndexFunc(among, func(o v1alpha1.AgentMessage) bool { return o.Name == m.Spec.InReplyTo }); i >= 0 {
+		if i := slices.IndexFunc(among, func(o v1beta1.AgentMessage) bool { return o.Name == m.Spec.InReplyTo }); i >= 0 {
 			return i + 1
 		}
 	}
-	ledTo := func(o v1alpha1.AgentMessage) bool {
-		return o.Spec.InReplyTo == m.Name || triggers[o.Spec.About] == m.Name
+	ledTo := func(o v1beta1.AgentMessage) bool {
+		return o.Spec.InReplyTo == m.Name || triggers[o.Spec.Task] == m.Name
 	}
 	if i := slices.IndexFunc(among, ledTo); i >= 0 {
 		return i
@@ -71,9 +71,9 @@ func placeOf(m v1alpha1.AgentMessage, among []v1alpha1.AgentMessage, triggers ma
 
 // placeOfDecision returns the index after the request for the decision, else 0: a post of the same second is more
 // likely an effect of the decision.
-func placeOfDecision(m v1alpha1.AgentMessage, among []v1alpha1.AgentMessage) int {
+func placeOfDecision(m v1beta1.AgentMessage, among []v1beta1.AgentMessage) int {
 	for i, o := range slices.Backward(among) {
-		if m.Spec.Approval != nil && o.Spec.About == m.Spec.Approval.Task && o.Annotations[v1alpha1.AnnotationCall] != "" {
+		if m.Spec.Approval != nil && o.Spec.Task == m.Spec.Approval.Task && o.Annotations[v1beta1.AnnotationCall] != "" {
 			return i + 1
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
@@ -39,7 +39,7 @@ type Request struct {
 	Digest    string       `json:"digest,omitempty"`
 	State     RequestState `json:"state"`
 	// By, Comment and Allowed are of the decision; Allowed means that it also allows later calls.
-	By      string `json:"by,omitempty"`
+	User    string `json:"user,omitempty"`
 	Comment string `json:"comment,omitempty"`
 	Allowed bool   `json:"allowed,omitempty"`
 }
@@ -63,16 +63,16 @@ type call struct{ task, id string }
 // posts has the requests of a conversation. Only the operator can annotate a message with a call, so text of a model is never mistaken for a
 // request.
 type posts struct {
-	messages []v1alpha1.AgentMessage
+	messages []v1beta1.AgentMessage
 	nodes    map[string]*Node
 	parts    map[int][]int // the later parts of a request, by the message that begins it
 	part     map[int]bool
 	begun    map[call]bool
-	decided  map[call]*v1alpha1.AgentMessage // the last decision
+	decided  map[call]*v1beta1.AgentMessage // the last decision
 }
 
-func newPosts(messages []v1alpha1.AgentMessage, nodes map[string]*Node) posts {
-	p := posts{messages: messages, nodes: nodes, parts: map[int][]int{}, part: map[int]bool{}, begun: map[call]bool{}, decided: map[call]*v1alpha1.AgentMessage{}}
+func newPosts(messages []v1beta1.AgentMessage, nodes map[string]*Node) posts {
+	p := posts{messages: messages, nodes: nodes, parts: map[int][]int{}, part: map[int]bool{}, begun: map[call]bool{}, decided: map[call]*v1beta1.AgentMessage{}}
 	type key struct {
 		call
 		digest string
@@ -80,14 +80,14 @@ func newPosts(messages []v1alpha1.AgentMessage, nodes map[string]*Node) posts {
 	first := map[key]int{}
 	for i := range messages {
 		m := &messages[i]
-		if a := m.Spec.Approval; a != nil && m.Status.Phase != v1alpha1.MessageRejected {
+		if a := m.Spec.Approval; a != nil && m.Status.Phase != v1beta1.MessageRejected {
 			p.decided[p.call(a.Task, a.ToolCall)] = m
 		}
 		c, posted := p.posted(m)
 		if !posted {
 			continue
 		}
-		k := key{c, m.Annotations[v1alpha1.AnnotationArgumentsDigest]}
+		k := key{c, m.Annotations[v1beta1.AnnotationArgumentsDigest]}
 		if requestText.MatchString(m.Spec.Content) {
 			first[k], p.parts[i], p.begun[c] = i, nil, true
 		} else if start, begun := first[k]; begun && k.digest != "" {
@@ -98,23 +98,23 @@ func newPosts(messages []v1alpha1.AgentMessage, nodes map[string]*Node) posts {
 }
 
 func (p posts) call(task, id string) call {
-	if n := p.nodes[task]; n != nil && n.Task.Spec.Type == v1alpha1.TaskTool {
+	if n := p.nodes[task]; n != nil && n.Task.Spec.Type == v1beta1.TaskTool {
 		id = ""
 	}
 	return call{task, id}
 }
 
 // posted returns the call that a message of the operator is about.
-func (p posts) posted(m *v1alpha1.AgentMessage) (call, bool) {
-	id := m.Annotations[v1alpha1.AnnotationCall]
-	return p.call(m.Spec.About, id), id != "" && m.Spec.About != "" && m.Spec.Role == v1alpha1.RoleAssistant
+func (p posts) posted(m *v1beta1.AgentMessage) (call, bool) {
+	id := m.Annotations[v1beta1.AnnotationCall]
+	return p.call(m.Spec.Task, id), id != "" && m.Spec.Task != "" && m.Spec.Role == v1beta1.RoleAssistant
 }
 
 func (p posts) display(i int) MessageDisplay {
 	m := &p.messages[i]
 	shown := MessageDisplay{Place: i, Hidden: p.part[i]}
 	if a := m.Spec.Approval; a != nil {
-		shown.Hidden = m.Status.Phase != v1alpha1.MessageRejected && p.begun[p.call(a.Task, a.ToolCall)]
+		shown.Hidden = m.Status.Phase != v1beta1.MessageRejected && p.begun[p.call(a.Task, a.ToolCall)]
 		return shown
 	}
 	c, posted := p.posted(m)
@@ -129,7 +129,7 @@ func (p posts) display(i int) MessageDisplay {
 func (p posts) request(i int, c call) *Request {
 	m := &p.messages[i]
 	match := requestText.FindStringSubmatch(m.Spec.Content)
-	r := &Request{Task: c.task, Call: c.id, Who: match[1], Tool: match[2], Digest: m.Annotations[v1alpha1.AnnotationArgumentsDigest]}
+	r := &Request{Task: c.task, Call: c.id, Who: match[1], Tool: match[2], Digest: m.Annotations[v1beta1.AnnotationArgumentsDigest]}
 	var arguments strings.Builder // a long request is posted in parts
 	arguments.WriteString(match[3])
 	for _, part := range p.parts[i] {
@@ -139,7 +139,7 @@ func (p posts) request(i int, c call) *Request {
 	r.Whole = r.Digest == "" || agent.CallDigest(r.Tool, r.Arguments) == r.Digest
 	decision := p.decided[c]
 	if decision != nil {
-		r.By, r.Comment, r.Allowed = decision.Spec.User, decision.Spec.Approval.Comment, decision.Spec.Approval.Allow != nil
+		r.User, r.Comment, r.Allowed = decision.Spec.User, decision.Spec.Approval.Comment, decision.Spec.Approval.Allow != nil
 	}
 	node := p.nodes[c.task]
 	if node != nil {
@@ -149,8 +149,8 @@ func (p posts) request(i int, c call) *Request {
 	return r
 }
 
-func requestState(n *Node, c call, decision *v1alpha1.AgentMessage) RequestState {
-	phase := v1alpha1.ToolCallPhase("")
+func requestState(n *Node, c call, decision *v1beta1.AgentMessage) RequestState {
+	phase := v1beta1.ToolCallPhase("")
 	if n != nil && n.Agent != nil {
 		for _, known := range n.Agent.Status.ToolCalls {
 			if known.ID == c.id {
@@ -158,13 +158,13 @@ func requestState(n *Node, c call, decision *v1alpha1.AgentMessage) RequestState
 			}
 		}
 	}
-	open := phase == v1alpha1.ToolCallAwaitingApproval || n != nil && c.id == "" && n.Task.Status.Phase == v1alpha1.TaskWaiting
+	open := phase == v1beta1.ToolCallWaitingForApproval || n != nil && c.id == "" && n.Task.Status.Phase == v1beta1.TaskWaiting
 	switch {
 	case open && decision != nil:
 		return RequestDeciding
 	case open:
 		return RequestOpen
-	case decision != nil && decision.Spec.Approval.Decision == v1alpha1.DecisionApprove:
+	case decision != nil && decision.Spec.Approval.Decision == v1beta1.DecisionApprove:
 		return RequestApproved
 	case decision != nil:
 		return RequestDenied
@@ -174,12 +174,12 @@ func requestState(n *Node, c call, decision *v1alpha1.AgentMessage) RequestState
 	return RequestOver
 }
 
-func (p posts) question(c call, m *v1alpha1.AgentMessage) *PostedQuestion {
+func (p posts) question(c call, m *v1beta1.AgentMessage) *PostedQuestion {
 	n, match := p.nodes[c.task], questionText.FindStringSubmatch(m.Spec.Content)
 	if n == nil || match == nil {
 		return nil
 	}
 	waiting := n.Task.Status.Waiting
-	open := n.Task.Status.Phase == v1alpha1.TaskWaiting && waiting != nil && waiting.Kind == v1alpha1.WaitingQuestion && (waiting.ToolCall == "" || waiting.ToolCall == m.Annotations[v1alpha1.AnnotationCall])
+	open := n.Task.Status.Phase == v1beta1.TaskWaiting && waiting != nil && waiting.Kind == v1beta1.WaitingQuestion && (waiting.ToolCall == "" || waiting.ToolCall == m.Annotations[v1beta1.AnnotationCall])
 	return &PostedQuestion{Task: c.task, Who: match[1], Text: match[2], Open: open}
 }

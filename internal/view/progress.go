@@ -3,7 +3,7 @@
 
 package view
 
-import "github.com/nestor-dev/nestor/api/v1alpha1"
+import "github.com/nestor-dev/nestor/api/v1beta1"
 
 // Progress is how far a chat has handled a message.
 type Progress int
@@ -36,18 +36,18 @@ func (s Snapshot) ProgressOf(chat, message string, before int) Progress {
 	if c == nil {
 		return Deleted
 	}
-	if m == nil || m.Status.Phase == "" || m.Status.Phase == v1alpha1.MessagePending {
+	if m == nil || m.Status.Phase == "" || m.Status.Phase == v1beta1.MessagePending {
 		return Working
 	}
-	if m.Status.Phase == v1alpha1.MessageRejected {
+	if m.Status.Phase == v1beta1.MessageRejected {
 		return Rejected
 	}
 	// The status counts messages. While it counts fewer than there are, its phase is outdated.
-	if c.Status.Phase == v1alpha1.ChatRunning || int(c.Status.Messages) < len(s.Messages) {
+	if c.Status.Phase == v1beta1.ChatRunning || int(c.Status.Messages) < len(s.Messages) {
 		return Working
 	}
 	// An agent that was just answered continues before the chat's phase changes.
-	if c.Status.Phase == v1alpha1.ChatIdle && s.hasActiveTask(chat) {
+	if c.Status.Phase == v1beta1.ChatIdle && s.hasActiveTask(chat) {
 		return Working
 	}
 	answered := len(s.Messages) > before
@@ -55,9 +55,9 @@ func (s Snapshot) ProgressOf(chat, message string, before int) Progress {
 	switch {
 	case still.Is(StandstillWaiting) || still.Is(StandstillOverQuota):
 		return Working
-	case c.Status.Phase == v1alpha1.ChatWaiting && !s.asksPosted(chat):
+	case c.Status.Phase == v1beta1.ChatWaiting && !s.asksPosted(chat):
 		return Working
-	case answered && c.Status.Phase == v1alpha1.ChatWaiting:
+	case answered && c.Status.Phase == v1beta1.ChatWaiting:
 		return NeedsPerson
 	case still.Is(StandstillBlocked):
 		return Failed

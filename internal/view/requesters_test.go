@@ -7,22 +7,22 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 func TestRequestersOfATask(t *testing.T) {
 	for _, tc := range []struct {
-		user, firedBy string
-		want          []string
+		user, fireUser string
+		want           []string
 	}{
 		{"", "", nil},
 		{"", "bob", nil}, // the author of the trigger is not known
 		{"alice", "", []string{"alice"}},
 		{"alice", "bob", []string{"alice", "bob"}},
 	} {
-		task := &v1alpha1.AgentTask{Spec: v1alpha1.AgentTaskSpec{User: tc.user, FiredBy: tc.firedBy}}
+		task := &v1beta1.AgentTask{Spec: v1beta1.AgentTaskSpec{User: tc.user, FireUser: tc.fireUser}}
 		if got := Requesters(task); !slices.Equal(got, tc.want) {
-			t.Errorf("user %q, firedBy %q: %v", tc.user, tc.firedBy, got)
+			t.Errorf("user %q, fireUser %q: %v", tc.user, tc.fireUser, got)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // Badge is the state of a chat or a task in one word.
@@ -63,14 +63,14 @@ type Run struct {
 	// Order sorts runs: by the first number, then by the second.
 	Order [2]int64 `json:"order"`
 	// ActiveAt is the time of a chat's last message, of a task's end, or else of the creation.
-	ActiveAt metav1.Time `json:"activeAt"`
-	Asks     []Ask       `json:"asks,omitempty"`
+	ActiveTime metav1.Time `json:"activeTime"`
+	Asks       []Ask       `json:"asks,omitempty"`
 }
 
 // RunOfChat returns the row of a chat. Its asks include questions that the orchestrator may still answer.
-func RunOfChat(chat *v1alpha1.AgentChat) Run {
-	r := Run{Badge: chatBadge(chat), ActiveAt: timeOr(chat.Status.LastMessageTime, chat.CreationTimestamp)}
-	r.Title = cmp.Or(GivenTitle(chat, chat.Status.Title), strings.TrimSpace(chat.Annotations[v1alpha1.AnnotationFirstWords]), chat.Name)
+func RunOfChat(chat *v1beta1.AgentChat) Run {
+	r := Run{Badge: chatBadge(chat), ActiveTime: timeOr(chat.Status.LastMessageTime, chat.CreationTimestamp)}
+	r.Title = cmp.Or(GivenTitle(chat, chat.Status.Title), strings.TrimSpace(chat.Annotations[v1beta1.AnnotationFirstWords]), chat.Name)
 	if r.Badge == BadgeWaiting {
 		for _, item := range chat.Status.Waiting {
 			r.Asks = append(r.Asks, chatAsk(chat, item))
@@ -79,24 +79,24 @@ func RunOfChat(chat *v1alpha1.AgentChat) Run {
 	return r.ordered(chat.CreationTimestamp, r.Badge.state())
 }
 
-func chatBadge(chat *v1alpha1.AgentChat) Badge {
+func chatBadge(chat *v1beta1.AgentChat) Badge {
 	still := OfChat(chat)
 	switch {
-	case chat.Status.Phase == v1alpha1.ChatWaiting:
+	case chat.Status.Phase == v1beta1.ChatWaiting:
 		return BadgeWaiting
 	case still.Is(StandstillBlocked):
 		return BadgeFailed
 	case still.Is(StandstillWaiting) || still.Is(StandstillOverQuota):
 		return BadgePending
-	case chat.Status.Phase == v1alpha1.ChatRunning:
+	case chat.Status.Phase == v1beta1.ChatRunning:
 		return BadgeRunning
 	}
 	return BadgeIdle
 }
 
 // RunOfTask returns the row of a standalone task, with the first of its asks.
-func RunOfTask(task *v1alpha1.AgentTask) Run {
-	r := Run{Title: cmp.Or(GivenTitle(task, ""), task.Name), Badge: (&Node{Task: *task}).Badge(), ActiveAt: timeOr(task.Status.CompletionTime, task.CreationTimestamp)}
+func RunOfTask(task *v1beta1.AgentTask) Run {
+	r := Run{Title: cmp.Or(GivenTitle(task, ""), task.Name), Badge: (&Node{Task: *task}).Badge(), ActiveTime: timeOr(task.Status.CompletionTime, task.CreationTimestamp)}
 	if r.Badge == BadgeWaiting && task.Status.Waiting != nil {
 		ask := NewAsk("", task.Name, *task.Status.Waiting)
 		ask.Role, ask.Requesters = task.Spec.Role, Requesters(task)
@@ -120,18 +120,18 @@ func (r Run) ordered(created metav1.Time, state State) Run {
 		}
 		r.Order = [2]int64{0, since.Unix()}
 	case StateActive:
-		r.Order = [2]int64{1, -r.ActiveAt.Unix()}
+		r.Order = [2]int64{1, -r.ActiveTime.Unix()}
 	default:
-		r.Order = [2]int64{2, -r.ActiveAt.Unix()}
+		r.Order = [2]int64{2, -r.ActiveTime.Unix()}
 	}
 	return r
 }
 
 func (a Ask) since(otherwise time.Time) time.Time {
-	if a.Since.IsZero() {
+	if a.StartTime.IsZero() {
 		return otherwise
 	}
-	return a.Since
+	return a.StartTime
 }
 
 // Compare compares the places of two rows.
@@ -141,7 +141,7 @@ func (r Run) Compare(other Run) int {
 
 // GivenTitle returns the title that a person gave an object, or the one that the model proposed.
 func GivenTitle(object metav1.Object, proposed string) string {
-	return cmp.Or(strings.TrimSpace(object.GetAnnotations()[v1alpha1.AnnotationTitle]), proposed)
+	return cmp.Or(strings.TrimSpace(object.GetAnnotations()[v1beta1.AnnotationTitle]), proposed)
 }
 
 // timeOr returns a time of a status, or another one if the status does not have it.

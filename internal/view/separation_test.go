@@ -9,21 +9,21 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // TestWhoAskedMayNotDecide checks that the client explains the separation of duties before it sends anything.
 func TestWhoAskedMayNotDecide(t *testing.T) {
-	waiting := v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, ToolCall: "c1", Text: "bash {}", Separation: true}
+	waiting := v1beta1.Waiting{Kind: v1beta1.WaitingApproval, ToolCall: "c1", Text: "bash {}", DenyRequesters: true}
 	chat := func(owner string, askers ...string) Snapshot {
-		status := v1alpha1.AgentChatStatus{Askers: askers, Waiting: []v1alpha1.ChatWaitingItem{{Task: "chat-1", Waiting: waiting}}}
-		return Snapshot{Chats: []v1alpha1.AgentChat{{ObjectMeta: metav1.ObjectMeta{Name: "chat"}, Spec: v1alpha1.AgentChatSpec{User: owner}, Status: status}}}
+		status := v1beta1.AgentChatStatus{Requesters: askers, Waiting: []v1beta1.ChatWaitingItem{{Task: "chat-1", Waiting: waiting}}}
+		return Snapshot{Chats: []v1beta1.AgentChat{{ObjectMeta: metav1.ObjectMeta{Name: "chat"}, Spec: v1beta1.AgentChatSpec{User: owner}, Status: status}}}
 	}
 	task := func(user string) Snapshot {
-		top := v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: v1alpha1.AgentTaskSpec{User: user}}
-		below := v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work-1", Labels: map[string]string{v1alpha1.LabelParent: "work"}}}
+		top := v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: v1beta1.AgentTaskSpec{User: user}}
+		below := v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work-1", Labels: map[string]string{v1beta1.LabelParent: "work"}}}
 		below.Status.Waiting = &waiting
-		return Snapshot{Tasks: []v1alpha1.AgentTask{top, below}}
+		return Snapshot{Tasks: []v1beta1.AgentTask{top, below}}
 	}
 	for name, c := range map[string]struct {
 		asks []Ask

@@ -9,29 +9,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // Snapshot is the state of a scope at one moment.
 type Snapshot struct {
 	// Namespace is the namespace of all objects, in the parts that ByNamespace returns.
 	Namespace string
-	Chats     []v1alpha1.AgentChat
-	Messages  []v1alpha1.AgentMessage // in the order of the conversation
-	Tasks     []v1alpha1.AgentTask
-	Agents    []v1alpha1.SubAgent
+	Chats     []v1beta1.AgentChat
+	Messages  []v1beta1.AgentMessage // in the order of the conversation
+	Tasks     []v1beta1.AgentTask
+	Agents    []v1beta1.SubAgent
 	// Err is why the snapshot may be outdated: the connection is lost. It is nil while the snapshot is current.
 	Err error
 }
 
 // NewSnapshot returns the snapshot of objects of one namespace, with the messages in the order of the conversation.
-func NewSnapshot(chats []v1alpha1.AgentChat, messages []v1alpha1.AgentMessage, tasks []v1alpha1.AgentTask, agents []v1alpha1.SubAgent) Snapshot {
+func NewSnapshot(chats []v1beta1.AgentChat, messages []v1beta1.AgentMessage, tasks []v1beta1.AgentTask, agents []v1beta1.SubAgent) Snapshot {
 	sortMessages(messages, tasks)
 	return Snapshot{Chats: chats, Messages: messages, Tasks: tasks, Agents: agents}
 }
 
 // Chat returns the chat with the name, or nil.
-func (s Snapshot) Chat(name string) *v1alpha1.AgentChat {
+func (s Snapshot) Chat(name string) *v1beta1.AgentChat {
 	for i := range s.Chats {
 		if s.Chats[i].Name == name {
 			return &s.Chats[i]
@@ -41,7 +41,7 @@ func (s Snapshot) Chat(name string) *v1alpha1.AgentChat {
 }
 
 // Message returns the message with the name, or nil.
-func (s Snapshot) Message(name string) *v1alpha1.AgentMessage {
+func (s Snapshot) Message(name string) *v1beta1.AgentMessage {
 	for i := range s.Messages {
 		if s.Messages[i].Name == name {
 			return &s.Messages[i]
@@ -51,7 +51,7 @@ func (s Snapshot) Message(name string) *v1alpha1.AgentMessage {
 }
 
 // Task returns the task with the name, or nil.
-func (s Snapshot) Task(name string) *v1alpha1.AgentTask {
+func (s Snapshot) Task(name string) *v1beta1.AgentTask {
 	for i := range s.Tasks {
 		if s.Tasks[i].Name == name {
 			return &s.Tasks[i]
@@ -61,17 +61,17 @@ func (s Snapshot) Task(name string) *v1alpha1.AgentTask {
 }
 
 // AgentOf returns the sub-agent of a task, or nil.
-func (s Snapshot) AgentOf(task *v1alpha1.AgentTask) *v1alpha1.SubAgent { return s.agents().of(task) }
+func (s Snapshot) AgentOf(task *v1beta1.AgentTask) *v1beta1.SubAgent { return s.agents().of(task) }
 
 // agentIndex has sub-agents by the UIDs of their owners, or by name without one. They are matched by owner, because a sub-agent with the task's
 // name may belong to a deleted task.
 type agentIndex struct {
-	owned   map[types.UID]*v1alpha1.SubAgent
-	unowned map[string]*v1alpha1.SubAgent
+	owned   map[types.UID]*v1beta1.SubAgent
+	unowned map[string]*v1beta1.SubAgent
 }
 
 func (s Snapshot) agents() agentIndex {
-	index := agentIndex{map[types.UID]*v1alpha1.SubAgent{}, map[string]*v1alpha1.SubAgent{}}
+	index := agentIndex{map[types.UID]*v1beta1.SubAgent{}, map[string]*v1beta1.SubAgent{}}
 	for i := range s.Agents {
 		if owner := metav1.GetControllerOfNoCopy(&s.Agents[i]); owner != nil {
 			index.owned[owner.UID] = &s.Agents[i]
@@ -82,11 +82,11 @@ func (s Snapshot) agents() agentIndex {
 	return index
 }
 
-func (x agentIndex) of(task *v1alpha1.AgentTask) *v1alpha1.SubAgent {
+func (x agentIndex) of(task *v1beta1.AgentTask) *v1beta1.SubAgent {
 	return cmp.Or(x.owned[task.UID], x.unowned[AgentName(task)])
 }
 
 // AgentName returns the name of a task's sub-agent.
-func AgentName(task *v1alpha1.AgentTask) string {
+func AgentName(task *v1beta1.AgentTask) string {
 	return cmp.Or(task.Status.SubAgent, task.Name)
 }

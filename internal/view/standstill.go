@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // StandstillKind is what ends a standstill.
@@ -37,9 +37,9 @@ type Standstill struct {
 	// Head is the reason in a few words.
 	Head string `json:"head"`
 	// Reason and Message are those of the condition.
-	Reason  string      `json:"reason"`
-	Message string      `json:"message"`
-	Since   metav1.Time `json:"since"`
+	Reason    string      `json:"reason"`
+	Message   string      `json:"message"`
+	StartTime metav1.Time `json:"startTime"`
 }
 
 type cause struct {
@@ -52,27 +52,27 @@ const pausedPrefix = "Paused"
 
 // causes has the reasons that do not mean StandstillBlocked.
 var causes = map[string]cause{
-	v1alpha1.ReasonPending:             {StandstillQueued, "Waiting for its turn"},
-	v1alpha1.ReasonParallelLimit:       {StandstillQueued, "Waiting for its turn"},
-	v1alpha1.ReasonRateLimited:         {StandstillWaiting, "Waiting: the model provider limits the rate of calls"},
-	v1alpha1.ReasonProviderUnavailable: {StandstillWaiting, "Waiting: the model provider does not answer"},
-	v1alpha1.ReasonRetrying:            {StandstillWaiting, "Waiting: the model call will be retried"},
-	v1alpha1.ReasonQueuedForProvider:   {StandstillWaiting, "Waiting: queued for the model provider"},
-	v1alpha1.ReasonLedgerUnavailable:   {StandstillWaiting, "Waiting: the ledger does not answer"},
-	v1alpha1.ReasonQuotaExhausted:      {StandstillOverQuota, "Waiting: the quota of the namespace is used up"},
-	v1alpha1.ReasonPausedTurnLimit:     {StandstillPaused, "Paused: too many turns without a person"},
-	v1alpha1.ReasonPausedTaskLimit:     {StandstillPaused, "Paused: too many tasks without a person"},
-	v1alpha1.ReasonPausedTokenLimit:    {StandstillPaused, "Paused: too many tokens without a person"},
-	v1alpha1.ReasonPausedLoop:          {StandstillPaused, "Paused: the same work was delegated repeatedly"},
+	v1beta1.ReasonPending:             {StandstillQueued, "Waiting for its turn"},
+	v1beta1.ReasonParallelLimit:       {StandstillQueued, "Waiting for its turn"},
+	v1beta1.ReasonRateLimited:         {StandstillWaiting, "Waiting: the model provider limits the rate of calls"},
+	v1beta1.ReasonProviderUnavailable: {StandstillWaiting, "Waiting: the model provider does not answer"},
+	v1beta1.ReasonRetrying:            {StandstillWaiting, "Waiting: the model call will be retried"},
+	v1beta1.ReasonQueuedForProvider:   {StandstillWaiting, "Waiting: queued for the model provider"},
+	v1beta1.ReasonLedgerUnavailable:   {StandstillWaiting, "Waiting: the ledger does not answer"},
+	v1beta1.ReasonQuotaExhausted:      {StandstillOverQuota, "Waiting: the quota of the namespace is used up"},
+	v1beta1.ReasonPausedTurnLimit:     {StandstillPaused, "Paused: too many turns without a person"},
+	v1beta1.ReasonPausedTaskLimit:     {StandstillPaused, "Paused: too many tasks without a person"},
+	v1beta1.ReasonPausedTokenLimit:    {StandstillPaused, "Paused: too many tokens without a person"},
+	v1beta1.ReasonPausedLoop:          {StandstillPaused, "Paused: the same work was delegated repeatedly"},
 }
 
 // OfChat returns why a chat stands still, or nil.
-func OfChat(chat *v1alpha1.AgentChat) *Standstill {
+func OfChat(chat *v1beta1.AgentChat) *Standstill {
 	if chat == nil {
 		return nil
 	}
 	conditions := chat.Status.Conditions
-	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
+	ready := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
 	switch {
 	case noProgress(conditions) != nil:
 		return newStandstill(noProgress(conditions), "")
@@ -85,16 +85,16 @@ func OfChat(chat *v1alpha1.AgentChat) *Standstill {
 }
 
 // OfTask returns why a task stands still, or nil.
-func OfTask(task *v1alpha1.AgentTask) *Standstill {
+func OfTask(task *v1beta1.AgentTask) *Standstill {
 	if Ended(task.Status.Phase) {
 		return nil
 	}
-	return ofRun(task.Status.Phase == v1alpha1.TaskPending || task.Status.Phase == "", task.Status.Conditions)
+	return ofRun(task.Status.Phase == v1beta1.TaskPending || task.Status.Phase == "", task.Status.Conditions)
 }
 
 // OfAgent returns why a sub-agent stands still, or nil.
-func OfAgent(agent *v1alpha1.SubAgent) *Standstill {
-	return ofRun(agent.Status.Phase == v1alpha1.SubAgentPending || agent.Status.Phase == "", agent.Status.Conditions)
+func OfAgent(agent *v1beta1.SubAgent) *Standstill {
+	return ofRun(agent.Status.Phase == v1beta1.SubAgentPending || agent.Status.Phase == "", agent.Status.Conditions)
 }
 
 // Standstill returns why the work of a node stands still, or nil. A wait for its turn is not worth a note.
@@ -122,12 +122,12 @@ func ofRun(pending bool, conditions []metav1.Condition) *Standstill {
 	if c := noProgress(conditions); c != nil {
 		return newStandstill(c, "")
 	}
-	c := meta.FindStatusCondition(conditions, v1alpha1.ConditionSucceeded)
+	c := meta.FindStatusCondition(conditions, v1beta1.ConditionSucceeded)
 	if c == nil || c.Status != metav1.ConditionUnknown {
 		return nil
 	}
 	switch c.Reason {
-	case v1alpha1.ReasonRunning, v1alpha1.ReasonWaitingForUser, v1alpha1.ReasonAwaitingApproval:
+	case v1beta1.ReasonRunning, v1beta1.ReasonWaitingForUser, v1beta1.ReasonWaitingForApproval:
 		return nil
 	}
 	if pending {
@@ -137,7 +137,7 @@ func ofRun(pending bool, conditions []metav1.Condition) *Standstill {
 }
 
 func noProgress(conditions []metav1.Condition) *metav1.Condition {
-	if c := meta.FindStatusCondition(conditions, v1alpha1.ConditionProgressing); c != nil && c.Status == metav1.ConditionFalse {
+	if c := meta.FindStatusCondition(conditions, v1beta1.ConditionReconciling); c != nil && c.Status == metav1.ConditionTrue {
 		return c
 	}
 	return nil
@@ -149,12 +149,12 @@ func newStandstill(c *metav1.Condition, blocked string) *Standstill {
 	case ok:
 	case strings.HasPrefix(c.Reason, pausedPrefix):
 		known = cause{StandstillPaused, "Paused"}
-	case c.Type == v1alpha1.ConditionProgressing:
+	case c.Type == v1beta1.ConditionReconciling:
 		known = cause{StandstillWaiting, "Waiting"}
 	default:
 		known = cause{StandstillBlocked, blocked}
 	}
-	return &Standstill{Kind: known.kind, Head: known.head, Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime}
+	return &Standstill{Kind: known.kind, Head: known.head, Reason: c.Reason, Message: c.Message, StartTime: c.LastTransitionTime}
 }
 
 // Is reports whether a standstill, which may be nil, is of a kind.

@@ -8,7 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // waits has the reasons that a run (condition Succeeded) and a chat (condition Ready) share. The page, the command line,
@@ -33,27 +33,27 @@ var waits = map[string]StandstillKind{
 	"SubAgentNotFound":     StandstillBlocked,
 }
 
-// calls has the reasons of the condition Progressing.
+// calls has the reasons of the condition Reconciling.
 var calls = map[string]StandstillKind{
 	"RateLimited": StandstillWaiting, "ProviderUnavailable": StandstillWaiting, "Retrying": StandstillWaiting, "QueuedForProvider": StandstillWaiting,
 }
 
 func TestStandstillOfARun(t *testing.T) {
-	own := map[string]StandstillKind{"Pending": StandstillQueued, "ParallelLimit": StandstillQueued, "Running": "", "WaitingForUser": "", "AwaitingApproval": ""}
+	own := map[string]StandstillKind{"Pending": StandstillQueued, "ParallelLimit": StandstillQueued, "Running": "", "WaitingForUser": "", "WaitingForApproval": ""}
 	for _, reasons := range []map[string]StandstillKind{own, waits, calls} {
 		for reason, want := range reasons {
 			conditions := condition("Succeeded", "Unknown", reason)
 			if calls[reason] != "" {
-				conditions = condition("Progressing", "False", reason)
+				conditions = condition("Reconciling", "True", reason)
 			}
-			for phase, want := range map[v1alpha1.TaskPhase]StandstillKind{"": want, v1alpha1.TaskPending: want, v1alpha1.TaskRunning: want, v1alpha1.TaskSuccess: ""} {
-				task := &v1alpha1.AgentTask{Status: v1alpha1.AgentTaskStatus{Phase: phase, Conditions: conditions}}
+			for phase, want := range map[v1beta1.TaskPhase]StandstillKind{"": want, v1beta1.TaskPending: want, v1beta1.TaskRunning: want, v1beta1.TaskSuccess: ""} {
+				task := &v1beta1.AgentTask{Status: v1beta1.AgentTaskStatus{Phase: phase, Conditions: conditions}}
 				expectKind(t, "a task in phase "+string(phase), reason, OfTask(task), want)
 			}
-			expectKind(t, "a sub-agent", reason, OfAgent(&v1alpha1.SubAgent{Status: v1alpha1.SubAgentStatus{Conditions: conditions}}), want)
+			expectKind(t, "a sub-agent", reason, OfAgent(&v1beta1.SubAgent{Status: v1beta1.SubAgentStatus{Conditions: conditions}}), want)
 		}
 	}
-	failed := &v1alpha1.AgentTask{Status: v1alpha1.AgentTaskStatus{Phase: v1alpha1.TaskRunning, Conditions: condition("Succeeded", "False", "ModelError")}}
+	failed := &v1beta1.AgentTask{Status: v1beta1.AgentTaskStatus{Phase: v1beta1.TaskRunning, Conditions: condition("Succeeded", "False", "ModelError")}}
 	expectKind(t, "a failure", "ModelError", OfTask(failed), "")
 }
 
@@ -65,9 +65,9 @@ func TestStandstillOfAChat(t *testing.T) {
 		kind    string
 		status  metav1.ConditionStatus
 		reasons map[string]StandstillKind
-	}{{"Ready", "False", own}, {"Ready", "False", waits}, {"Ready", "True", paused}, {"Progressing", "False", calls}, {"Ready", "Unknown", map[string]StandstillKind{"Progressing": ""}}} {
+	}{{"Ready", "False", own}, {"Ready", "False", waits}, {"Ready", "True", paused}, {"Reconciling", "True", calls}, {"Ready", "Unknown", map[string]StandstillKind{"Progressing": ""}}} {
 		for reason, want := range part.reasons {
-			chat := &v1alpha1.AgentChat{Status: v1alpha1.AgentChatStatus{Conditions: condition(part.kind, part.status, reason)}}
+			chat := &v1beta1.AgentChat{Status: v1beta1.AgentChatStatus{Conditions: condition(part.kind, part.status, reason)}}
 			expectKind(t, "a chat", reason, OfChat(chat), want)
 		}
 	}
@@ -98,8 +98,8 @@ func TestStandstillInWords(t *testing.T) {
 
 // TestStandstillOfANode_AgentFirst_TurnIsNoNote: the sub-agent's conditions are newer than the task's.
 func TestStandstillOfANode_AgentFirst_TurnIsNoNote(t *testing.T) {
-	task := v1alpha1.AgentTask{Status: v1alpha1.AgentTaskStatus{Phase: v1alpha1.TaskRunning, Conditions: condition("Succeeded", "Unknown", "QuotaExhausted")}}
-	agent := &v1alpha1.SubAgent{Status: v1alpha1.SubAgentStatus{Conditions: condition("Progressing", "False", "RateLimited")}}
+	task := v1beta1.AgentTask{Status: v1beta1.AgentTaskStatus{Phase: v1beta1.TaskRunning, Conditions: condition("Succeeded", "Unknown", "QuotaExhausted")}}
+	agent := &v1beta1.SubAgent{Status: v1beta1.SubAgentStatus{Conditions: condition("Reconciling", "True", "RateLimited")}}
 	if still := (&Node{Task: task, Agent: agent}).Standstill(); still == nil || still.Reason != "RateLimited" {
 		t.Errorf("%+v", still)
 	}

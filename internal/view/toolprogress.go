@@ -3,7 +3,7 @@
 
 package view
 
-import "github.com/nestor-dev/nestor/api/v1alpha1"
+import "github.com/nestor-dev/nestor/api/v1beta1"
 
 // ReportedByTool is what a running tool reports about its work.
 type ReportedByTool struct {
@@ -25,7 +25,7 @@ func (n *Node) ReportedByTools() []ReportedByTool {
 		return reports
 	}
 	for _, call := range n.Agent.Status.ToolCalls {
-		if call.Progress != "" && call.Phase == v1alpha1.ToolCallRunning {
+		if call.Progress != "" && call.Phase == v1beta1.ToolCallRunning {
 			reports = append(reports, ReportedByTool{call.ID, call.Tool, call.Progress})
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // Node is a task with its sub-agent and the tasks that the sub-agent delegated.
 type Node struct {
-	Task     v1alpha1.AgentTask
-	Agent    *v1alpha1.SubAgent // nil for a task of type Tool, and before the agent exists
+	Task     v1beta1.AgentTask
+	Agent    *v1beta1.SubAgent // nil for a task of type Tool, and before the agent exists
 	Children []*Node
 }
 
@@ -30,7 +30,7 @@ func (s Snapshot) Tree(chat string) []*Node {
 	}
 	var roots []*Node
 	for name, node := range nodes {
-		parent := nodes[node.Task.Labels[v1alpha1.LabelParent]]
+		parent := nodes[node.Task.Labels[v1beta1.LabelParent]]
 		if parent == nil || name == AgentName(&parent.Task) {
 			roots = append(roots, node)
 			continue
@@ -66,8 +66,8 @@ func sortNodes(nodes []*Node) {
 }
 
 // ordinal returns the number that the parent gave a task, which follows the parent's name. Tasks that people created have none and come last.
-func ordinal(task *v1alpha1.AgentTask) int {
-	parent := cmp.Or(task.Labels[v1alpha1.LabelParent], task.Spec.Chat)
+func ordinal(task *v1beta1.AgentTask) int {
+	parent := cmp.Or(task.Labels[v1beta1.LabelParent], task.Spec.Chat)
 	number, numbered := strings.CutPrefix(task.Name, parent+"-")
 	number, _, _ = strings.Cut(number, "-") // a suffix follows if the name was taken
 	if n, err := strconv.Atoi(number); numbered && parent != "" && err == nil {
@@ -78,38 +78,38 @@ func ordinal(task *v1alpha1.AgentTask) int {
 
 // Phase returns the phase of the sub-agent while it runs, because it is more detailed than the task's.
 func (n *Node) Phase() string {
-	if n.Task.Status.Phase == v1alpha1.TaskRunning && n.Agent != nil && n.Agent.Status.Phase == v1alpha1.SubAgentAwaitingSubAgents {
+	if n.Task.Status.Phase == v1beta1.TaskRunning && n.Agent != nil && n.Agent.Status.Phase == v1beta1.SubAgentWaitingForSubAgents {
 		return string(n.Agent.Status.Phase)
 	}
-	return string(cmp.Or(n.Task.Status.Phase, v1alpha1.TaskPending))
+	return string(cmp.Or(n.Task.Status.Phase, v1beta1.TaskPending))
 }
 
 // Badge returns the state of the work.
 func (n *Node) Badge() Badge {
 	status := n.Task.Status
-	delegates := n.Agent != nil && n.Agent.Status.Phase == v1alpha1.SubAgentAwaitingSubAgents
+	delegates := n.Agent != nil && n.Agent.Status.Phase == v1beta1.SubAgentWaitingForSubAgents
 	switch {
-	case status.Phase == v1alpha1.TaskSuccess:
+	case status.Phase == v1beta1.TaskSuccess:
 		return BadgeSuccess
-	case status.Phase == v1alpha1.TaskCancelled, status.Phase == v1alpha1.TaskFailed && n.failedWith(v1alpha1.ErrorCancelled):
+	case status.Phase == v1beta1.TaskCancelled, status.Phase == v1beta1.TaskFailed && n.failedWith(v1beta1.ErrorCancelled):
 		return BadgeCancelled
-	case status.Phase == v1alpha1.TaskFailed && n.failedWith(v1alpha1.ErrorTimedOut):
+	case status.Phase == v1beta1.TaskFailed && n.failedWith(v1beta1.ErrorTimedOut):
 		return BadgeTimedOut
-	case status.Phase == v1alpha1.TaskFailed:
+	case status.Phase == v1beta1.TaskFailed:
 		return BadgeFailed
-	case n.Task.Spec.Cancel || n.Agent != nil && n.Agent.Status.Phase == v1alpha1.SubAgentCancelling:
+	case n.Task.Spec.Cancel || n.Agent != nil && n.Agent.Status.Phase == v1beta1.SubAgentCancelling:
 		return BadgeCancelling
-	case status.Phase == v1alpha1.TaskWaiting:
+	case status.Phase == v1beta1.TaskWaiting:
 		return BadgeWaiting
-	case status.Phase == v1alpha1.TaskRunning && delegates:
+	case status.Phase == v1beta1.TaskRunning && delegates:
 		return BadgeDelegating
-	case status.Phase == v1alpha1.TaskRunning:
+	case status.Phase == v1beta1.TaskRunning:
 		return BadgeRunning
 	}
 	return BadgePending
 }
 
-func (n *Node) failedWith(kind v1alpha1.ErrorKind) bool {
+func (n *Node) failedWith(kind v1beta1.ErrorKind) bool {
 	return n.Task.Status.Error != nil && n.Task.Status.Error.Kind == kind
 }
 
@@ -120,8 +120,8 @@ func (n *Node) Role() string { return cmp.Or(n.Task.Spec.Role, n.Task.Spec.Tool)
 func (n *Node) Ended() bool { return Ended(n.Task.Status.Phase) }
 
 // Ended reports whether the phase is final.
-func Ended(phase v1alpha1.TaskPhase) bool {
-	return phase == v1alpha1.TaskSuccess || phase == v1alpha1.TaskFailed || phase == v1alpha1.TaskCancelled
+func Ended(phase v1beta1.TaskPhase) bool {
+	return phase == v1beta1.TaskSuccess || phase == v1beta1.TaskFailed || phase == v1beta1.TaskCancelled
 }
 
 // Iterations returns the number of model calls so far.
@@ -133,7 +133,7 @@ func (n *Node) Iterations() int32 {
 }
 
 // Usage returns the usage of the work so far, including its children.
-func (n *Node) Usage() v1alpha1.Usage {
+func (n *Node) Usage() v1beta1.Usage {
 	if n.Agent != nil && n.Agent.Status.Usage.TotalTokens > n.Task.Status.Usage.TotalTokens {
 		return n.Agent.Status.Usage
 	}

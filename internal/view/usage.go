@@ -7,8 +7,8 @@ import (
 	"cmp"
 	"slices"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // Usages sums the usage of the chats, tasks and sub-agents of a snapshot, in the form of the history API. A status
@@ -25,7 +25,7 @@ func (s Snapshot) Usages() []historyv1.Usage {
 }
 
 // ownUsage returns a usage without that of the nodes below.
-func ownUsage(u v1alpha1.Usage, below []*Node) v1alpha1.Usage {
+func ownUsage(u v1beta1.Usage, below []*Node) v1beta1.Usage {
 	for _, n := range below {
 		b := n.Usage()
 		u.PromptTokens -= b.PromptTokens
@@ -63,7 +63,7 @@ func (s sums) addAll(nodes []*Node, chat string) {
 	}
 }
 
-func (s sums) add(u v1alpha1.Usage, role, model, chat string) {
+func (s sums) add(u v1beta1.Usage, role, model, chat string) {
 	if u.ModelCalls <= 0 && u.TotalTokens <= 0 {
 		return // a tool, or an agent that has not started; negative: a status that lags
 	}

@@ -10,14 +10,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // Ask is a question or an approval that waits for a person.
 type Ask struct {
-	Kind v1alpha1.WaitingKind `json:"kind"`
+	Kind v1beta1.WaitingKind `json:"kind"`
 	// Chat is empty for a standalone task.
 	Chat string `json:"chat,omitempty"`
 	Task string `json:"task"`
@@ -35,14 +35,14 @@ type Ask struct {
 	Message string `json:"message,omitempty"`
 	// Digest identifies the call that needs approval. It is empty if the operator is of a release without digests.
 	Digest string `json:"digest,omitempty"`
-	// Separation means that the people who requested the work may not decide. Requesters lists them; it is empty if
+	// DenyRequesters means that the people who requested the work may not decide. Requesters lists them; it is empty if
 	// they are not known.
-	Separation bool     `json:"separation,omitempty"`
-	Requesters []string `json:"-"`
+	DenyRequesters bool     `json:"denyRequesters,omitempty"`
+	Requesters     []string `json:"-"`
 	// Barred is why the user of For may not decide.
 	Barred Bar `json:"barred,omitempty"`
 	// Since is when the work began to wait. It is zero if the operator is of a release that does not record it.
-	Since time.Time `json:"since,omitzero"`
+	StartTime time.Time `json:"startTime,omitzero"`
 	// Truncated means that Arguments or Question are truncated; the ledger has them in full.
 	Truncated bool `json:"truncated,omitempty"`
 }
@@ -61,7 +61,7 @@ const (
 // For returns the ask as it is for a user.
 func (a Ask) For(user string) Ask {
 	switch {
-	case !a.Separation:
+	case !a.DenyRequesters:
 	case len(a.Requesters) == 0:
 		a.Barred = BarUnknown
 	case slices.Contains(a.Requesters, user):
@@ -105,7 +105,7 @@ func (s Snapshot) Asks(chat string) []Ask {
 	var asks []Ask
 	for _, item := range c.Status.Waiting {
 		ask := s.withPostedText(chatAsk(c, item))
-		if ask.Kind == v1alpha1.WaitingQuestion && ask.Message == "" {
+		if ask.Kind == v1beta1.WaitingQuestion && ask.Message == "" {
 			continue // the orchestrator may still answer it; otherwise it will be posted
 		}
 		asks = append(asks, ask)
@@ -114,9 +114,9 @@ func (s Snapshot) Asks(chat string) []Ask {
 }
 
 // chatAsk returns an ask in the status of a chat.
-func chatAsk(chat *v1alpha1.AgentChat, item v1alpha1.ChatWaitingItem) Ask {
+func chatAsk(chat *v1beta1.AgentChat, item v1beta1.ChatWaitingItem) Ask {
 	ask := NewAsk(chat.Name, item.Task, item.Waiting)
-	if ask.Requesters = chat.Status.Askers; ask.Separation && len(ask.Requesters) > 0 && chat.Spec.User != "" {
+	if ask.Requesters = chat.Status.Requesters; ask.DenyRequesters && len(ask.Requesters) > 0 && chat.Spec.User != "" {
 		ask.Requesters = append(slices.Clip(ask.Requesters), chat.Spec.User)
 	}
 	return ask
@@ -134,7 +134,7 @@ func (s Snapshot) standaloneAsks() []Ask {
 		top := s.rootTask(task)
 		first.Requesters = Requesters(&top)
 		asks = append(asks, first)
-		if sub := s.AgentOf(&task); sub != nil && first.Kind == v1alpha1.WaitingApproval {
+		if sub := s.AgentOf(&task); sub != nil && first.Kind == v1beta1.WaitingApproval {
 			asks = append(asks, otherCalls(first, sub.Status.ToolCalls)...)
 		}
 	}
@@ -143,25 +143,25 @@ func (s Snapshot) standaloneAsks() []Ask {
 
 // Requesters returns the people who requested a standalone task: its creator, or the author of its trigger and the person who fired that. It
 // is empty if they are not known.
-func Requesters(task *v1alpha1.AgentTask) []string {
+func Requesters(task *v1beta1.AgentTask) []string {
 	switch {
 	case task.Spec.User == "":
 		return nil
-	case task.Spec.FiredBy == "":
+	case task.Spec.FireUser == "":
 		return []string{task.Spec.User}
 	}
-	return []string{task.Spec.User, task.Spec.FiredBy}
+	return []string{task.Spec.User, task.Spec.FireUser}
 }
 
 // waitsForDescendant reports whether the ask of a task belongs to a sub-agent below it, whose own task has it too.
-func waitsForDescendant(task v1alpha1.AgentTask) bool {
+func waitsForDescendant(task v1beta1.AgentTask) bool {
 	return task.Status.Waiting.SubAgent != "" && task.Status.Waiting.SubAgent != task.Status.SubAgent
 }
 
-func otherCalls(first Ask, calls []v1alpha1.ToolCallStatus) []Ask {
+func otherCalls(first Ask, calls []v1beta1.ToolCallStatus) []Ask {
 	var asks []Ask
 	for _, call := range calls {
-		if call.Phase != v1alpha1.ToolCallAwaitingApproval || call.ID == first.Call {
+		if call.Phase != v1beta1.ToolCallWaitingForApproval || call.ID == first.Call {
 			continue
 		}
 		other := first
@@ -189,10 +189,10 @@ func (s Snapshot) RootTask(name string) string {
 }
 
 // rootTask returns the standalone task at the root of a task.
-func (s Snapshot) rootTask(task v1alpha1.AgentTask) v1alpha1.AgentTask {
+func (s Snapshot) rootTask(task v1beta1.AgentTask) v1beta1.AgentTask {
 	for range len(s.Tasks) {
-		parent := task.Labels[v1alpha1.LabelParent]
-		i := slices.IndexFunc(s.Tasks, func(t v1alpha1.AgentTask) bool { return parent != "" && AgentName(&t) == parent })
+		parent := task.Labels[v1beta1.LabelParent]
+		i := slices.IndexFunc(s.Tasks, func(t v1beta1.AgentTask) bool { return parent != "" && AgentName(&t) == parent })
 		if i < 0 {
 			break
 		}
@@ -202,12 +202,12 @@ func (s Snapshot) rootTask(task v1alpha1.AgentTask) v1alpha1.AgentTask {
 }
 
 // NewAsk returns the ask in a status.
-func NewAsk(chat, task string, w v1alpha1.Waiting) Ask {
-	ask := Ask{Kind: w.Kind, Chat: chat, Task: task, Agent: w.SubAgent, Call: w.ToolCall, Digest: w.ArgumentsDigest, Separation: w.Separation, Truncated: strings.HasSuffix(w.Text, shorten.Ellipsis)}
-	if w.Since != nil {
-		ask.Since = w.Since.Time
+func NewAsk(chat, task string, w v1beta1.Waiting) Ask {
+	ask := Ask{Kind: w.Kind, Chat: chat, Task: task, Agent: w.SubAgent, Call: w.ToolCall, Digest: w.ArgumentsDigest, DenyRequesters: w.DenyRequesters, Truncated: strings.HasSuffix(w.Text, shorten.Ellipsis)}
+	if w.StartTime != nil {
+		ask.StartTime = w.StartTime.Time
 	}
-	if w.Kind == v1alpha1.WaitingQuestion {
+	if w.Kind == v1beta1.WaitingQuestion {
 		ask.Question = w.Text
 		return ask
 	}
@@ -223,15 +223,15 @@ func (s Snapshot) withPostedText(ask Ask) Ask {
 	}
 	var content strings.Builder // a long request is posted in parts
 	for _, m := range s.Messages {
-		call := m.Annotations[v1alpha1.AnnotationCall]
-		if m.Spec.About != ask.Task || call == "" || (call != ask.Call && (ask.Call != "" || call != ask.Task)) {
+		call := m.Annotations[v1beta1.AnnotationCall]
+		if m.Spec.Task != ask.Task || call == "" || (call != ask.Call && (ask.Call != "" || call != ask.Task)) {
 			continue
 		}
 		ask.Message = cmp.Or(ask.Message, m.Name)
 		content.WriteString(m.Spec.Content)
 	}
 	head, whole, found := strings.Cut(content.String(), ":\n")
-	if ask.Kind == v1alpha1.WaitingApproval && found && strings.Contains(head, ask.Tool) {
+	if ask.Kind == v1beta1.WaitingApproval && found && strings.Contains(head, ask.Tool) {
 		ask, _ = ask.WithArguments(whole)
 	}
 	return ask

@@ -20,17 +20,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // formatOf returns a format. An unknown one, of a newer version of the API, is like Generic.
-func formatOf(name v1alpha1.WebhookFormat) format {
+func formatOf(name v1beta1.WebhookFormat) format {
 	switch name {
-	case v1alpha1.WebhookGitHub:
+	case v1beta1.WebhookGitHub:
 		return format{gitHub: true, parse: parseGitHub}
-	case v1alpha1.WebhookAlertmanager:
+	case v1beta1.WebhookAlertmanager:
 		return format{parse: parseAlertmanager}
-	case v1alpha1.WebhookCloudEvents:
+	case v1beta1.WebhookCloudEvents:
 		return format{parse: parseCloudEvent}
 	}
 	return format{parse: parseGeneric}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/intake"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
@@ -23,9 +23,9 @@ const ping trigger.Outcome = "Ping"
 
 type Triggers interface {
 	// Trigger returns a trigger, or a NotFound error.
-	Trigger(ctx context.Context, name types.NamespacedName) (*v1alpha1.AgentTrigger, error)
+	Trigger(ctx context.Context, name types.NamespacedName) (*v1beta1.AgentTrigger, error)
 	// Secret returns the value of a key of a Secret. The error is for people and has no secrets.
-	Secret(ctx context.Context, namespace string, ref v1alpha1.SecretKeyRef) (string, error)
+	Secret(ctx context.Context, namespace string, ref v1beta1.SecretKeyRef) (string, error)
 	// Fire records a firing of the trigger with a UID.
 	Fire(ctx context.Context, name types.NamespacedName, uid types.UID, f trigger.Firing) (trigger.Decision, error)
 }
@@ -73,14 +73,14 @@ func (r *Receiver) Deliver(ctx context.Context, sent intake.Webhook) (intake.Rec
 // receive authenticates a request and reads it. All requests that are not authenticated get the same response after the
 // same work: a trigger that does not exist, has no webhook or has no Secret is handled as one with a secret that no
 // sender has.
-func (r *Receiver) receive(ctx context.Context, name types.NamespacedName, sent intake.Webhook) (*v1alpha1.AgentTrigger, *received, error) {
+func (r *Receiver) receive(ctx context.Context, name types.NamespacedName, sent intake.Webhook) (*v1beta1.AgentTrigger, *received, error) {
 	found, err := r.triggers.Trigger(ctx, name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, nil, err
 	}
 	exists := err == nil && found.Spec.Webhook != nil
 	if !exists {
-		found = &v1alpha1.AgentTrigger{Spec: v1alpha1.AgentTriggerSpec{Webhook: &v1alpha1.TriggerWebhook{}}}
+		found = &v1beta1.AgentTrigger{Spec: v1beta1.AgentTriggerSpec{Webhook: &v1beta1.TriggerWebhook{}}}
 	}
 	secret := ""
 	if exists {

@@ -27,7 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway"
 	"github.com/nestor-dev/nestor/internal/intake"
 	"github.com/nestor-dev/nestor/internal/trigger"
@@ -43,24 +43,24 @@ type triggers struct {
 	err      error
 }
 
-func (t *triggers) Trigger(_ context.Context, name types.NamespacedName) (*v1alpha1.AgentTrigger, error) {
-	found := &v1alpha1.AgentTrigger{}
+func (t *triggers) Trigger(_ context.Context, name types.NamespacedName) (*v1beta1.AgentTrigger, error) {
+	found := &v1beta1.AgentTrigger{}
 	found.Namespace, found.Name = name.Namespace, name.Name
-	for _, f := range []v1alpha1.WebhookFormat{v1alpha1.WebhookGeneric, v1alpha1.WebhookGitHub, v1alpha1.WebhookAlertmanager, v1alpha1.WebhookCloudEvents} {
+	for _, f := range []v1beta1.WebhookFormat{v1beta1.WebhookGeneric, v1beta1.WebhookGitHub, v1beta1.WebhookAlertmanager, v1beta1.WebhookCloudEvents} {
 		if strings.EqualFold(string(f), name.Name) {
-			found.Spec.Webhook = &v1alpha1.TriggerWebhook{Format: f, SecretKeyRef: v1alpha1.SecretKeyRef{Name: "hook", Key: "token"}}
+			found.Spec.Webhook = &v1beta1.TriggerWebhook{Format: f, SecretKeyRef: v1beta1.SecretKeyRef{Name: "hook", Key: "token"}}
 		}
 	}
 	switch name.Name {
 	case "missing":
 		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "agenttriggers"}, name.Name)
 	case "no-secret", "empty-secret":
-		found.Spec.Webhook = &v1alpha1.TriggerWebhook{SecretKeyRef: v1alpha1.SecretKeyRef{Name: name.Name}}
+		found.Spec.Webhook = &v1beta1.TriggerWebhook{SecretKeyRef: v1beta1.SecretKeyRef{Name: name.Name}}
 	}
 	return found, nil
 }
 
-func (t *triggers) Secret(_ context.Context, _ string, ref v1alpha1.SecretKeyRef) (string, error) {
+func (t *triggers) Secret(_ context.Context, _ string, ref v1beta1.SecretKeyRef) (string, error) {
 	switch ref.Name {
 	case "no-secret":
 		return "", errors.New("there is no such Secret")

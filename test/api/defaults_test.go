@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	nestor "github.com/nestor-dev/nestor/api/v1alpha1"
+	nestor "github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 var _ = Describe("Defaults", func() {

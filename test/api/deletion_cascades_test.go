@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	nestor "github.com/nestor-dev/nestor/api/v1alpha1"
+	nestor "github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // testFinalizer is a finalizer that delays the deletion of an object, to observe what the others wait for.

@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	nestor "github.com/nestor-dev/nestor/api/v1alpha1"
+	nestor "github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // createExampleObjects fills a namespace with objects of every kind in the middle of their work, as the operator would leave
@@ -51,7 +51,7 @@ func exampleObjects() []client.Object {
 		&nestor.AgentMessage{
 			ObjectMeta: metav1.ObjectMeta{Name: "release-notes-2"},
 			Spec: nestor.AgentMessageSpec{
-				Chat: "release-notes", Role: nestor.RoleAssistant, About: "edit", InReplyTo: "release-notes-1",
+				Chat: "release-notes", Role: nestor.RoleAssistant, Task: "edit", InReplyTo: "release-notes-1",
 				Content: "Agent Release editor asks for approval of github__create_release (call_1).",
 			},
 			Status: nestor.AgentMessageStatus{Phase: nestor.MessageHandled, Reason: nestor.ReasonHandled, Preview: "Agent Release editor asks for approval of githu…"},
@@ -70,7 +70,7 @@ func exampleObjects() []client.Object {
 			},
 			Status: nestor.AgentTaskStatus{
 				Phase: nestor.TaskWaiting, SubAgent: "edit", Waiting: approval, Iterations: 7, Usage: usage,
-				Conditions: condition(nestor.ConditionSucceeded, metav1.ConditionUnknown, nestor.ReasonAwaitingApproval),
+				Conditions: condition(nestor.ConditionSucceeded, metav1.ConditionUnknown, nestor.ReasonWaitingForApproval),
 			},
 		},
 		&nestor.AgentTask{
@@ -87,7 +87,7 @@ func exampleObjects() []client.Object {
 				Chat: "release-notes", Task: "edit", Role: "release-editor", Depth: 1, Instruction: "Write the notes.", Model: "gpt-5",
 			},
 			Status: nestor.SubAgentStatus{
-				Phase: nestor.SubAgentAwaitingSubAgents, Children: nestor.ChildCounts{Pending: 1, Completed: 1}, Iterations: 7, Usage: usage,
+				Phase: nestor.SubAgentWaitingForSubAgents, Children: nestor.ChildCounts{Pending: 1, Finished: 1}, Iterations: 7, Usage: usage,
 				Conditions: condition(nestor.ConditionSucceeded, metav1.ConditionUnknown, nestor.ReasonRunning),
 			},
 		},
@@ -112,7 +112,7 @@ func exampleObjects() []client.Object {
 		&nestor.ModelProvider{
 			ObjectMeta: metav1.ObjectMeta{Name: "default"},
 			Spec: nestor.ModelProviderSpec{
-				BaseURL: "https://models.example.com/v1", DefaultModel: "gpt-5", Fallback: []string{"spare"},
+				BaseURL: "https://models.example.com/v1", DefaultModel: "gpt-5", Fallbacks: []string{"spare"},
 			},
 			Status: nestor.ModelProviderStatus{Conditions: ready},
 		},
@@ -133,7 +133,7 @@ func exampleObjects() []client.Object {
 			},
 			Status: nestor.AgentTriggerStatus{
 				Firings: 12, Dropped: 1, Active: []string{"nightly-review-bcdfghjklm"}, Conditions: ready,
-				NextTime: &metav1.Time{Time: time.Date(2026, time.November, 17, 6, 0, 0, 0, time.UTC)},
+				NextScheduleTime: &metav1.Time{Time: time.Date(2026, time.November, 17, 6, 0, 0, 0, time.UTC)},
 			},
 		},
 		&nestor.AgentTrigger{

@@ -12,7 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 type values = map[string]any
@@ -38,8 +38,8 @@ var immutableKinds = []struct {
 			"type": {"Agent", "Tool"}, "chat": {"a", "b"}, "role": {"a", "b"}, "tool": {"think", "calculator"}, "instruction": {"a", "b"},
 			"arguments": {values{"a": "1"}, values{"a": "2"}}, "contextFiles": {[]any{"a"}, []any{"b"}}, "successCriteria": {"a", "b"},
 			"outputSchema": {values{"type": "object"}, values{"type": "object", "title": "b"}},
-			"context":      {"Full", "Summary"}, "continueFrom": {"a", "b"}, "cwd": {"a", "b"}, "user": {"a", "b"}, "triggerMessage": {"a", "b"}, "group": {"a", "b"},
-			"userGroups": {[]any{"a"}, []any{"b"}}, "firedBy": {"a", "b"},
+			"context":      {"Full", "Summary"}, "continueFrom": {"a", "b"}, "workingDir": {"a", "b"}, "user": {"a", "b"}, "triggerMessage": {"a", "b"}, "group": {"a", "b"},
+			"userGroups": {[]any{"a"}, []any{"b"}}, "fireUser": {"a", "b"},
 			"limits": {values{"maxIterations": int64(1)}, values{"maxIterations": int64(2)}}, "modelProvider": {"a", "b"}, "model": {"a", "b"},
 			"workspace": {values{"emptyDir": values{}}, values{"persistentVolumeClaim": values{"claimName": "files"}}},
 		},
@@ -54,7 +54,7 @@ var immutableKinds = []struct {
 			"task": {"fixed", "other"}, "chat": {"a", "b"}, "role": {"a", "b"}, "depth": {int64(2), int64(3)}, "parent": {"a", "b"}, "instruction": {"a", "b"},
 			"arguments": {values{"a": "1"}, values{"a": "2"}}, "contextFiles": {[]any{"a"}, []any{"b"}}, "successCriteria": {"a", "b"},
 			"outputSchema": {values{"type": "object"}, values{"type": "object", "title": "b"}},
-			"context":      {"Full", "Summary"}, "continueFrom": {"a", "b"}, "cwd": {"a", "b"}, "modelProvider": {"a", "b"}, "model": {"a", "b"},
+			"context":      {"Full", "Summary"}, "continueFrom": {"a", "b"}, "workingDir": {"a", "b"}, "modelProvider": {"a", "b"}, "model": {"a", "b"},
 			"limits": {values{"maxIterations": int64(1)}, values{"maxIterations": int64(2)}},
 		},
 		needed: []string{"task", "role", "depth", "parent", "instruction"},
@@ -101,7 +101,7 @@ var _ = Describe("Immutable fields", func() {
 func respecify(ctx context.Context, kind string, statusFirst bool, from, to values) error {
 	GinkgoHelper()
 	object := &unstructured.Unstructured{Object: values{"spec": maps.Clone(from)}}
-	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
+	object.SetGroupVersionKind(v1beta1.GroupVersion.WithKind(kind))
 	object.SetNamespace(newNamespace(ctx))
 	object.SetName("fixed")
 	Expect(api.Create(ctx, object)).To(Succeed())

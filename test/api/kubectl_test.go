@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	nestor "github.com/nestor-dev/nestor/api/v1alpha1"
+	nestor "github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 var _ = Describe("kubectl", func() {
@@ -88,7 +88,7 @@ var _ = Describe("kubectl", func() {
 		Expect(api.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "release-editor"}, &role)).To(Succeed())
 		Expect(role.Spec.Skills).To(ConsistOf(HaveField("ConfigMap", MatchRegexp("^skill-release-notes-[a-z0-9]{10}$"))))
 		var config corev1.ConfigMap
-		Expect(api.Get(ctx, client.ObjectKey{Namespace: namespace, Name: role.Spec.Skills[0].ConfigMap}, &config)).To(Succeed())
+		Expect(api.Get(ctx, client.ObjectKey{Namespace: namespace, Name: role.Spec.Skills[0].ConfigMapName}, &config)).To(Succeed())
 		Expect(config.Data).To(And(HaveKey("SKILL.md"), HaveKey("examples__good.md")))
 	})
 

@@ -15,7 +15,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/attachment"
 )
 
@@ -48,9 +48,9 @@ var _ = Describe("Examples that are refused", func() {
 	It("refuses attachments that are too large together", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		attach := func(name string, sizes ...int) error {
-			message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.AgentMessageSpec{Chat: "talk", Content: "See."}}
+			message := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1beta1.AgentMessageSpec{Chat: "talk", Content: "See."}}
 			for i, size := range sizes {
-				message.Spec.Attachments = append(message.Spec.Attachments, v1alpha1.Attachment{Name: fmt.Sprint(i), MediaType: "text/plain", Data: bytes.Repeat([]byte("x"), size)})
+				message.Spec.Attachments = append(message.Spec.Attachments, v1beta1.Attachment{Name: fmt.Sprint(i), MediaType: "text/plain", Data: bytes.Repeat([]byte("x"), size)})
 			}
 			return api.Create(ctx, message)
 		}

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	nestor "github.com/nestor-dev/nestor/api/v1alpha1"
+	nestor "github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/config/crd"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/test/patience"

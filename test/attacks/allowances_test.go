@@ -10,23 +10,23 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // allowance returns an approval that also holds for later calls of the chat whose expression matches a pattern.
-func (r *testNamespace) allowance(name, person, task, pattern string) *v1alpha1.AgentMessage {
+func (r *testNamespace) allowance(name, person, task, pattern string) *v1beta1.AgentMessage {
 	message := r.approval(name, person, task)
-	message.Spec.Approval.Allow = &v1alpha1.Allow{}
+	message.Spec.Approval.Allow = &v1beta1.Allow{}
 	if pattern != "" {
-		message.Spec.Approval.Allow.Arguments = []v1alpha1.ArgumentPattern{{Name: "expression", Pattern: pattern}}
+		message.Spec.Approval.Allow.Arguments = []v1beta1.ArgumentPattern{{Name: "expression", Pattern: pattern}}
 	}
 	return message
 }
 
 // revocation returns a message that ends an allowance.
-func (r *testNamespace) revocation(name, person, allowance string) *v1alpha1.AgentMessage {
-	return &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}, Spec: v1alpha1.AgentMessageSpec{
-		Chat: "chat", User: person, Revoke: &v1alpha1.Revoke{Allowance: allowance},
+func (r *testNamespace) revocation(name, person, allowance string) *v1beta1.AgentMessage {
+	return &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}, Spec: v1beta1.AgentMessageSpec{
+		Chat: "chat", User: person, Revoke: &v1beta1.Revoke{Allowance: allowance},
 	}}
 }
 
@@ -37,12 +37,12 @@ func (r *testNamespace) allowSum(pattern string) {
 	r.sendMessage(r.As("alice", user), "ask", "alice", sum)
 	r.waitForApproval("chat-1")
 	r.Expect(r.As("bob", user).Create(r.t.Context(), r.allowance("always", "bob", "chat-1", pattern))).To(Succeed())
-	r.Eventually(r.messageOutcome("always")).Should(Equal(v1alpha1.ReasonHandled))
-	r.Eventually(r.TaskPhase("chat-1")).Should(Equal(v1alpha1.TaskSuccess))
+	r.Eventually(r.messageOutcome("always")).Should(Equal(v1beta1.ReasonHandled))
+	r.Eventually(r.TaskPhase("chat-1")).Should(Equal(v1beta1.TaskSuccess))
 }
 
 // calculateAgain makes the orchestrator call the calculator once more, and checks whether the call waits.
-func (r *testNamespace) calculateAgain(expression string, want v1alpha1.TaskPhase) {
+func (r *testNamespace) calculateAgain(expression string, want v1beta1.TaskPhase) {
 	r.t.Helper()
 	r.sendMessage(r.As("alice", user), "again", "alice", "Calculate "+expression)
 	r.Eventually(r.TaskPhase("chat-2")).Should(Equal(want))
@@ -57,12 +57,12 @@ var _ = class(
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.allowSum("6 *")
-			r.calculateAgain("8 * 9", v1alpha1.TaskWaiting)
+			r.calculateAgain("8 * 9", v1beta1.TaskWaiting)
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.allowSum("6 *")
-			r.calculateAgain("6 + 1", v1alpha1.TaskSuccess)
+			r.calculateAgain("6 + 1", v1beta1.TaskSuccess)
 		},
 	},
 	attack{
@@ -73,29 +73,29 @@ var _ = class(
 			r := w.newNamespace(t)
 			r.allowSum("")
 			r.Expect(r.As("carol", user).Create(t.Context(), r.revocation("revoke", "carol", "always"))).To(Succeed())
-			r.Eventually(r.messageOutcome("revoke")).Should(Equal(v1alpha1.ReasonHandled))
-			r.calculateAgain("8 * 9", v1alpha1.TaskWaiting)
+			r.Eventually(r.messageOutcome("revoke")).Should(Equal(v1beta1.ReasonHandled))
+			r.calculateAgain("8 * 9", v1beta1.TaskWaiting)
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.allowSum("")
-			r.calculateAgain("8 * 9", v1alpha1.TaskSuccess)
+			r.calculateAgain("8 * 9", v1beta1.TaskSuccess)
 		},
 	},
 	attack{
 		name:    "a standing approval replaces the second person",
 		attempt: "bob, who is no requester, allows the tool for the whole chat although its role requires separation",
-		defence: "with approval.separation each call needs its own decision",
+		defence: "with approval.denyRequesters each call needs its own decision",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.createGuardedChat(true)
 			r.sendMessage(r.As("alice", user), "ask", "alice", sum)
 			r.waitForApproval("chat-1")
 			r.Expect(r.As("bob", user).Create(t.Context(), r.allowance("always", "bob", "chat-1", ""))).To(Succeed())
-			r.Eventually(r.messageOutcome("always")).Should(Equal(v1alpha1.ReasonSeparation))
-			r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1alpha1.TaskWaiting))
+			r.Eventually(r.messageOutcome("always")).Should(Equal(v1beta1.ReasonRequesterDenied))
+			r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1beta1.TaskWaiting))
 		},
-		control: func(t *testing.T, w *target) { decideChat(w.newNamespace(t), "bob", v1alpha1.ReasonHandled) },
+		control: func(t *testing.T, w *target) { decideChat(w.newNamespace(t), "bob", v1beta1.ReasonHandled) },
 	},
 	attack{
 		name:    "a person without the right allows or revokes",
@@ -103,13 +103,13 @@ var _ = class(
 		defence: "RBAC and the messages policy, as for a decision",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			for _, message := range []*v1alpha1.AgentMessage{r.allowance("always", "eve", "chat-1", ""), r.revocation("revoke", "eve", "always")} {
+			for _, message := range []*v1beta1.AgentMessage{r.allowance("always", "eve", "chat-1", ""), r.revocation("revoke", "eve", "always")} {
 				r.Expect(r.As("eve", viewer).Create(t.Context(), message)).To(Satisfy(apierrors.IsForbidden))
 			}
-			for _, message := range []*v1alpha1.AgentMessage{r.allowance("always", "bob", "chat-1", ""), r.revocation("revoke", "bob", "always")} {
+			for _, message := range []*v1beta1.AgentMessage{r.allowance("always", "bob", "chat-1", ""), r.revocation("revoke", "bob", "always")} {
 				r.Expect(r.As("mallory", user).Create(t.Context(), message)).To(MatchError(ContainSubstring("spec.user must be you")))
 			}
-			for _, message := range []*v1alpha1.AgentMessage{r.allowance("always", "", "chat-1", ""), r.revocation("revoke", "", "always")} {
+			for _, message := range []*v1beta1.AgentMessage{r.allowance("always", "", "chat-1", ""), r.revocation("revoke", "", "always")} {
 				r.Expect(r.As("mallory", user).Create(t.Context(), message)).To(Satisfy(apierrors.IsInvalid))
 			}
 		},
@@ -127,12 +127,12 @@ var _ = class(
 			r.createGuardedChat(false)
 			r.sendMessage(r.As("alice", user), "ask", "alice", sum)
 			r.waitForApproval("chat-1")
-			r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "other"}})
+			r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "other"}})
 			message := r.allowance("always", "mallory", "chat-1", "")
 			message.Spec.Chat = "other"
 			r.Expect(r.As("mallory", user).Create(t.Context(), message)).To(Succeed())
-			r.Eventually(r.messageOutcome("always")).Should(Equal(v1alpha1.ReasonTaskNotFound))
-			r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1alpha1.TaskWaiting))
+			r.Eventually(r.messageOutcome("always")).Should(Equal(v1beta1.ReasonTaskNotFound))
+			r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1beta1.TaskWaiting))
 		},
 		control: func(t *testing.T, w *target) { w.newNamespace(t).allowSum("") },
 	},

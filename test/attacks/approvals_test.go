@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
@@ -26,41 +26,41 @@ var sumDigest = agent.CallDigest("calculator", `{"expression":"6 * 7"}`)
 // createGuardedChat creates a chat whose orchestrator needs an approval for every call.
 func (r *testNamespace) createGuardedChat(separation bool) {
 	r.t.Helper()
-	r.Create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "orchestrator"}, Spec: v1alpha1.AgentRoleSpec{
-		Approval: &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalAlways, Separation: separation},
+	r.Create(&v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "orchestrator"}, Spec: v1beta1.AgentRoleSpec{
+		Approval: &v1beta1.ApprovalPolicy{Mode: v1beta1.ApprovalAlways, DenyRequesters: separation},
 	}})
-	r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
+	r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
 }
 
 // sendMessage sends a message of a person to a chat; an empty person omits the name.
 func (r *testNamespace) sendMessage(api client.Client, name, person, words string) {
 	r.t.Helper()
-	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}}
-	message.Spec = v1alpha1.AgentMessageSpec{Chat: "chat", User: person, Content: words}
+	message := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}}
+	message.Spec = v1beta1.AgentMessageSpec{Chat: "chat", User: person, Content: words}
 	r.Expect(api.Create(r.t.Context(), message)).To(Succeed())
 }
 
 // waitForApproval waits until a task needs an approval.
 func (r *testNamespace) waitForApproval(task string) {
 	r.t.Helper()
-	r.Eventually(r.TaskPhase(task)).Should(Equal(v1alpha1.TaskWaiting))
+	r.Eventually(r.TaskPhase(task)).Should(Equal(v1beta1.TaskWaiting))
 }
 
 // approval returns a decision of a person about the call of a task of the chat.
-func (r *testNamespace) approval(name, person, task string) *v1alpha1.AgentMessage {
-	return &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}, Spec: v1alpha1.AgentMessageSpec{
-		Chat: "chat", User: person, Approval: &v1alpha1.Approval{Task: task, Decision: v1alpha1.DecisionApprove},
+func (r *testNamespace) approval(name, person, task string) *v1beta1.AgentMessage {
+	return &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}, Spec: v1beta1.AgentMessageSpec{
+		Chat: "chat", User: person, Approval: &v1beta1.Approval{Task: task, Decision: v1beta1.DecisionApprove},
 	}}
 }
 
 // messageOutcome returns why a message was rejected, or its phase.
 func (r *testNamespace) messageOutcome(name string) func() string {
 	return func() string {
-		var message v1alpha1.AgentMessage
+		var message v1beta1.AgentMessage
 		if r.Get(name, &message) != nil {
 			return ""
 		}
-		if message.Status.Phase == v1alpha1.MessageRejected {
+		if message.Status.Phase == v1beta1.MessageRejected {
 			return message.Status.Reason
 		}
 		return string(message.Status.Phase)
@@ -73,21 +73,21 @@ func (r *testNamespace) approveTask(person, task, want string) {
 	decision := r.approval("decision-of-"+person, person, task)
 	r.Expect(r.As(person, user).Create(r.t.Context(), decision)).To(Succeed())
 	r.Eventually(r.messageOutcome(decision.Name)).Should(Equal(want))
-	if want == v1alpha1.ReasonHandled {
-		r.Eventually(r.TaskPhase(task)).Should(Equal(v1alpha1.TaskSuccess))
+	if want == v1beta1.ReasonHandled {
+		r.Eventually(r.TaskPhase(task)).Should(Equal(v1beta1.TaskSuccess))
 		return
 	}
-	r.Expect(r.TaskPhase(task)()).To(Equal(v1alpha1.TaskWaiting), "the call must still wait")
+	r.Expect(r.TaskPhase(task)()).To(Equal(v1beta1.TaskWaiting), "the call must still wait")
 }
 
 // createStandalone creates a task whose agent needs an approval for every call by a person who is not a requester.
 func (r *testNamespace) createStandalone(person string) {
 	r.t.Helper()
-	r.Create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}, Spec: v1alpha1.AgentRoleSpec{
-		Approval: &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalAlways, Separation: true},
+	r.Create(&v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}, Spec: v1beta1.AgentRoleSpec{
+		Approval: &v1beta1.ApprovalPolicy{Mode: v1beta1.ApprovalAlways, DenyRequesters: true},
 	}})
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "work"}}
-	task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: sum, User: person}
+	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "work"}}
+	task.Spec = v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "general", Instruction: sum, User: person}
 	r.Expect(r.As("alice", runner).Create(r.t.Context(), task)).To(Succeed())
 	r.waitForApproval("work")
 }
@@ -95,17 +95,17 @@ func (r *testNamespace) createStandalone(person string) {
 // approveStandalone makes a person approve the call of the standalone task.
 func (r *testNamespace) approveStandalone(person, want string) {
 	r.t.Helper()
-	var task v1alpha1.AgentTask
+	var task v1beta1.AgentTask
 	r.Expect(r.Get("work", &task)).To(Succeed())
 	decision := r.approval("decision-of-"+person, person, "work")
 	decision.Spec.Chat, decision.Spec.Task, decision.Spec.Approval.ToolCall = "", "work", task.Status.Waiting.ToolCall
 	r.Expect(r.As(person, user).Create(r.t.Context(), decision)).To(Succeed())
 	r.Eventually(r.messageOutcome(decision.Name)).Should(Equal(want))
-	if want == v1alpha1.ReasonHandled {
-		r.Eventually(r.TaskPhase("work")).Should(Equal(v1alpha1.TaskSuccess))
+	if want == v1beta1.ReasonHandled {
+		r.Eventually(r.TaskPhase("work")).Should(Equal(v1beta1.TaskSuccess))
 		return
 	}
-	r.Expect(r.TaskPhase("work")()).To(Equal(v1alpha1.TaskWaiting), "the call must still wait")
+	r.Expect(r.TaskPhase("work")()).To(Equal(v1beta1.TaskWaiting), "the call must still wait")
 }
 
 var _ = class(
@@ -113,23 +113,25 @@ var _ = class(
 	attack{
 		name:    "a requester approves the work",
 		attempt: "alice asks for a tool call in a chat whose role requires separation, and approves it",
-		defence: "approval.separation: the operator rejects the decision, and the call keeps waiting", everyLedger: true,
-		run:     func(t *testing.T, w *target) { decideChat(w.newNamespace(t), "alice", v1alpha1.ReasonSeparation) },
-		control: func(t *testing.T, w *target) { decideChat(w.newNamespace(t), "bob", v1alpha1.ReasonHandled) },
+		defence: "approval.denyRequesters: the operator rejects the decision, and the call keeps waiting", everyLedger: true,
+		run:     func(t *testing.T, w *target) { decideChat(w.newNamespace(t), "alice", v1beta1.ReasonRequesterDenied) },
+		control: func(t *testing.T, w *target) { decideChat(w.newNamespace(t), "bob", v1beta1.ReasonHandled) },
 	},
 	attack{
 		name:    "an earlier author approves what another person asked for",
 		attempt: "alice writes first, carol asks for the call, and alice approves it",
 		defence: "every author of the chat is a requester",
-		run:     func(t *testing.T, w *target) { decideAfterTwo(w.newNamespace(t), "alice", v1alpha1.ReasonSeparation) },
-		control: func(t *testing.T, w *target) { decideAfterTwo(w.newNamespace(t), "bob", v1alpha1.ReasonHandled) },
+		run: func(t *testing.T, w *target) {
+			decideAfterTwo(w.newNamespace(t), "alice", v1beta1.ReasonRequesterDenied)
+		},
+		control: func(t *testing.T, w *target) { decideAfterTwo(w.newNamespace(t), "bob", v1beta1.ReasonHandled) },
 	},
 	attack{
 		name:    "a requester omits the name",
 		attempt: "alice asks without spec.user, so that the requester is unknown, and then approves",
 		defence: "while a requester is unknown, all decisions are rejected",
-		run:     func(t *testing.T, w *target) { decideUnnamed(w.newNamespace(t), "", v1alpha1.ReasonSeparation) },
-		control: func(t *testing.T, w *target) { decideUnnamed(w.newNamespace(t), "carol", v1alpha1.ReasonHandled) },
+		run:     func(t *testing.T, w *target) { decideUnnamed(w.newNamespace(t), "", v1beta1.ReasonRequesterDenied) },
+		control: func(t *testing.T, w *target) { decideUnnamed(w.newNamespace(t), "carol", v1beta1.ReasonHandled) },
 	},
 	attack{
 		name:    "the creator of a standalone task approves its calls",
@@ -138,12 +140,12 @@ var _ = class(
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.createStandalone("alice")
-			r.approveStandalone("alice", v1alpha1.ReasonSeparation)
+			r.approveStandalone("alice", v1beta1.ReasonRequesterDenied)
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.createStandalone("alice")
-			r.approveStandalone("bob", v1alpha1.ReasonHandled)
+			r.approveStandalone("bob", v1beta1.ReasonHandled)
 		},
 	},
 	attack{
@@ -153,12 +155,12 @@ var _ = class(
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.createStandalone("")
-			r.approveStandalone("bob", v1alpha1.ReasonSeparation)
+			r.approveStandalone("bob", v1beta1.ReasonRequesterDenied)
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.createStandalone("alice")
-			r.approveStandalone("bob", v1alpha1.ReasonHandled)
+			r.approveStandalone("bob", v1beta1.ReasonHandled)
 		},
 	},
 	attack{
@@ -179,9 +181,9 @@ var _ = class(
 		attempt: "a decision contains the digest of another call",
 		defence: "the digest of the exact call", everyLedger: true,
 		run: func(t *testing.T, w *target) {
-			decideDigest(w.newNamespace(t), agent.CallDigest("calculator", `{"expression":"6 * 8"}`), v1alpha1.ReasonDigestMismatch)
+			decideDigest(w.newNamespace(t), agent.CallDigest("calculator", `{"expression":"6 * 8"}`), v1beta1.ReasonDigestMismatch)
 		},
-		control: func(t *testing.T, w *target) { decideDigest(w.newNamespace(t), sumDigest, v1alpha1.ReasonHandled) },
+		control: func(t *testing.T, w *target) { decideDigest(w.newNamespace(t), sumDigest, v1beta1.ReasonHandled) },
 	},
 	attack{
 		name:    "a decision is made in another's name",
@@ -219,14 +221,14 @@ var _ = class(
 			r.createGuardedChat(false)
 			r.sendMessage(r.As("alice", user), "ask", "alice", sum)
 			r.waitForApproval("chat-1")
-			r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "other"}})
+			r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "other"}})
 			decision := r.approval("odd", "mallory", "chat-1")
 			decision.Spec.Chat = "other"
 			r.Expect(r.As("mallory", user).Create(t.Context(), decision)).To(Succeed())
-			r.Eventually(r.messageOutcome("odd")).Should(Equal(v1alpha1.ReasonTaskNotFound))
-			r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1alpha1.TaskWaiting))
+			r.Eventually(r.messageOutcome("odd")).Should(Equal(v1beta1.ReasonTaskNotFound))
+			r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1beta1.TaskWaiting))
 		},
-		control: func(t *testing.T, w *target) { decideDigest(w.newNamespace(t), "", v1alpha1.ReasonHandled) },
+		control: func(t *testing.T, w *target) { decideDigest(w.newNamespace(t), "", v1beta1.ReasonHandled) },
 	},
 	attack{
 		name:    "a viewer approves",
@@ -248,7 +250,7 @@ var _ = class(
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			decision := r.approval("kept", "bob", "chat-1")
-			decision.Spec.Approval.Decision = v1alpha1.DecisionDeny
+			decision.Spec.Approval.Decision = v1beta1.DecisionDeny
 			r.Expect(r.As("bob", user).Create(t.Context(), decision)).To(Succeed())
 			change := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"approval":{"decision":"Approve"}}}`))
 			r.Expect(r.As("mallory", "nestor-admin").Patch(t.Context(), decision, change)).To(Satisfy(apierrors.IsForbidden))
@@ -265,9 +267,9 @@ var _ = class(
 )
 
 // toolTask returns a standalone task of type Tool for a person.
-func (r *testNamespace) toolTask(name, person string) *v1alpha1.AgentTask {
-	return &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}, Spec: v1alpha1.AgentTaskSpec{
-		Type: v1alpha1.TaskTool, Tool: "calculator", User: person,
+func (r *testNamespace) toolTask(name, person string) *v1beta1.AgentTask {
+	return &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}, Spec: v1beta1.AgentTaskSpec{
+		Type: v1beta1.TaskTool, Tool: "calculator", User: person,
 	}}
 }
 
@@ -285,7 +287,7 @@ func decideChat(r *testNamespace, person, want string) {
 func decideAfterTwo(r *testNamespace, person, want string) {
 	r.createGuardedChat(true)
 	r.sendMessage(r.As("alice", user), "first", "alice", "Greet Carol")
-	r.Eventually(r.messageOutcome("first")).Should(Equal(string(v1alpha1.MessageHandled)))
+	r.Eventually(r.messageOutcome("first")).Should(Equal(string(v1beta1.MessageHandled)))
 	r.sendMessage(r.As("carol", user), "ask", "carol", sum)
 	r.waitForApproval("chat-1")
 	r.approveTask(person, "chat-1", want)
@@ -307,9 +309,9 @@ func decideDigest(r *testNamespace, digest, want string) {
 	decision.Spec.Approval.ArgumentsDigest = digest
 	r.Expect(r.As("bob", user).Create(r.t.Context(), decision)).To(Succeed())
 	r.Eventually(r.messageOutcome("decision")).Should(Equal(want))
-	if want == v1alpha1.ReasonHandled {
-		r.Eventually(r.TaskPhase("chat-1")).Should(Equal(v1alpha1.TaskSuccess))
+	if want == v1beta1.ReasonHandled {
+		r.Eventually(r.TaskPhase("chat-1")).Should(Equal(v1beta1.TaskSuccess))
 	} else {
-		r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1alpha1.TaskWaiting))
+		r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1beta1.TaskWaiting))
 	}
 }

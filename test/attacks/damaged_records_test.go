@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	_ "modernc.org/sqlite" // damages a ledger in a file
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/stack"
 	"github.com/nestor-dev/nestor/test/world"
 )
@@ -71,17 +71,17 @@ func (w *target) startDamaged(t testing.TB) *damagedStack {
 		r.Create(newAskingTask("victim"), newAskingTask("bystander"))
 	}
 	for _, name := range []string{"chat", "child"} {
-		d.rooms[name].Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("delegate", "Delegate to general: Ask: Which colour?"))
-		d.rooms[name].Eventually(d.rooms[name].subAgentPhase("chat-1")).Should(Equal(v1alpha1.SubAgentWaitingForUser))
+		d.rooms[name].Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("delegate", "Delegate to general: Ask: Which colour?"))
+		d.rooms[name].Eventually(d.rooms[name].subAgentPhase("chat-1")).Should(Equal(v1beta1.SubAgentWaitingForUser))
 	}
 	for _, r := range d.rooms {
 		for _, name := range []string{"victim", "bystander"} {
-			r.Eventually(r.TaskPhase(name)).Should(Equal(v1alpha1.TaskWaiting))
+			r.Eventually(r.TaskPhase(name)).Should(Equal(v1beta1.TaskWaiting))
 		}
 	}
 	finished := d.rooms["finished"]
 	finished.Create(newAnswer("victim"))
-	finished.Eventually(finished.TaskPhase("victim")).Should(Equal(v1alpha1.TaskSuccess))
+	finished.Eventually(finished.TaskPhase("victim")).Should(Equal(v1beta1.TaskSuccess))
 	g.Expect(d.Operator.Kill()).To(Succeed())
 	db := openLedger(t, d.target)
 	for _, p := range damagedRecords {
@@ -94,7 +94,7 @@ func (w *target) startDamaged(t testing.TB) *damagedStack {
 	const unreadable = `UPDATE events SET data = '{}' WHERE agent_uid = $1 AND seq = 2`
 	damage(t, db, unreadable, finished.subAgent("victim").UID)
 	damage(t, db, unreadable, d.rooms["child"].subAgent("chat-1").UID)
-	var chat v1alpha1.AgentChat
+	var chat v1beta1.AgentChat
 	g.Expect(d.rooms["chat"].Get("chat", &chat)).To(Succeed())
 	damage(t, db, unreadable, chat.UID)
 	g.Expect(db.Close()).To(Succeed())
@@ -130,32 +130,32 @@ func damage[T ~string](t testing.TB, db *sql.DB, statement string, uid T) {
 }
 
 // newAskingTask returns a task whose agent asks a question and submits the answer.
-func newAskingTask(name string) *v1alpha1.AgentTask {
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	task.Spec.Type, task.Spec.Role, task.Spec.Instruction = v1alpha1.TaskAgent, "general", "Ask: Which colour?"
+func newAskingTask(name string) *v1beta1.AgentTask {
+	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	task.Spec.Type, task.Spec.Role, task.Spec.Instruction = v1beta1.TaskAgent, "general", "Ask: Which colour?"
 	return task
 }
 
 // newAnswer returns the answer to the question of a task.
-func newAnswer(task string) *v1alpha1.AgentMessage {
-	return &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: task + "-answer"}, Spec: v1alpha1.AgentMessageSpec{Task: task, Content: "Blue"}}
+func newAnswer(task string) *v1beta1.AgentMessage {
+	return &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: task + "-answer"}, Spec: v1beta1.AgentMessageSpec{Task: task, Content: "Blue"}}
 }
 
 // newMessage returns a message of a person to the chat of a room.
-func newMessage(name, text string) *v1alpha1.AgentMessage {
-	return &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Content: text}}
+func newMessage(name, text string) *v1beta1.AgentMessage {
+	return &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1beta1.AgentMessageSpec{Chat: "chat", Content: text}}
 }
 
-func (r *testNamespace) subAgent(name string) *v1alpha1.SubAgent {
+func (r *testNamespace) subAgent(name string) *v1beta1.SubAgent {
 	r.t.Helper()
-	var sub v1alpha1.SubAgent
+	var sub v1beta1.SubAgent
 	r.Expect(r.Get(name, &sub)).To(Succeed())
 	return &sub
 }
 
-func (r *testNamespace) subAgentPhase(name string) func() (v1alpha1.SubAgentPhase, error) {
-	return func() (v1alpha1.SubAgentPhase, error) {
-		var sub v1alpha1.SubAgent
+func (r *testNamespace) subAgentPhase(name string) func() (v1beta1.SubAgentPhase, error) {
+	return func() (v1beta1.SubAgentPhase, error) {
+		var sub v1beta1.SubAgent
 		err := r.Get(name, &sub)
 		return sub.Status.Phase, err
 	}
@@ -181,7 +181,7 @@ func (d *damagedStack) namespace(t *testing.T, name string) *testNamespace {
 func (r *testNamespace) checkContinues(task string) {
 	r.t.Helper()
 	r.Create(newAnswer(task))
-	r.Eventually(r.TaskPhase(task)).Should(Equal(v1alpha1.TaskSuccess))
+	r.Eventually(r.TaskPhase(task)).Should(Equal(v1beta1.TaskSuccess))
 }
 
 // undamagedControl is the control of every damaged record: without damage the same agent continues after the same restart.
@@ -194,7 +194,7 @@ func (r *testNamespace) checkWaits(task string) {
 	r.t.Helper()
 	found, err := r.Task(task)()
 	r.Expect(err).NotTo(HaveOccurred())
-	r.Expect(found.Status.Phase).To(Equal(v1alpha1.TaskWaiting))
+	r.Expect(found.Status.Phase).To(Equal(v1beta1.TaskWaiting))
 	r.Expect(found.Status.Error).To(BeNil())
 }
 
@@ -214,10 +214,10 @@ func damagedRecordAttacks() []attack {
 					r.checkContinues("victim")
 					return
 				}
-				r.Eventually(r.TaskPhase("victim")).Should(Equal(v1alpha1.TaskFailed))
+				r.Eventually(r.TaskPhase("victim")).Should(Equal(v1beta1.TaskFailed))
 				task, err := r.Task("victim")()
 				r.Expect(err).NotTo(HaveOccurred())
-				r.Expect(task.Status.Error.Kind).To(Equal(v1alpha1.ErrorHistoryLost))
+				r.Expect(task.Status.Error.Kind).To(Equal(v1beta1.ErrorHistoryLost))
 				r.Expect(task.Status.Error.Message).To(And(ContainSubstring(p.names), ContainSubstring("Create the task again.")))
 			},
 			control: undamagedControl,
@@ -232,21 +232,21 @@ func damagedRecordAttacks() []attack {
 			run: func(t *testing.T, w *target) {
 				r := w.damagedStack(t).namespace(t, "chat")
 				r.Eventually(func() (string, error) {
-					var chat v1alpha1.AgentChat
+					var chat v1beta1.AgentChat
 					err := r.Get("chat", &chat)
-					if c := meta.FindStatusCondition(chat.Status.Conditions, v1alpha1.ConditionReady); c != nil {
+					if c := meta.FindStatusCondition(chat.Status.Conditions, v1beta1.ConditionReady); c != nil {
 						return c.Reason + ": " + c.Message, err
 					}
 					return "", err
 				}).Should(And(HavePrefix("HistoryLost: Event 2 (MessageArrived)"), ContainSubstring("The next message starts a new conversation.")))
-				r.Eventually(r.TaskPhase("chat-1")).Should(Equal(v1alpha1.TaskCancelled))
+				r.Eventually(r.TaskPhase("chat-1")).Should(Equal(v1beta1.TaskCancelled))
 				r.Create(newMessage("after", "Greet Bob"))
 				r.Eventually(r.posts).Should(ContainSubstring("Hello, Bob!"))
 				r.checkContinues("bystander")
 			},
 			control: func(t *testing.T, w *target) {
 				r := w.newNamespace(t)
-				r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("before", "Greet Bob"))
+				r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("before", "Greet Bob"))
 				r.Eventually(r.posts).Should(ContainSubstring("Hello, Bob!"))
 			},
 		},
@@ -261,7 +261,7 @@ func damagedRecordAttacks() []attack {
 			},
 			control: func(t *testing.T, w *target) {
 				r := w.newNamespace(t)
-				r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("delegate", "Delegate to general: Submit it"))
+				r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("delegate", "Delegate to general: Submit it"))
 				r.Eventually(r.posts).Should(And(ContainSubstring("Report of chat-1"), Not(ContainSubstring("cannot be read"))))
 			},
 		},
@@ -274,7 +274,7 @@ func damagedRecordAttacks() []attack {
 				r.checkContinues("bystander") // then the operator has recovered everything
 				task, err := r.Task("victim")()
 				r.Expect(err).NotTo(HaveOccurred())
-				r.Expect(task.Status.Phase).To(Equal(v1alpha1.TaskSuccess))
+				r.Expect(task.Status.Phase).To(Equal(v1beta1.TaskSuccess))
 				r.Expect(task.Status.Result).NotTo(BeNil())
 			},
 			control: undamagedControl,

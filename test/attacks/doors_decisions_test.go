@@ -11,7 +11,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 var _ = class(
@@ -39,7 +39,7 @@ var _ = class(
 			text, _ := c.complete(object{"chat": "chat"}, said(sum))
 			c.complete(object{"chat": "chat"}, replied(text), said("Approve!"))
 			c.expectApproved(sumDigest)
-			c.Eventually(c.TaskPhase("chat-1")).Should(Equal(v1alpha1.TaskSuccess))
+			c.Eventually(c.TaskPhase("chat-1")).Should(Equal(v1beta1.TaskSuccess))
 		},
 	},
 	attack{
@@ -72,7 +72,7 @@ var _ = class(
 			c := w.newCaller(t)
 			c.sendMessage(c.As("bob", user), "ask-of-bob", "bob", "Let an agent ask: Which day?")
 			c.waitForChat()
-			c.Eventually(func() *v1alpha1.AgentMessage { return c.messageWith("Which day?") }).ShouldNot(BeNil(), "the question is posted")
+			c.Eventually(func() *v1beta1.AgentMessage { return c.messageWith("Which day?") }).ShouldNot(BeNil(), "the question is posted")
 			c.respond(object{"input": "Say: Good day.", "background": true, "metadata": object{"chat": "chat"}})
 			c.Expect(c.messageWith("Say: Good day.").Spec.InReplyTo).To(BeEmpty())
 		},
@@ -112,7 +112,7 @@ var _ = class(
 		run: func(t *testing.T, w *target) {
 			c := w.newCaller(t)
 			shown := c.respond(object{"input": twice})
-			c.colleagueDecides(taskOf(shown["metadata"]), v1alpha1.DecisionDeny)
+			c.colleagueDecides(taskOf(shown["metadata"]), v1beta1.DecisionDeny)
 			answer := c.respond(object{"input": "approve", "previous_response_id": shown["id"]})
 			c.Expect(textOfResponse(answer)).To(And(HavePrefix("This reply was not used"), ContainSubstring("6 * 8")))
 			c.expectUndecided(taskOf(shown["metadata"]))
@@ -136,7 +136,7 @@ var _ = class(
 			c := w.newCaller(t)
 			_, metadata := c.complete(object{}, said(twice))
 			task := taskOf(metadata)
-			c.colleagueDecides(task, v1alpha1.DecisionDeny)
+			c.colleagueDecides(task, v1beta1.DecisionDeny)
 			_, answer := c.complete(object{"task": task}, said("approve"))
 			c.Expect(answer).To(HaveKeyWithValue("notice", "unshown"))
 			_, answer = c.complete(object{"task": task, "ask": metadata["ask"]}, said("approve"))
@@ -184,8 +184,8 @@ var _ = class(
 			c := w.newCaller(t)
 			text, metadata := c.complete(object{}, said(sum))
 			task := taskOf(metadata)
-			c.colleagueDecides(task, v1alpha1.DecisionApprove)
-			c.Eventually(c.TaskPhase(task)).Should(Equal(v1alpha1.TaskSuccess))
+			c.colleagueDecides(task, v1beta1.DecisionApprove)
+			c.Eventually(c.TaskPhase(task)).Should(Equal(v1beta1.TaskSuccess))
 			_, answer := c.complete(object{}, said(sum), replied(text), said("approve"))
 			c.Expect(answer).To(And(HaveKeyWithValue("notice", "stale"), HaveKeyWithValue("task", metadata["task"])))
 			_, answer = c.complete(object{"task": task}, said("approve"))
@@ -200,8 +200,8 @@ var _ = class(
 			c := w.newCaller(t)
 			_, metadata := c.complete(object{}, said(sum))
 			task := taskOf(metadata)
-			c.colleagueDecides(task, v1alpha1.DecisionApprove)
-			c.Eventually(c.TaskPhase(task)).Should(Equal(v1alpha1.TaskSuccess))
+			c.colleagueDecides(task, v1beta1.DecisionApprove)
+			c.Eventually(c.TaskPhase(task)).Should(Equal(v1beta1.TaskSuccess))
 			c.respond(object{"input": sum, "previous_response_id": responseID(c.Namespace, task, "")})
 			c.Expect(c.Standalone()).To(HaveLen(2), "a message to a run that has ended is further work")
 		},

@@ -13,7 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 var _ = class(
@@ -27,7 +27,7 @@ var _ = class(
 			c := w.newCaller(t)
 			asked := c.message("general", "1", nil, textPart(twice))
 			task, _ := dig(asked, "task", "id").(string)
-			c.colleagueDecides(task, v1alpha1.DecisionDeny)
+			c.colleagueDecides(task, v1beta1.DecisionDeny)
 			for n, parts := range [][]object{
 				{textPart("approve")}, {dataPart(asked, "approve")}, {textPart("approve"), dataPart(asked, "")},
 			} {
@@ -119,7 +119,7 @@ var _ = class(
 			c := w.newCaller(t)
 			interrupt, _ := c.agui("1", nil)
 			task, _, _ := strings.Cut(interrupt, "/")
-			c.colleagueDecides(task, v1alpha1.DecisionDeny)
+			c.colleagueDecides(task, v1beta1.DecisionDeny)
 			for n, payload := range []any{object{"approved": true}, "approve", true} {
 				resume := []any{object{"interruptId": interrupt, "status": "resolved", "payload": payload}}
 				next, stream := c.agui(fmt.Sprint("a", n), object{"resume": resume})
@@ -161,7 +161,7 @@ var _ = class(
 			c := w.newCaller(t)
 			c.callTools(true, func(call func(string, object) *mcp.CallToolResult) {
 				result := call("run_agent", object{"role": "general", "instruction": sum})
-				c.Expect(dig(result.StructuredContent, "phase")).To(BeEquivalentTo(v1alpha1.TaskSuccess), "%v", result)
+				c.Expect(dig(result.StructuredContent, "phase")).To(BeEquivalentTo(v1beta1.TaskSuccess), "%v", result)
 			})
 			c.expectApproved(sumDigest)
 		},
@@ -195,7 +195,7 @@ var _ = class(
 			code, answer := c.decideForColleague(false)
 			c.Expect(code).To(Equal(http.StatusForbidden), "%v", answer)
 			c.Expect(fmt.Sprint(answer)).To(ContainSubstring("is a service account"))
-			c.Expect(c.TaskPhase("of-bob")()).To(Equal(v1alpha1.TaskWaiting), "the call must still wait")
+			c.Expect(c.TaskPhase("of-bob")()).To(Equal(v1beta1.TaskWaiting), "the call must still wait")
 		},
 		control: func(t *testing.T, w *target) {
 			c := w.newCaller(t)
@@ -209,12 +209,12 @@ var _ = class(
 // decideForColleague approves the call of a colleague's task whose role has separation.
 func (c *gatewayCaller) decideForColleague(serviceAccounts bool) (int, object) {
 	c.t.Helper()
-	c.Create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "separated"}, Spec: v1alpha1.AgentRoleSpec{
+	c.Create(&v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "separated"}, Spec: v1beta1.AgentRoleSpec{
 		SystemPrompt: "Help.",
-		Approval:     &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalAlways, Separation: true, AllowServiceAccounts: serviceAccounts},
+		Approval:     &v1beta1.ApprovalPolicy{Mode: v1beta1.ApprovalAlways, DenyRequesters: true, AllowServiceAccounts: serviceAccounts},
 	}})
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "of-bob"}}
-	task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "separated", Instruction: sum, User: "bob"}
+	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "of-bob"}}
+	task.Spec = v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "separated", Instruction: sum, User: "bob"}
 	c.Expect(c.As("bob", runner).Create(c.t.Context(), task)).To(Succeed())
 	c.waitForApproval("of-bob")
 	c.Expect(c.Get("of-bob", task)).To(Succeed())

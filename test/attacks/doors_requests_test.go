@@ -19,7 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // visitor sends requests to the gateway.
@@ -67,8 +67,8 @@ const secretPlan = "Think of the-secret-plan"
 // addRun creates a run in the visitor's namespace, and returns its name.
 func (v *visitor) addRun() string {
 	v.t.Helper()
-	v.Create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "plan"}, Spec: v1alpha1.AgentTaskSpec{
-		Type: v1alpha1.TaskAgent, Role: "general", Instruction: secretPlan,
+	v.Create(&v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "plan"}, Spec: v1beta1.AgentTaskSpec{
+		Type: v1beta1.TaskAgent, Role: "general", Instruction: secretPlan,
 	}})
 	return "plan"
 }
@@ -76,7 +76,7 @@ func (v *visitor) addRun() string {
 // started returns the number of tasks in the visitor's namespace.
 func (v *visitor) started() int {
 	v.t.Helper()
-	var tasks v1alpha1.AgentTaskList
+	var tasks v1beta1.AgentTaskList
 	v.Expect(v.List(&tasks)).To(Succeed())
 	return len(tasks.Items)
 }
@@ -134,7 +134,7 @@ func (v *visitor) background(role, more string) string {
 // addBlockedRole creates a role whose runs cannot start, because its provider does not exist.
 func (v *visitor) addBlockedRole() {
 	v.t.Helper()
-	v.Create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: v1alpha1.AgentRoleSpec{
+	v.Create(&v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: v1beta1.AgentRoleSpec{
 		SystemPrompt: "You wait.", ModelProvider: "later",
 	}})
 }
@@ -299,7 +299,7 @@ var _ = class(
 			id := forgedID(victim.Namespace, victim.addRun())
 			code, _ := v.request(v.token, http.MethodPost, "/v1/responses/"+id+"/cancel", "{}")
 			v.Expect(code).To(Equal(http.StatusForbidden))
-			var messages v1alpha1.AgentMessageList
+			var messages v1beta1.AgentMessageList
 			v.Expect(v.API.List(t.Context(), &messages, client.InNamespace(victim.Namespace))).To(Succeed())
 			v.Expect(messages.Items).To(BeEmpty())
 		},
@@ -308,7 +308,7 @@ var _ = class(
 			id := forgedID(v.Namespace, v.addRun())
 			code, text := v.request(v.token, http.MethodPost, "/v1/responses/"+id+"/cancel", "{}")
 			v.Expect(code).To(Equal(http.StatusOK), text)
-			var messages v1alpha1.AgentMessageList
+			var messages v1beta1.AgentMessageList
 			v.Expect(v.API.List(t.Context(), &messages, client.InNamespace(v.Namespace))).To(Succeed())
 			v.Expect(messages.Items).NotTo(BeEmpty())
 		},

@@ -15,7 +15,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitclone"
@@ -131,7 +131,7 @@ func service() *corev1.Service {
 func (r *testNamespace) checkFails(words string) {
 	r.t.Helper()
 	r.Eventually(func() (string, error) {
-		var task v1alpha1.AgentTask
+		var task v1beta1.AgentTask
 		if err := r.Get("look", &task); err != nil || task.Status.Error == nil {
 			return "", err
 		}

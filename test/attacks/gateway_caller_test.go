@@ -17,7 +17,7 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/test/patience"
 )
@@ -44,8 +44,8 @@ func (w *target) newCaller(t testing.TB, roles ...string) *gatewayCaller {
 	t.Helper()
 	c := &gatewayCaller{testNamespace: w.newNamespace(t)}
 	c.createGuardedChat(false)
-	c.Create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}, Spec: v1alpha1.AgentRoleSpec{
-		Approval: &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalAlways},
+	c.Create(&v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}, Spec: v1beta1.AgentRoleSpec{
+		Approval: &v1beta1.ApprovalPolicy{Mode: v1beta1.ApprovalAlways},
 	}})
 	if len(roles) == 0 {
 		roles = []string{user, runner}
@@ -142,7 +142,7 @@ func taskOf(metadata any) string {
 func (c *gatewayCaller) decisions() []string {
 	c.t.Helper()
 	var digests []string
-	for _, m := range c.Messages(func(m v1alpha1.AgentMessage) bool { return m.Spec.Approval != nil && m.Spec.User == c.name }) {
+	for _, m := range c.Messages(func(m v1beta1.AgentMessage) bool { return m.Spec.Approval != nil && m.Spec.User == c.name }) {
 		digests = append(digests, m.Spec.Approval.ArgumentsDigest)
 	}
 	return digests
@@ -152,7 +152,7 @@ func (c *gatewayCaller) decisions() []string {
 func (c *gatewayCaller) contents() []string {
 	c.t.Helper()
 	var texts []string
-	for _, m := range c.Messages(func(m v1alpha1.AgentMessage) bool { return !posted(m) && m.Spec.Content != "" }) {
+	for _, m := range c.Messages(func(m v1beta1.AgentMessage) bool { return !posted(m) && m.Spec.Content != "" }) {
 		texts = append(texts, m.Spec.Content)
 	}
 	return texts
@@ -168,17 +168,17 @@ func (c *gatewayCaller) colleagueWrites() {
 // waitForChat waits until the chat shows that it waits for a person, which is shortly after the task does.
 func (c *gatewayCaller) waitForChat() {
 	c.t.Helper()
-	c.Eventually(func() ([]v1alpha1.ChatWaitingItem, error) {
-		var chat v1alpha1.AgentChat
+	c.Eventually(func() ([]v1beta1.ChatWaitingItem, error) {
+		var chat v1beta1.AgentChat
 		err := c.Get("chat", &chat)
 		return chat.Status.Waiting, err
 	}).Should(HaveLen(1))
 }
 
 // messageWith returns the newest message whose content ends with a text, or nil.
-func (c *gatewayCaller) messageWith(content string) *v1alpha1.AgentMessage {
+func (c *gatewayCaller) messageWith(content string) *v1beta1.AgentMessage {
 	c.t.Helper()
-	found := c.Messages(func(m v1alpha1.AgentMessage) bool { return strings.HasSuffix(m.Spec.Content, content) })
+	found := c.Messages(func(m v1beta1.AgentMessage) bool { return strings.HasSuffix(m.Spec.Content, content) })
 	if len(found) == 0 {
 		return nil
 	}
@@ -187,9 +187,9 @@ func (c *gatewayCaller) messageWith(content string) *v1alpha1.AgentMessage {
 
 // colleagueDecides decides about the call that a standalone task shows, as kubectl does, and waits until it shows
 // another or none.
-func (c *gatewayCaller) colleagueDecides(name string, decision v1alpha1.Decision) {
+func (c *gatewayCaller) colleagueDecides(name string, decision v1beta1.Decision) {
 	c.t.Helper()
-	var task v1alpha1.AgentTask
+	var task v1beta1.AgentTask
 	c.Expect(c.Get(name, &task)).To(Succeed())
 	c.Expect(task.Status.Waiting).NotTo(BeNil())
 	shown := *task.Status.Waiting
@@ -279,7 +279,7 @@ func (c *gatewayCaller) callTools(person bool, calls func(call func(tool string,
 func (c *gatewayCaller) expectUndecided(task string) {
 	c.t.Helper()
 	c.Expect(c.decisions()).To(BeEmpty(), "the caller must have decided nothing")
-	c.Expect(c.TaskPhase(task)()).To(Equal(v1alpha1.TaskWaiting), "the call must still wait")
+	c.Expect(c.TaskPhase(task)()).To(Equal(v1beta1.TaskWaiting), "the call must still wait")
 }
 
 // expectApproved checks that the caller has decided about one call only.

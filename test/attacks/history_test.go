@@ -16,16 +16,16 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-const historyAPI = "/apis/history.nestor.dev/v1alpha1"
+const historyAPI = "/apis/history.nestor.dev/v1beta1"
 
 // chatWithSecret creates a room with a chat that contains a secret, and returns the chat's UID.
 func (d *frontends) chatWithSecret(t *testing.T, secret string) (r *testNamespace, uid string) {
 	t.Helper()
 	r = d.newNamespace(t)
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
+	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
 	r.Create(chat)
 	r.sendAndWait("ask", "Say: "+secret, secret)
 	return r, string(chat.UID)

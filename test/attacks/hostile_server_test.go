@@ -16,7 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // mcpHandler answers an MCP request.
@@ -164,22 +164,22 @@ func (r *testNamespace) victim() *victim {
 
 // toolServer creates a ToolServer and returns its condition Ready: status, reason and message.
 func (r *testNamespace) toolServer(name, url string) func() string {
-	r.Create(&v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ToolServerSpec{URL: url}})
-	return r.conditionText(name, v1alpha1.ConditionReady)
+	r.Create(&v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1beta1.ToolServerSpec{URL: url}})
+	return r.conditionText(name, v1beta1.ConditionReady)
 }
 
 // protectedServer creates a ToolServer with a token endpoint and returns its condition Ready.
 func (r *testNamespace) protectedServer(name, tokenURL string) func() string {
 	r.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: map[string]string{"secret": "hunter2"}})
-	client := v1alpha1.OAuthClient{TokenURL: tokenURL, ClientID: "nestor", ClientSecretRef: v1alpha1.SecretKeyRef{Name: name, Key: "secret"}}
-	r.Create(&v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ToolServerSpec{URL: "https://tools.example.com/mcp", Auth: &v1alpha1.ToolServerAuth{OAuth: client}}})
-	return r.conditionText(name, v1alpha1.ConditionReady)
+	client := v1beta1.OAuthClient{TokenURL: tokenURL, ClientID: "nestor", ClientSecretKeyRef: v1beta1.SecretKeyRef{Name: name, Key: "secret"}}
+	r.Create(&v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1beta1.ToolServerSpec{URL: "https://tools.example.com/mcp", Auth: &v1beta1.ToolServerAuth{OAuth: client}}})
+	return r.conditionText(name, v1beta1.ConditionReady)
 }
 
 // conditionText returns a condition of a ToolServer.
 func (r *testNamespace) conditionText(name, condition string) func() string {
 	return func() string {
-		var s v1alpha1.ToolServer
+		var s v1beta1.ToolServer
 		if err := r.Get(name, &s); err != nil {
 			return err.Error()
 		}
@@ -190,13 +190,13 @@ func (r *testNamespace) conditionText(name, condition string) func() string {
 // provider creates a ModelProvider and returns its condition Ready.
 func (r *testNamespace) provider(name, url string) func() string {
 	none := int32(0)
-	r.Create(&v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ModelProviderSpec{BaseURL: url, DefaultModel: "m", MaxRetries: &none}})
+	r.Create(&v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1beta1.ModelProviderSpec{BaseURL: url, DefaultModel: "m", MaxRetries: &none}})
 	return func() string {
-		var p v1alpha1.ModelProvider
+		var p v1beta1.ModelProvider
 		if err := r.Get(name, &p); err != nil {
 			return err.Error()
 		}
-		return find(p.Status.Conditions, v1alpha1.ConditionReady)
+		return find(p.Status.Conditions, v1beta1.ConditionReady)
 	}
 }
 
@@ -210,16 +210,16 @@ func find(conditions []metav1.Condition, kind string) string {
 }
 
 // runTask creates a task and returns its phase, its reason and its result or error.
-func (r *testNamespace) runTask(name string, spec v1alpha1.AgentTaskSpec) func() string {
-	r.Create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
+func (r *testNamespace) runTask(name string, spec v1beta1.AgentTaskSpec) func() string {
+	r.Create(&v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
 	return func() string {
-		var t v1alpha1.AgentTask
+		var t v1beta1.AgentTask
 		if err := r.Get(name, &t); err != nil {
 			return err.Error()
 		}
 		words := []string{string(t.Status.Phase)}
 		for _, c := range t.Status.Conditions {
-			if c.Type == v1alpha1.ConditionSucceeded {
+			if c.Type == v1beta1.ConditionSucceeded {
 				words = append(words, c.Reason)
 			}
 		}
@@ -235,10 +235,10 @@ func (r *testNamespace) runTask(name string, spec v1alpha1.AgentTaskSpec) func()
 
 // success returns what runTask reports about a task that ends with a summary.
 func success(summary string) string {
-	return strings.Join([]string{string(v1alpha1.TaskSuccess), v1alpha1.ReasonSuccess, summary}, " ")
+	return strings.Join([]string{string(v1beta1.TaskSuccess), v1beta1.ReasonSuccess, summary}, " ")
 }
 
 // callTool creates a task that calls a tool.
 func (r *testNamespace) callTool(name, tool string) func() string {
-	return r.runTask(name, v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: tool})
+	return r.runTask(name, v1beta1.AgentTaskSpec{Type: v1beta1.TaskTool, Tool: tool})
 }

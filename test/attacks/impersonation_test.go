@@ -9,7 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 var _ = class(
@@ -20,22 +20,22 @@ var _ = class(
 		defence: "the messages policy: spec.user must be the authenticated user",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
+			r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
 			err := r.As("mallory", "nestor-user").Create(t.Context(), r.message("forged", "alice"))
 			r.Expect(err).To(MatchError(ContainSubstring("spec.user must be you")))
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
+			r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
 			r.Expect(r.As("alice", "nestor-user").Create(t.Context(), r.message("own", "alice"))).To(Succeed())
 		},
 	},
 )
 
 // message returns a message of a person to the chat of the room.
-func (r *testNamespace) message(name, user string) *v1alpha1.AgentMessage {
-	return &v1alpha1.AgentMessage{
+func (r *testNamespace) message(name, user string) *v1beta1.AgentMessage {
+	return &v1beta1.AgentMessage{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name},
-		Spec:       v1alpha1.AgentMessageSpec{Chat: "chat", User: user, Content: "Greet Alice"},
+		Spec:       v1beta1.AgentMessageSpec{Chat: "chat", User: user, Content: "Greet Alice"},
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -28,7 +28,7 @@ func (r *testNamespace) patchMetadata(api client.Client, object client.Object, m
 }
 
 // delegatedTask creates a chat whose task waits for an approval, and returns the task.
-func (r *testNamespace) delegatedTask() *v1alpha1.AgentTask {
+func (r *testNamespace) delegatedTask() *v1beta1.AgentTask {
 	r.t.Helper()
 	r.createGuardedChat(false)
 	r.sendMessage(r.As("alice", user), "ask", "alice", sum)
@@ -56,7 +56,7 @@ func (r *testNamespace) grantRules(namespace, person string, rules ...rbacv1.Pol
 // may returns the rule that allows one verb on a resource of Nestor, or on one object if a name is given.
 func may(verb, resource string, names ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{
-		APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{resource}, ResourceNames: names, Verbs: []string{verb},
+		APIGroups: []string{v1beta1.GroupVersion.Group}, Resources: []string{resource}, ResourceNames: names, Verbs: []string{verb},
 	}
 }
 
@@ -92,7 +92,7 @@ func annotated(marks map[string]string) metav1.ObjectMeta {
 func useShared(t *testing.T, w *target, granted bool) (*testNamespace, func() string) {
 	t.Helper()
 	r := w.newNamespace(t)
-	server := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: "shared-" + r.Namespace}}
+	server := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: "shared-" + r.Namespace}}
 	answer := func(w http.ResponseWriter, id, _ json.RawMessage) {
 		result(w, id, `{"content":[{"type":"text","text":"fine"}]}`)
 	}
@@ -142,7 +142,7 @@ var _ = class(
 			r := w.newNamespace(t)
 			task := r.delegatedTask()
 			err := r.patchMetadata(r.As("mallory", runner), task, map[string]any{
-				"finalizers": []string{v1alpha1.FinalizerFiring}, "labels": map[string]string{v1alpha1.LabelTrigger: "bait"},
+				"finalizers": []string{v1beta1.FinalizerFiring}, "labels": map[string]string{v1beta1.LabelTrigger: "bait"},
 			})
 			r.Expect(err).To(MatchError(ContainSubstring("is the operator's")))
 		},
@@ -160,23 +160,23 @@ var _ = class(
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			task := r.delegatedTask()
-			removed := map[string]any{"labels": map[string]any{v1alpha1.LabelChat: nil}}
+			removed := map[string]any{"labels": map[string]any{v1beta1.LabelChat: nil}}
 			err := r.patchMetadata(r.As("mallory", runner), task, removed)
 			r.Expect(err).To(MatchError(ContainSubstring("nestor.dev/chat must be spec.chat")))
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			task := r.delegatedTask()
-			same := map[string]any{"labels": map[string]any{v1alpha1.LabelChat: "chat"}}
+			same := map[string]any{"labels": map[string]any{v1beta1.LabelChat: "chat"}}
 			r.Expect(r.patchMetadata(r.As("mallory", runner), task, same)).To(Succeed())
 		},
 	},
-	markAttack("a task joins another tree", v1alpha1.LabelParent, labelled, v1alpha1.LabelDoor),
+	markAttack("a task joins another tree", v1beta1.LabelParent, labelled, v1beta1.LabelDoor),
 	markAttack("a task has another root", "nestor.dev/root", labelled, "example.com/root"),
-	markAttack("a task pretends to have a trigger", v1alpha1.LabelTrigger, labelled, v1alpha1.LabelConversation),
-	markAttack("a task pretends to be cancelled by somebody", v1alpha1.AnnotationCancelledBy, annotated, v1alpha1.AnnotationTitle),
-	markAttack("a task reports its end to any object", v1alpha1.AnnotationReportTo, annotated, v1alpha1.AnnotationRun),
-	markAttack("a notification pretends to be delivered", v1alpha1.AnnotationPushed, annotated, v1alpha1.AnnotationPush),
+	markAttack("a task pretends to have a trigger", v1beta1.LabelTrigger, labelled, v1beta1.LabelConversation),
+	markAttack("a task pretends to be cancelled by somebody", v1beta1.AnnotationCancelledBy, annotated, v1beta1.AnnotationTitle),
+	markAttack("a task reports its end to any object", v1beta1.AnnotationReportTo, annotated, v1beta1.AnnotationRun),
+	markAttack("a notification pretends to be delivered", v1beta1.AnnotationPushed, annotated, v1beta1.AnnotationPush),
 	attack{
 		name:    "a message appears in another chat",
 		attempt: "mallory writes a message to one chat with the label of another, by which clients list messages",
@@ -184,14 +184,14 @@ var _ = class(
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			message := r.message("hello", "mallory")
-			message.Labels = map[string]string{v1alpha1.LabelChat: "another"}
+			message.Labels = map[string]string{v1beta1.LabelChat: "another"}
 			err := r.As("mallory", user).Create(t.Context(), message)
 			r.Expect(err).To(MatchError(ContainSubstring("nestor.dev/chat must be spec.chat")))
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			message := r.message("hello", "mallory")
-			message.Labels = map[string]string{v1alpha1.LabelChat: message.Spec.Chat}
+			message.Labels = map[string]string{v1beta1.LabelChat: message.Spec.Chat}
 			r.Expect(r.As("mallory", user).Create(t.Context(), message)).To(Succeed())
 		},
 	},
@@ -202,13 +202,13 @@ var _ = class(
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			message := r.message("hello", "mallory")
-			message.Annotations = map[string]string{v1alpha1.AnnotationCall: "c1", v1alpha1.AnnotationArgumentsDigest: sumDigest}
+			message.Annotations = map[string]string{v1beta1.AnnotationCall: "c1", v1beta1.AnnotationArgumentsDigest: sumDigest}
 			r.Expect(r.As("mallory", user).Create(t.Context(), message)).To(MatchError(ContainSubstring("is the operator's")))
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			message := r.message("hello", "mallory")
-			message.Annotations = map[string]string{v1alpha1.AnnotationRequest: "d"}
+			message.Annotations = map[string]string{v1beta1.AnnotationRequest: "d"}
 			r.Expect(r.As("mallory", user).Create(t.Context(), message)).To(Succeed())
 		},
 	},
@@ -231,12 +231,12 @@ var _ = class(
 		defence: "the operator checks the verb use in its own namespace for spec.user",
 		run: func(t *testing.T, w *target) {
 			r, outcome := useShared(t, w, false)
-			r.Eventually(outcome).Should(HavePrefix(string(v1alpha1.TaskFailed)))
+			r.Eventually(outcome).Should(HavePrefix(string(v1beta1.TaskFailed)))
 			r.Expect(outcome()).To(ContainSubstring("does not have the verb use on it there"))
 		},
 		control: func(t *testing.T, w *target) {
 			r, outcome := useShared(t, w, true)
-			r.Eventually(outcome).Should(Equal(string(v1alpha1.TaskSuccess)))
+			r.Eventually(outcome).Should(Equal(string(v1beta1.TaskSuccess)))
 		},
 	},
 	attack{

@@ -17,7 +17,7 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 	"github.com/nestor-dev/nestor/internal/shard"
@@ -115,8 +115,8 @@ func slowStory(t *testing.T, w *target) *slowStack {
 		server.Close()
 	})
 	s.Create(
-		&v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Name: "slow"}, Spec: v1alpha1.ModelProviderSpec{BaseURL: server.URL + "/v1", DefaultModel: "slow"}},
-		&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Do it", ModelProvider: "slow"}},
+		&v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Name: "slow"}, Spec: v1beta1.ModelProviderSpec{BaseURL: server.URL + "/v1", DefaultModel: "slow"}},
+		&v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "general", Instruction: "Do it", ModelProvider: "slow"}},
 	)
 	s.Eventually(s.requests.Load).Should(BeEquivalentTo(1))
 	return s
@@ -149,7 +149,7 @@ func (s *slowStack) ServeHTTP(response http.ResponseWriter, request *http.Reques
 func (s *slowStack) finish() {
 	s.t.Helper()
 	close(s.release)
-	s.Eventually(s.TaskPhase("work")).Should(Equal(v1alpha1.TaskSuccess))
+	s.Eventually(s.TaskPhase("work")).Should(Equal(v1beta1.TaskSuccess))
 }
 
 // answered waits until the owner has answered the request of the second operator.
@@ -176,8 +176,8 @@ func (r *testNamespace) openHistory() ledger.Ledger {
 // finishAgent runs a task to its end.
 func (r *testNamespace) finishAgent() {
 	r.t.Helper()
-	r.Create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit done"}})
-	r.Eventually(r.TaskPhase("work")).Should(Equal(v1alpha1.TaskSuccess))
+	r.Create(&v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "general", Instruction: "Submit done"}})
+	r.Eventually(r.TaskPhase("work")).Should(Equal(v1beta1.TaskSuccess))
 }
 
 // finishedAgent returns the operator's epoch and the record of the agent.

@@ -112,7 +112,7 @@ var _ = class(
 		defence: "Sec-Fetch-Site and Origin are checked, and sign-in accepts only JSON",
 		run: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, user)
-			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.Namespace + "/agentchats"
+			path := "/k8s/apis/nestor.dev/v1beta1/namespaces/" + r.Namespace + "/agentchats"
 			r.Expect(d.send(r, http.MethodPost, path, token, chatJSON("csrf"), crossSite).code).To(Equal(http.StatusForbidden))
 			r.Expect(d.send(r, http.MethodGet, r.stream(), token, "", crossSite).code).To(Equal(http.StatusForbidden))
 			signIn := `{"token":"` + token + `"}`
@@ -122,7 +122,7 @@ var _ = class(
 		},
 		control: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, user)
-			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.Namespace + "/agentchats"
+			path := "/k8s/apis/nestor.dev/v1beta1/namespaces/" + r.Namespace + "/agentchats"
 			r.Expect(d.send(r, http.MethodPost, path, token, chatJSON("own"), nil).code).To(Equal(http.StatusCreated))
 			r.Expect(d.send(r, http.MethodPost, "/api/login", "", `{"token":"`+token+`"}`, nil).code).To(Equal(http.StatusNoContent))
 		},
@@ -170,7 +170,7 @@ var _ = class(
 		run: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, "cluster-admin")
 			r.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}, StringData: map[string]string{"key": "topsecret"}})
-			nestor := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.Namespace
+			nestor := "/k8s/apis/nestor.dev/v1beta1/namespaces/" + r.Namespace
 			for _, path := range []string{
 				"/k8s/api/v1/namespaces/" + r.Namespace + "/secrets/key",
 				"/k8s/api/v1/secrets",
@@ -178,7 +178,7 @@ var _ = class(
 				nestor + "/agentchats/..%2f..%2f..%2f..%2f..%2f..%2fapi%2fv1%2fnamespaces%2f" + r.Namespace + "%2fsecrets%2fkey",
 				nestor + "/../../../../../api/v1/namespaces/" + r.Namespace + "/secrets/key",
 				"/k8s//api/v1/namespaces/" + r.Namespace + "/secrets/key",
-				"/k8s/apis/history.nestor.dev/v1alpha1/namespaces/" + r.Namespace + "/..%2f..%2f..%2f..%2fapi/v1",
+				"/k8s/apis/history.nestor.dev/v1beta1/namespaces/" + r.Namespace + "/..%2f..%2f..%2f..%2fapi/v1",
 			} {
 				got := d.send(r, http.MethodGet, path, token, "", nil)
 				r.Expect(got.body).NotTo(ContainSubstring("dG9wc2VjcmV0"), path)
@@ -190,7 +190,7 @@ var _ = class(
 		control: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, "cluster-admin")
 			r.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}, StringData: map[string]string{"key": "topsecret"}})
-			r.Expect(d.send(r, http.MethodGet, "/k8s/apis/nestor.dev/v1alpha1/namespaces/"+r.Namespace+"/modelproviders", token, "", nil).code).To(Equal(http.StatusOK))
+			r.Expect(d.send(r, http.MethodGet, "/k8s/apis/nestor.dev/v1beta1/namespaces/"+r.Namespace+"/modelproviders", token, "", nil).code).To(Equal(http.StatusOK))
 			var secret corev1.Secret
 			r.Expect(r.Get("key", &secret)).To(Succeed())
 			r.Expect(string(secret.Data["key"])).To(Equal("topsecret"))
@@ -221,14 +221,14 @@ var _ = class(
 		defence: "the server has no permissions of its own: every request uses its own token",
 		run: func(t *testing.T, w *target) {
 			d, r, _, _ := newVisitor(t, w, user)
-			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.Namespace + "/agentchats"
+			path := "/k8s/apis/nestor.dev/v1beta1/namespaces/" + r.Namespace + "/agentchats"
 			r.Expect(d.send(r, http.MethodGet, path, "", "", nil).code).To(Equal(http.StatusUnauthorized))
 			_, stranger := d.newNamespace(t).token("stranger", user)
 			r.Expect(d.send(r, http.MethodGet, path, stranger, "", nil).code).To(Equal(http.StatusForbidden))
 		},
 		control: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, user)
-			path := "/k8s/apis/nestor.dev/v1alpha1/namespaces/" + r.Namespace + "/agentchats"
+			path := "/k8s/apis/nestor.dev/v1beta1/namespaces/" + r.Namespace + "/agentchats"
 			r.Expect(d.send(r, http.MethodGet, path, token, "", nil).code).To(Equal(http.StatusOK))
 		},
 	},
@@ -236,5 +236,5 @@ var _ = class(
 
 // chatJSON returns a chat as the page writes it.
 func chatJSON(name string) string {
-	return `{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentChat","metadata":{"name":"` + name + `"},"spec":{}}`
+	return `{"apiVersion":"nestor.dev/v1beta1","kind":"AgentChat","metadata":{"name":"` + name + `"},"spec":{}}`
 }

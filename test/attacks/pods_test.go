@@ -16,16 +16,16 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
-func scratch(size string) *v1alpha1.Workspace {
-	return &v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{SizeLimit: size}}
+func scratch(size string) *v1beta1.Workspace {
+	return &v1beta1.Workspace{EmptyDir: &v1beta1.EmptyDirSource{SizeLimit: size}}
 }
 
-func public(url string) *v1alpha1.Workspace {
-	return &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: url}}
+func public(url string) *v1beta1.Workspace {
+	return &v1beta1.Workspace{Git: &v1beta1.GitSource{URL: url}}
 }
 
 // egress returns the allowed egress of the room's only workspace pod.
@@ -55,17 +55,17 @@ func plantedObjectAttack(name, attempts string, object client.Object, owned bool
 		trap.SetName(pod.Spec{Owner: pod.Owner{Name: chat.Name, UID: string(chat.UID)}}.Name() + from)
 		if owned {
 			trap.SetOwnerReferences([]metav1.OwnerReference{{
-				APIVersion: v1alpha1.GroupVersion.String(), Kind: "AgentChat", Name: chat.Name, UID: chat.UID, Controller: ptr.To(true),
+				APIVersion: v1beta1.GroupVersion.String(), Kind: "AgentChat", Name: chat.Name, UID: chat.UID, Controller: ptr.To(true),
 			}})
 		}
 		r.checkAllowed(func() error { return mallory.Create(t.Context(), trap) })
-		r.Create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "later"}, Spec: v1alpha1.AgentRoleSpec{SystemPrompt: "You greet people."}})
+		r.Create(&v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "later"}, Spec: v1beta1.AgentRoleSpec{SystemPrompt: "You greet people."}})
 		r.Expect(r.API.Create(t.Context(), r.message("hello", ""))).To(Succeed())
 		return r, trap
 	}
 	ready := func(r *testNamespace) func() ([]metav1.Condition, error) {
 		return func() ([]metav1.Condition, error) {
-			var chat v1alpha1.AgentChat
+			var chat v1beta1.AgentChat
 			err := r.Get("chat", &chat)
 			return chat.Status.Conditions, err
 		}
@@ -74,20 +74,20 @@ func plantedObjectAttack(name, attempts string, object client.Object, owned bool
 		name: name, attempt: attempts, defence: "the operator: it uses objects that the chat or task owns, by UID, and that say what they should; the condition names the others",
 		run: func(t *testing.T, w *target) {
 			r, trap := plant(t, w, "")
-			r.Eventually(ready(r)).Should(ContainElement(And(HaveField("Type", v1alpha1.ConditionReady), HaveField("Status", metav1.ConditionFalse),
-				HaveField("Reason", v1alpha1.ReasonWorkspaceUnavailable), HaveField("Message", ContainSubstring(trap.GetName()+" has the name of a workspace object but was not created by the operator: delete it")))))
+			r.Eventually(ready(r)).Should(ContainElement(And(HaveField("Type", v1beta1.ConditionReady), HaveField("Status", metav1.ConditionFalse),
+				HaveField("Reason", v1beta1.ReasonWorkspaceUnavailable), HaveField("Message", ContainSubstring(trap.GetName()+" has the name of a workspace object but was not created by the operator: delete it")))))
 		},
 		control: func(t *testing.T, w *target) {
 			r, _ := plant(t, w, "-2")
-			r.Eventually(ready(r)).Should(ContainElement(And(HaveField("Type", v1alpha1.ConditionReady), HaveField("Status", metav1.ConditionTrue))))
+			r.Eventually(ready(r)).Should(ContainElement(And(HaveField("Type", v1beta1.ConditionReady), HaveField("Status", metav1.ConditionTrue))))
 		},
 	}
 }
 
 // directory returns a task that reads a file in a directory of the operator's machine.
-func (r *testNamespace) directory(path, file string) *v1alpha1.AgentTask {
+func (r *testNamespace) directory(path, file string) *v1beta1.AgentTask {
 	r.t.Helper()
-	task := r.lookTask(&v1alpha1.Workspace{Directory: &v1alpha1.DirectorySource{Path: path}})
+	task := r.lookTask(&v1beta1.Workspace{Directory: &v1beta1.DirectorySource{Path: path}})
 	task.Spec.Tool, task.Spec.Arguments = "read", &runtime.RawExtension{Raw: []byte(`{"path":"` + file + `"}`)}
 	return task
 }
@@ -96,7 +96,7 @@ func (r *testNamespace) directory(path, file string) *v1alpha1.AgentTask {
 func (r *testNamespace) checkFileRead(content string) {
 	r.t.Helper()
 	r.Eventually(func() (string, error) {
-		var task v1alpha1.AgentTask
+		var task v1beta1.AgentTask
 		if err := r.Get("look", &task); err != nil || task.Status.Result == nil {
 			return "", err
 		}
@@ -121,7 +121,7 @@ func escapeAttack(name, attempts string, words string, way func(t *testing.T, in
 		run: func(t *testing.T, w *target) {
 			r := try(t, w, t.TempDir())
 			r.Eventually(func() (string, error) {
-				var task v1alpha1.AgentTask
+				var task v1beta1.AgentTask
 				if err := r.Get("look", &task); err != nil {
 					return "", err
 				}

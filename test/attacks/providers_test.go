@@ -16,13 +16,13 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
 // ask creates a task whose agent uses a provider of the room.
 func (r *testNamespace) ask(name, provider string) func() string {
-	return r.runTask(name, v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit it.", ModelProvider: provider})
+	return r.runTask(name, v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "general", Instruction: "Submit it.", ModelProvider: provider})
 }
 
 // chunk is a chunk of a streamed reply.
@@ -137,7 +137,7 @@ var _ = class(
 				}
 			}
 			good := w.newNamespace(t)
-			good.Eventually(good.runTask("task", v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit fine"})).Should(Equal(success("fine")))
+			good.Eventually(good.runTask("task", v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "general", Instruction: "Submit fine"})).Should(Equal(success("fine")))
 			r.Eventually(r.unfinished).WithTimeout(5 * time.Minute).Should(BeEmpty()) // they read gigabytes
 			peak := w.peak(t)
 			t.Logf("the operator's peak memory was %d MiB", peak>>20)
@@ -153,13 +153,13 @@ var _ = class(
 
 // unfinished returns the tasks of the room that have not ended.
 func (r *testNamespace) unfinished() []string {
-	var list v1alpha1.AgentTaskList
+	var list v1beta1.AgentTaskList
 	if err := r.List(&list); err != nil {
 		return []string{err.Error()}
 	}
 	var names []string
 	for i := range list.Items {
-		if p := list.Items[i].Status.Phase; p != v1alpha1.TaskFailed && p != v1alpha1.TaskSuccess {
+		if p := list.Items[i].Status.Phase; p != v1beta1.TaskFailed && p != v1beta1.TaskSuccess {
 			names = append(names, list.Items[i].Name)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/push"
 )
 
@@ -22,13 +22,13 @@ func (r *testNamespace) notified(url string) func() (push.Record, error) {
 	r.t.Helper()
 	configs, err := json.Marshal([]push.Config{{ID: "a", URL: url}})
 	r.Expect(err).NotTo(HaveOccurred())
-	task := &v1alpha1.AgentTask{
-		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "work", Annotations: map[string]string{v1alpha1.AnnotationPush: string(configs)}},
-		Spec:       v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit done"},
+	task := &v1beta1.AgentTask{
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "work", Annotations: map[string]string{v1beta1.AnnotationPush: string(configs)}},
+		Spec:       v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "general", Instruction: "Submit done"},
 	}
 	r.Expect(r.As("mallory", runner).Create(r.t.Context(), task)).To(Succeed())
 	return func() (push.Record, error) {
-		var found v1alpha1.AgentTask
+		var found v1beta1.AgentTask
 		err := r.Get("work", &found)
 		return push.Records(&found)["a"], err
 	}

@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -30,7 +30,7 @@ type revocation struct {
 
 var revocationWays = []revocation{
 	{"is no longer shared", func(r *testNamespace, shared client.Object) {
-		r.change(shared, func() { share(shared, &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesSame}) })
+		r.change(shared, func() { share(shared, &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesSame}) })
 	}},
 	{"is deleted", func(r *testNamespace, shared client.Object) {
 		r.Expect(r.API.Delete(r.t.Context(), shared)).To(Succeed())
@@ -45,13 +45,13 @@ var revocationWays = []revocation{
 const trustedLabel = "attacks.nestor.dev/trusted"
 
 // share sets the namespaces that may use a shared object.
-func share(object client.Object, allowed *v1alpha1.AllowedNamespaces) {
+func share(object client.Object, allowed *v1beta1.AllowedNamespaces) {
 	switch o := object.(type) {
-	case *v1alpha1.ModelProvider:
+	case *v1beta1.ModelProvider:
 		o.Spec.AllowedNamespaces = allowed
-	case *v1alpha1.AgentRole:
+	case *v1beta1.AgentRole:
 		o.Spec.AllowedNamespaces = allowed
-	case *v1alpha1.ToolServer:
+	case *v1beta1.ToolServer:
 		o.Spec.AllowedNamespaces = allowed
 	}
 }
@@ -74,7 +74,7 @@ func (r *testNamespace) createShared(object client.Object) {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.Namespace}}
 	r.change(ns, func() { metav1.SetMetaDataLabel(&ns.ObjectMeta, trustedLabel, r.Namespace) })
 	object.SetNamespace(stack.OperatorNamespace)
-	share(object, &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesSelector, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{trustedLabel: r.Namespace}}})
+	share(object, &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesSelector, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{trustedLabel: r.Namespace}}})
 	r.Expect(r.API.Create(r.t.Context(), object)).To(Succeed())
 	r.t.Cleanup(func() { _ = client.IgnoreNotFound(r.API.Delete(context.WithoutCancel(r.t.Context()), object)) })
 }
@@ -83,7 +83,7 @@ func (r *testNamespace) createShared(object client.Object) {
 func (r *testNamespace) reason(task string) func() (string, error) {
 	return func() (string, error) {
 		found, err := r.Task(task)()
-		c := meta.FindStatusCondition(found.Status.Conditions, v1alpha1.ConditionSucceeded)
+		c := meta.FindStatusCondition(found.Status.Conditions, v1beta1.ConditionSucceeded)
 		if c == nil {
 			return "", err
 		}
@@ -92,12 +92,12 @@ func (r *testNamespace) reason(task string) func() (string, error) {
 }
 
 // taskUsing returns a task that asks a question and then uses a shared object.
-func (r *testNamespace) taskUsing(name string, shared client.Object) *v1alpha1.AgentTask {
+func (r *testNamespace) taskUsing(name string, shared client.Object) *v1beta1.AgentTask {
 	task := newAskingTask(name)
 	switch shared.(type) {
-	case *v1alpha1.ModelProvider:
+	case *v1beta1.ModelProvider:
 		task.Spec.ModelProvider = shared.GetName()
-	case *v1alpha1.AgentRole:
+	case *v1beta1.AgentRole:
 		task.Spec.Role = shared.GetName()
 	}
 	return task
@@ -109,7 +109,7 @@ func nextCall(t *testing.T, w *target, how *revocation, build func(r *testNamesp
 	shared := build(r)
 	r.createShared(shared)
 	r.Create(r.taskUsing("job", shared))
-	r.Eventually(r.TaskPhase("job")).Should(Equal(v1alpha1.TaskWaiting))
+	r.Eventually(r.TaskPhase("job")).Should(Equal(v1beta1.TaskWaiting))
 	if how == nil {
 		r.checkContinues("job")
 		return
@@ -118,10 +118,10 @@ func nextCall(t *testing.T, w *target, how *revocation, build func(r *testNamesp
 	r.Create(r.taskUsing("probe", shared)) // a new task shows when the operator has noticed
 	r.Eventually(r.reason("probe")).Should(HaveSuffix("NotFound"))
 	r.Create(newAnswer("job"))
-	r.Eventually(r.TaskPhase("job")).Should(Equal(v1alpha1.TaskFailed))
+	r.Eventually(r.TaskPhase("job")).Should(Equal(v1beta1.TaskFailed))
 	task, err := r.Task("job")()
 	r.Expect(err).NotTo(HaveOccurred())
-	r.Expect(task.Status.Error.Kind).To(Equal(v1alpha1.ErrorModel))
+	r.Expect(task.Status.Error.Kind).To(Equal(v1beta1.ErrorModel))
 	r.Expect(task.Status.Error.Message).To(Or(ContainSubstring("may not be used in the namespace "+r.Namespace), ContainSubstring("was deleted")))
 }
 
@@ -153,30 +153,30 @@ func callAfterRevocation(t *testing.T, w *target, how *revocation) {
 	countingServerMu.Lock()
 	t.Cleanup(countingServerMu.Unlock) // after the server is gone
 	r, b := w.newNamespace(t), newCountingServer(t)
-	server := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: "box"}}
-	server.Spec.Transport, server.Spec.URL = v1alpha1.TransportStreamableHTTP, b.URL
+	server := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: "box"}}
+	server.Spec.Transport, server.Spec.URL = v1beta1.TransportStreamableHTTP, b.URL
 	r.createShared(server)
 	r.Eventually(func() (bool, error) { // the operator may still have the server of the previous attack in its cache
 		err := r.API.Get(r.t.Context(), client.ObjectKeyFromObject(server), server)
-		return meta.IsStatusConditionTrue(server.Status.Conditions, v1alpha1.ConditionReady), err
+		return meta.IsStatusConditionTrue(server.Status.Conditions, v1beta1.ConditionReady), err
 	}).Should(BeTrue())
 	const tool = "box__write"
-	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}}
-	role.Spec.Tools = &v1alpha1.ToolPolicy{Allow: []string{tool}}
-	r.Create(role, &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "job"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Write a.txt"}})
-	r.Eventually(r.TaskPhase("job")).Should(Equal(v1alpha1.TaskWaiting))
+	role := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}}
+	role.Spec.Tools = &v1beta1.ToolPolicy{Allow: []string{tool}}
+	r.Create(role, &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "job"}, Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "general", Instruction: "Write a.txt"}})
+	r.Eventually(r.TaskPhase("job")).Should(Equal(v1beta1.TaskWaiting))
 	task, err := r.Task("job")()
 	r.Expect(err).NotTo(HaveOccurred())
 	if how != nil {
 		how.do(r, server)
-		probe := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
-		probe.Spec.Type, probe.Spec.Tool = v1alpha1.TaskTool, tool
+		probe := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
+		probe.Spec.Type, probe.Spec.Tool = v1beta1.TaskTool, tool
 		r.Create(probe)
 		r.Eventually(r.reason("probe")).Should(HaveSuffix("NotFound"))
 	}
-	r.Create(&v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "yes"}, Spec: v1alpha1.AgentMessageSpec{Task: "job", User: stack.Admin,
-		Approval: &v1alpha1.Approval{Task: "job", ToolCall: task.Status.Waiting.ToolCall, Decision: v1alpha1.DecisionApprove}}})
-	r.Eventually(r.TaskPhase("job")).Should(Equal(v1alpha1.TaskSuccess))
+	r.Create(&v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "yes"}, Spec: v1beta1.AgentMessageSpec{Task: "job", User: stack.Admin,
+		Approval: &v1beta1.Approval{Task: "job", ToolCall: task.Status.Waiting.ToolCall, Decision: v1beta1.DecisionApprove}}})
+	r.Eventually(r.TaskPhase("job")).Should(Equal(v1beta1.TaskSuccess))
 	task, err = r.Task("job")()
 	r.Expect(err).NotTo(HaveOccurred())
 	if how == nil {
@@ -191,14 +191,14 @@ var _ = class("revocation", revocations()...)
 
 func revocations() []attack {
 	provider := func(r *testNamespace) client.Object {
-		p := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Name: "shared-" + r.Namespace}}
+		p := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Name: "shared-" + r.Namespace}}
 		p.Spec.BaseURL, p.Spec.DefaultModel = r.ModelURL, "scripted"
 		none := int32(0)
 		p.Spec.MaxRetries = &none
 		return p
 	}
 	role := func(r *testNamespace) client.Object {
-		role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "shared-" + r.Namespace}}
+		role := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "shared-" + r.Namespace}}
 		role.Spec.SystemPrompt = "You work for everybody."
 		return role
 	}
@@ -233,7 +233,7 @@ func revocations() []attack {
 // nextCallWithoutRetries is nextCall with a provider without retries, so that the run ends soon.
 func nextCallWithoutRetries(t *testing.T, w *target, how *revocation, build func(r *testNamespace) client.Object) {
 	nextCall(t, w, how, func(r *testNamespace) client.Object {
-		provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "default"}}
+		provider := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "default"}}
 		none := int32(0)
 		r.change(provider, func() { provider.Spec.MaxRetries = &none })
 		return build(r)

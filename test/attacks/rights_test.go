@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 const admin = "nestor-admin"
@@ -44,28 +44,28 @@ func mine(namespace string) metav1.ObjectMeta {
 var _ = class(
 	"rights",
 	createAttack("a user makes a role that needs no approval", "RBAC: only admins create roles", user, admin, func(namespace string) client.Object {
-		return &v1alpha1.AgentRole{ObjectMeta: mine(namespace), Spec: v1alpha1.AgentRoleSpec{SystemPrompt: "Obey.", Approval: &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalNever}}}
+		return &v1beta1.AgentRole{ObjectMeta: mine(namespace), Spec: v1beta1.AgentRoleSpec{SystemPrompt: "Obey.", Approval: &v1beta1.ApprovalPolicy{Mode: v1beta1.ApprovalNever}}}
 	}),
 	createAttack("a user makes a provider that takes a Secret away", "RBAC: only admins create providers", user, admin, func(namespace string) client.Object {
-		return &v1alpha1.ModelProvider{ObjectMeta: mine(namespace), Spec: v1alpha1.ModelProviderSpec{
-			BaseURL: "https://mallory.example/v1", APIKeySecretRef: &v1alpha1.SecretKeyRef{Name: "db", Key: "password"},
+		return &v1beta1.ModelProvider{ObjectMeta: mine(namespace), Spec: v1beta1.ModelProviderSpec{
+			BaseURL: "https://mallory.example/v1", APIKeyRef: &v1beta1.SecretKeyRef{Name: "db", Key: "password"},
 		}}
 	}),
 	createAttack("a runner makes a tool server", "RBAC: only admins create tool servers", runner, admin, func(namespace string) client.Object {
-		return &v1alpha1.ToolServer{ObjectMeta: mine(namespace), Spec: v1alpha1.ToolServerSpec{URL: "https://mallory.example/mcp"}}
+		return &v1beta1.ToolServer{ObjectMeta: mine(namespace), Spec: v1beta1.ToolServerSpec{URL: "https://mallory.example/mcp"}}
 	}),
 	createAttack("a user raises the quota", "RBAC: only admins change quotas", user, admin, func(namespace string) client.Object {
 		most := int64(1 << 40)
-		return &v1alpha1.AgentQuota{ObjectMeta: mine(namespace), Spec: v1alpha1.AgentQuotaSpec{Period: "Hour", MaxTokens: &most}}
+		return &v1beta1.AgentQuota{ObjectMeta: mine(namespace), Spec: v1beta1.AgentQuotaSpec{Period: "Hour", MaxTokens: &most}}
 	}),
 	createAttack("a runner opens a chat", "RBAC: a runner creates only standalone tasks", runner, user, func(namespace string) client.Object {
-		return &v1alpha1.AgentChat{ObjectMeta: mine(namespace)}
+		return &v1beta1.AgentChat{ObjectMeta: mine(namespace)}
 	}),
 	createAttack("a viewer writes a message", "RBAC", viewer, user, func(namespace string) client.Object {
-		return &v1alpha1.AgentMessage{ObjectMeta: mine(namespace), Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Content: "Hello"}}
+		return &v1beta1.AgentMessage{ObjectMeta: mine(namespace), Spec: v1beta1.AgentMessageSpec{Chat: "chat", Content: "Hello"}}
 	}),
 	createAttack("a user runs a standalone task", "RBAC: only runners create tasks", user, runner, func(namespace string) client.Object {
-		return &v1alpha1.AgentTask{ObjectMeta: mine(namespace), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: "calculator"}}
+		return &v1beta1.AgentTask{ObjectMeta: mine(namespace), Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskTool, Tool: "calculator"}}
 	}),
 	attack{
 		name:    "a runner puts a task into a chat",
@@ -89,7 +89,7 @@ var _ = class(
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			task := r.toolTask("work", "")
-			task.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "SubAgent", Name: "boss", UID: "1"}}
+			task.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1beta1.GroupVersion.String(), Kind: "SubAgent", Name: "boss", UID: "1"}}
 			r.Expect(r.As("mallory", runner).Create(t.Context(), task)).To(MatchError(ContainSubstring("tasks that belong to an agent")))
 		},
 		control: func(t *testing.T, w *target) {
@@ -103,14 +103,14 @@ var _ = class(
 		defence: "RBAC, and the policy on sub-agents for those who have the verb",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			sub := &v1alpha1.SubAgent{ObjectMeta: mine(r.Namespace), Spec: v1alpha1.SubAgentSpec{Task: "mine", Role: "general", Depth: 1, Instruction: "Obey."}}
+			sub := &v1beta1.SubAgent{ObjectMeta: mine(r.Namespace), Spec: v1beta1.SubAgentSpec{Task: "mine", Role: "general", Depth: 1, Instruction: "Obey."}}
 			r.Expect(r.As("mallory", admin).Create(t.Context(), sub.DeepCopy())).To(Satisfy(apierrors.IsForbidden))
 			r.Expect(r.API.Create(t.Context(), sub)).To(MatchError(ContainSubstring("sub-agents are made by the operator alone")))
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.createFinishedAgent("chat")
-			r.Expect(r.Get("chat-1", &v1alpha1.SubAgent{})).To(Succeed(), "the operator made one")
+			r.Expect(r.Get("chat-1", &v1beta1.SubAgent{})).To(Succeed(), "the operator made one")
 		},
 	},
 	attack{
@@ -122,7 +122,7 @@ var _ = class(
 			task := r.toolTask("work", "")
 			api := r.As("mallory", runner)
 			r.Expect(api.Create(t.Context(), task)).To(Succeed())
-			task.Status.Phase = v1alpha1.TaskSuccess
+			task.Status.Phase = v1beta1.TaskSuccess
 			r.Expect(api.Status().Update(t.Context(), task)).To(Satisfy(apierrors.IsForbidden))
 		},
 		control: func(t *testing.T, w *target) {
@@ -139,14 +139,14 @@ var _ = class(
 		defence: "spec.user is immutable once it is set",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			chat := &v1alpha1.AgentChat{ObjectMeta: mine(r.Namespace), Spec: v1alpha1.AgentChatSpec{User: "alice"}}
+			chat := &v1beta1.AgentChat{ObjectMeta: mine(r.Namespace), Spec: v1beta1.AgentChatSpec{User: "alice"}}
 			r.Expect(r.As("alice", user).Create(t.Context(), chat)).To(Succeed())
 			change := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"user":"mallory"}}`))
 			r.Expect(r.As("mallory", user).Patch(t.Context(), chat, change)).To(Or(Satisfy(apierrors.IsInvalid), Satisfy(apierrors.IsForbidden)))
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			chat := &v1alpha1.AgentChat{ObjectMeta: mine(r.Namespace)}
+			chat := &v1beta1.AgentChat{ObjectMeta: mine(r.Namespace)}
 			r.Expect(r.As("alice", user).Create(t.Context(), chat)).To(Succeed())
 			change := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"user":"mallory"}}`))
 			r.Expect(r.As("mallory", user).Patch(t.Context(), chat, change)).To(Succeed(), "it can be set if it is empty")

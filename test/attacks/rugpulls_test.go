@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -26,12 +26,12 @@ func newPinnedServer(r *testNamespace, tools ...string) *hostileServer {
 // acceptTools accepts the tools that a server lists now, or another digest.
 func (r *testNamespace) acceptTools(digest string) {
 	r.Eventually(func() error {
-		var s v1alpha1.ToolServer
+		var s v1beta1.ToolServer
 		if err := r.Get("box", &s); err != nil {
 			return err
 		}
-		if s.Spec.AcceptChanges = digest; digest == "" {
-			s.Spec.AcceptChanges = s.Status.ToolsDigest
+		if s.Spec.AcceptedToolsDigest = digest; digest == "" {
+			s.Spec.AcceptedToolsDigest = s.Status.ToolsDigest
 		}
 		return r.API.Update(r.t.Context(), &s)
 	}).Should(Succeed())
@@ -44,7 +44,7 @@ func rugPull(name, attempts string, before, after []string) attack {
 		r := w.newNamespace(t)
 		f := newPinnedServer(r, before...)
 		f.setTools(after...)
-		r.Eventually(r.conditionText("box", v1alpha1.ConditionToolsChanged)).Should(And(HavePrefix("True ToolsWithheld: "), ContainSubstring("changed since they were pinned: look."), ContainSubstring("kubectl patch toolserver box")))
+		r.Eventually(r.conditionText("box", v1beta1.ConditionToolsChanged)).Should(And(HavePrefix("True ToolsWithheld: "), ContainSubstring("changed since they were pinned: look."), ContainSubstring("kubectl patch toolserver box")))
 		return r
 	}
 	return attack{
@@ -54,13 +54,13 @@ func rugPull(name, attempts string, before, after []string) attack {
 			call := r.callTool("call", "box__look")
 			r.Eventually(call).Should(Equal("Pending ToolNotFound"))
 			r.acceptTools("sha256:0000000000000000000000000000000000000000000000000000000000000000") // not the digest of the list
-			r.Eventually(r.conditionText("box", v1alpha1.ConditionReady)).Should(HavePrefix("True Ready"))
+			r.Eventually(r.conditionText("box", v1beta1.ConditionReady)).Should(HavePrefix("True Ready"))
 			r.Consistently(call, "1s").Should(HavePrefix("Pending"))
 		},
 		control: func(t *testing.T, w *target) {
 			r := change(t, w)
 			r.acceptTools("")
-			r.Eventually(r.conditionText("box", v1alpha1.ConditionToolsChanged)).Should(HavePrefix("False ToolsAsPinned"))
+			r.Eventually(r.conditionText("box", v1beta1.ConditionToolsChanged)).Should(HavePrefix("False ToolsAsPinned"))
 			r.Eventually(r.callTool("call", "box__look")).Should(Equal(success("done")))
 		},
 	}
@@ -68,10 +68,10 @@ func rugPull(name, attempts string, before, after []string) attack {
 
 // runLook creates a task whose agent calls box__look, which needs an approval unless it is read-only.
 func (r *testNamespace) runLook(name string) func() string {
-	r.Create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "looker"}, Spec: v1alpha1.AgentRoleSpec{
-		SystemPrompt: "You look.", Tools: &v1alpha1.ToolPolicy{Allow: []string{"box__*"}},
+	r.Create(&v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "looker"}, Spec: v1beta1.AgentRoleSpec{
+		SystemPrompt: "You look.", Tools: &v1beta1.ToolPolicy{Allow: []string{"box__*"}},
 	}})
-	return r.runTask(name, v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "looker", Instruction: "Look at stars"})
+	return r.runTask(name, v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "looker", Instruction: "Look at stars"})
 }
 
 var look, other = mcpTool("look", "Looks.", true), mcpTool("other", "Does something else.", false)
@@ -92,16 +92,16 @@ var _ = class(
 			r := w.newNamespace(t)
 			f := newPinnedServer(r, look, other)
 			f.setTools(other)
-			r.Eventually(r.conditionText("box", v1alpha1.ConditionReady)).Should(ContainSubstring("offers 1 tools"))
+			r.Eventually(r.conditionText("box", v1beta1.ConditionReady)).Should(ContainSubstring("offers 1 tools"))
 			f.setTools(mcpTool("look", "Looks at your mail.", true), other)
-			r.Eventually(r.conditionText("box", v1alpha1.ConditionToolsChanged)).Should(HavePrefix("True ToolsWithheld: "))
+			r.Eventually(r.conditionText("box", v1beta1.ConditionToolsChanged)).Should(HavePrefix("True ToolsWithheld: "))
 			r.Eventually(r.callTool("call", "box__look")).Should(Equal("Pending ToolNotFound"))
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			f := newPinnedServer(r, look, other)
 			f.setTools(other)
-			r.Eventually(r.conditionText("box", v1alpha1.ConditionReady)).Should(ContainSubstring("offers 1 tools"))
+			r.Eventually(r.conditionText("box", v1beta1.ConditionReady)).Should(ContainSubstring("offers 1 tools"))
 			f.setTools(look, other)
 			r.Eventually(r.callTool("call", "box__look")).Should(Equal(success("done")))
 		},
@@ -114,8 +114,8 @@ var _ = class(
 			r := w.newNamespace(t)
 			f := newPinnedServer(r, other)
 			f.setTools(look, other)
-			r.Eventually(r.conditionText("box", v1alpha1.ConditionToolsChanged)).Should(HavePrefix("False ToolsAdded: "))
-			r.Eventually(r.runLook("task")).Should(Equal("Waiting AwaitingApproval"))
+			r.Eventually(r.conditionText("box", v1beta1.ConditionToolsChanged)).Should(HavePrefix("False ToolsAdded: "))
+			r.Eventually(r.runLook("task")).Should(Equal("Waiting WaitingForApproval"))
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
@@ -134,7 +134,7 @@ var _ = class(
 			r.Expect(w.Operator.Kill()).To(Succeed())
 			f.setTools(mcpTool("look", "Looks elsewhere.", true))
 			r.Expect(w.StartOperator(t.Context())).To(Succeed())
-			r.Eventually(r.conditionText("box", v1alpha1.ConditionToolsChanged)).Should(HavePrefix("True ToolsWithheld: "))
+			r.Eventually(r.conditionText("box", v1beta1.ConditionToolsChanged)).Should(HavePrefix("True ToolsWithheld: "))
 			r.Eventually(r.callTool("call", "box__look")).Should(Equal("Pending ToolNotFound"))
 		},
 		control: func(t *testing.T, w *target) {
@@ -145,7 +145,7 @@ var _ = class(
 	},
 	attack{
 		name:    "a user accepts a change",
-		attempt: "mallory, a user of the namespace, sets the new digest in spec.acceptChanges",
+		attempt: "mallory, a user of the namespace, sets the new digest in spec.acceptedToolsDigest",
 		defence: "RBAC: only admins of the namespace change tool servers",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
@@ -161,6 +161,6 @@ var _ = class(
 )
 
 func patch(ctx context.Context, r *testNamespace, as client.Client) error {
-	s := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "box"}}
-	return as.Patch(ctx, s, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"acceptChanges":"sha256:0000000000000000000000000000000000000000000000000000000000000000"}}`)))
+	s := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "box"}}
+	return as.Patch(ctx, s, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"acceptedToolsDigest":"sha256:0000000000000000000000000000000000000000000000000000000000000000"}}`)))
 }

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // branching returns a schema of a few kilobytes in which each of n definitions refers twice to the next one.
@@ -33,8 +33,8 @@ func raw(text string) *runtime.RawExtension { return &runtime.RawExtension{Raw: 
 func (w *target) expectOthersWork(t *testing.T) {
 	t.Helper()
 	r := w.newNamespace(t)
-	r.Eventually(r.runTask("other", v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit all of it"})).Should(
-		HavePrefix(string(v1alpha1.TaskSuccess)))
+	r.Eventually(r.runTask("other", v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "general", Instruction: "Submit all of it"})).Should(
+		HavePrefix(string(v1beta1.TaskSuccess)))
 	r.Expect(w.OperatorLog()).NotTo(ContainSubstring("out of memory"))
 }
 
@@ -51,30 +51,30 @@ func schemaAttack(name, attempts, stops, bad, good string, use func(r *testNames
 }
 
 // createRole creates a role and returns its condition Ready.
-func (r *testNamespace) createRole(name string, spec v1alpha1.AgentRoleSpec) func() string {
-	r.Create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
+func (r *testNamespace) createRole(name string, spec v1beta1.AgentRoleSpec) func() string {
+	r.Create(&v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
 	return func() string {
-		var role v1alpha1.AgentRole
+		var role v1beta1.AgentRole
 		if err := r.Get(name, &role); err != nil {
 			return err.Error()
 		}
-		return find(role.Status.Conditions, v1alpha1.ConditionReady)
+		return find(role.Status.Conditions, v1beta1.ConditionReady)
 	}
 }
 
 func outputOfTask(r *testNamespace, schema string) func() string {
-	return r.runTask("task", v1alpha1.AgentTaskSpec{
-		Type: v1alpha1.TaskAgent, Role: "general", Instruction: `Submit data {"verdict":"approve"}`, OutputSchema: raw(schema),
+	return r.runTask("task", v1beta1.AgentTaskSpec{
+		Type: v1beta1.TaskAgent, Role: "general", Instruction: `Submit data {"verdict":"approve"}`, OutputSchema: raw(schema),
 	})
 }
 
 func outputOfRole(r *testNamespace, schema string) func() string {
-	return r.createRole("strict", v1alpha1.AgentRoleSpec{SystemPrompt: "You are strict.", OutputSchema: raw(schema)})
+	return r.createRole("strict", v1beta1.AgentRoleSpec{SystemPrompt: "You are strict.", OutputSchema: raw(schema)})
 }
 
 func inputOfRole(r *testNamespace, schema string) func() string {
-	as := &v1alpha1.RoleAsTool{Name: "judge", InputSchema: raw(schema)}
-	return r.createRole("judge", v1alpha1.AgentRoleSpec{SystemPrompt: "You judge.", AsTool: as})
+	as := &v1beta1.RoleAsTool{Name: "judge", InputSchema: raw(schema)}
+	return r.createRole("judge", v1beta1.AgentRoleSpec{SystemPrompt: "You judge.", AsTool: as})
 }
 
 // started is part of the state of a task with arguments once its agent exists.
@@ -84,9 +84,9 @@ const started = "has an agent"
 func argumentsOfTask(arguments string) func(r *testNamespace, schema string) func() string {
 	return func(r *testNamespace, schema string) func() string {
 		inputOfRole(r, schema)
-		task := r.runTask("task", v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "judge", Arguments: raw(arguments)})
+		task := r.runTask("task", v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "judge", Arguments: raw(arguments)})
 		return func() string {
-			if r.Get("task", &v1alpha1.SubAgent{}) == nil {
+			if r.Get("task", &v1beta1.SubAgent{}) == nil {
 				return started
 			}
 			return task()
@@ -119,7 +119,7 @@ var _ = class(
 	"schemas",
 	schemaAttack("an output schema of a task stops the operator", "a task has an outputSchema of 3 KB that branches 28 times",
 		"a bound on the expanded size, checked when the task starts", branching(28), branching(6), outputOfTask,
-		"Failed InvalidSpec spec.outputSchema cannot be used: "+tooComplex, string(v1alpha1.TaskSuccess)),
+		"Failed InvalidSpec spec.outputSchema cannot be used: "+tooComplex, string(v1beta1.TaskSuccess)),
 	schemaAttack("an output schema of a role stops the operator", "a role has an outputSchema that branches 28 times",
 		"a bound on the expanded size, checked when the role arrives", branching(28), branching(6), outputOfRole,
 		"False InvalidSpec: spec.outputSchema cannot be used: "+tooComplex, "True Ready"),
@@ -153,5 +153,5 @@ var _ = class(
 		`{"type":"object","properties":{"a":{"pattern":"^[a-z]{1,63}$"}}}`, toolOfServer, "True Ready: The server offers 0 tools. Left out: act: ", ready),
 	schemaAttack("the form of a tool stops the operator", "an MCP server asks for input with a form whose schema branches 28 times",
 		"a bound on the expanded size, checked before the person is asked", branching(28), `{"type":"object","properties":{"name":{"type":"string"}}}`,
-		elicitedForm, tooComplex, string(v1alpha1.TaskWaiting)),
+		elicitedForm, tooComplex, string(v1beta1.TaskWaiting)),
 )

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/stack"
 	"github.com/nestor-dev/nestor/test/world"
 )
@@ -44,11 +44,11 @@ func (w *target) startSmall(t testing.TB) *smallStack {
 	})}
 	s.asked = s.newNamespace(t)
 	s.asked.Create(newAskingTask("victim"))
-	s.asked.Eventually(s.asked.TaskPhase("victim")).Should(Equal(v1alpha1.TaskWaiting))
+	s.asked.Eventually(s.asked.TaskPhase("victim")).Should(Equal(v1beta1.TaskWaiting))
 	NewWithT(t).Expect(s.Operator.Kill()).To(Succeed())
 	NewWithT(t).Expect(s.StartOperator(t.Context())).To(Succeed())
 	s.fullNamespace = s.newNamespace(t)
-	s.fullNamespace.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
+	s.fullNamespace.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
 	s.fullNamespace.Eventually(s.fullNamespace.chatReason("chat")).Should(Equal("Ready"))
 	for i := range 20 {
 		s.fullNamespace.Create(newLargeTask(fmt.Sprintf("bulk-%d", i)))
@@ -69,17 +69,17 @@ func (w *target) startSmall(t testing.TB) *smallStack {
 }
 
 // newLargeTask returns a task that needs much space in the ledger.
-func newLargeTask(name string) *v1alpha1.AgentTask {
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	task.Spec.Type, task.Spec.Role, task.Spec.Instruction = v1alpha1.TaskAgent, "general", "Submit "+strings.Repeat("much ", 3000)
+func newLargeTask(name string) *v1beta1.AgentTask {
+	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	task.Spec.Type, task.Spec.Role, task.Spec.Instruction = v1beta1.TaskAgent, "general", "Submit "+strings.Repeat("much ", 3000)
 	return task
 }
 
 func (r *testNamespace) chatReason(name string) func() (string, error) {
 	return func() (string, error) {
-		var chat v1alpha1.AgentChat
+		var chat v1beta1.AgentChat
 		err := r.Get(name, &chat)
-		if c := meta.FindStatusCondition(chat.Status.Conditions, v1alpha1.ConditionReady); c != nil {
+		if c := meta.FindStatusCondition(chat.Status.Conditions, v1beta1.ConditionReady); c != nil {
 			return c.Reason, err
 		}
 		return "", err
@@ -108,14 +108,14 @@ func (r *testNamespace) withT(t *testing.T) *testNamespace {
 // otherNamespaceControl checks that another namespace continues.
 func otherNamespaceControl(t *testing.T, w *target) {
 	r := w.smallStack(t).newNamespace(t)
-	r.Create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "little"}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit little"}})
-	r.Eventually(r.TaskPhase("little")).Should(Equal(v1alpha1.TaskSuccess))
+	r.Create(&v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "little"}, Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "general", Instruction: "Submit little"}})
+	r.Eventually(r.TaskPhase("little")).Should(Equal(v1beta1.TaskSuccess))
 }
 
 // recreate deletes and recreates a namespace. The local cluster has no controller that would empty it.
 func (r *testNamespace) recreate() {
 	r.t.Helper()
-	for _, list := range []client.Object{&v1alpha1.AgentTask{}, &v1alpha1.SubAgent{}, &v1alpha1.AgentQuota{}, &v1alpha1.ModelProvider{}} {
+	for _, list := range []client.Object{&v1beta1.AgentTask{}, &v1beta1.SubAgent{}, &v1beta1.AgentQuota{}, &v1beta1.ModelProvider{}} {
 		r.Expect(r.API.DeleteAllOf(r.t.Context(), list, client.InNamespace(r.Namespace))).To(Succeed())
 	}
 	api, err := kubernetes.NewForConfig(r.Cluster.Config)
@@ -137,7 +137,7 @@ func (r *testNamespace) recreate() {
 
 // used returns the usage of the namespace's quota.
 func (r *testNamespace) used() (int64, error) {
-	var quota v1alpha1.AgentQuota
+	var quota v1beta1.AgentQuota
 	if err := r.Get("quota", &quota); err != nil {
 		return -1, err
 	}
@@ -149,13 +149,13 @@ func (r *testNamespace) used() (int64, error) {
 
 func (r *testNamespace) quota() {
 	many := int64(1e12)
-	r.Create(&v1alpha1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Name: "quota"}, Spec: v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaMonth, MaxTokens: &many}})
+	r.Create(&v1beta1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Name: "quota"}, Spec: v1beta1.AgentQuotaSpec{Period: v1beta1.QuotaMonth, MaxTokens: &many}})
 }
 
 // runUnderQuota runs a task under a quota.
 func (r *testNamespace) runUnderQuota(name string) {
-	r.Create(&v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "general", Instruction: "Submit it"}})
-	r.Eventually(r.TaskPhase(name)).Should(Equal(v1alpha1.TaskSuccess))
+	r.Create(&v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "general", Instruction: "Submit it"}})
+	r.Eventually(r.TaskPhase(name)).Should(Equal(v1beta1.TaskSuccess))
 }
 
 var _ = class(
@@ -173,10 +173,10 @@ var _ = class(
 			r.Eventually(r.reason("more-19")).Should(Equal("LedgerQuota"))
 			// Calls in flight when the quota was reached are recorded: at most what 20 started tasks write.
 			r.Expect(number(t, s.target, bytesOf, r.Namespace)).To(BeNumerically("<", shareOfLedger+40*(64<<10)))
-			var tasks v1alpha1.AgentTaskList
+			var tasks v1beta1.AgentTaskList
 			r.Expect(r.API.List(t.Context(), &tasks, client.InNamespace(r.Namespace))).To(Succeed())
 			for _, task := range tasks.Items {
-				r.Expect(task.Status.Phase).NotTo(Equal(v1alpha1.TaskFailed), task.Name)
+				r.Expect(task.Status.Phase).NotTo(Equal(v1beta1.TaskFailed), task.Name)
 			}
 		},
 		control: otherNamespaceControl,
@@ -190,7 +190,7 @@ var _ = class(
 			r := s.fullNamespace.withT(t)
 			r.Create(newMessage("long", "Greet Alice"))
 			r.Eventually(func() (string, error) {
-				var m v1alpha1.AgentMessage
+				var m v1beta1.AgentMessage
 				err := r.Get("long", &m)
 				return string(m.Status.Phase) + " " + m.Status.Reason, err
 			}).Should(HavePrefix("Pending LedgerQuota"))
@@ -198,7 +198,7 @@ var _ = class(
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.smallStack(t).newNamespace(t)
-			r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("short", "Greet Alice"))
+			r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("short", "Greet Alice"))
 			r.Eventually(r.posts).Should(ContainSubstring("Hello, Alice!"))
 		},
 	},
@@ -209,7 +209,7 @@ var _ = class(
 		run: func(t *testing.T, w *target) {
 			s := w.smallStack(t)
 			r := s.fullNamespace.withT(t)
-			r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "another"}})
+			r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "another"}})
 			r.Eventually(r.chatReason("another")).Should(Equal("LedgerQuota"))
 			r.Expect(number(t, s.target, `SELECT COUNT(*) FROM agents WHERE namespace = $1 AND name = 'another'`, r.Namespace)).To(BeZero())
 		},
@@ -230,7 +230,7 @@ var _ = class(
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.Create(newAskingTask("victim"))
-			r.Eventually(r.TaskPhase("victim")).Should(Equal(v1alpha1.TaskWaiting))
+			r.Eventually(r.TaskPhase("victim")).Should(Equal(v1beta1.TaskWaiting))
 			r.Expect(number(t, w, `SELECT COUNT(*) FROM model_calls WHERE agent_uid = $1 AND response IS NOT NULL`, string(r.subAgent("victim").UID))).To(BeEquivalentTo(1))
 		},
 	},
@@ -252,7 +252,7 @@ var _ = class(
 			r.quota()
 			r.runUnderQuota("before")
 			r.Eventually(r.used).Should(BeNumerically(">", 0))
-			r.Expect(r.API.Delete(t.Context(), &v1alpha1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "quota"}})).To(Succeed())
+			r.Expect(r.API.Delete(t.Context(), &v1beta1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "quota"}})).To(Succeed())
 			r.quota()
 			r.Eventually(r.used).Should(BeNumerically(">", 0))
 		},

@@ -11,7 +11,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 var _ = class(
@@ -23,13 +23,13 @@ var _ = class(
 		run: func(t *testing.T, w *target) {
 			c := w.newCaller(t)
 			sum := sha256.Sum256([]byte("ag-ui/t"))
-			planted := &v1alpha1.AgentTask{Spec: v1alpha1.AgentTaskSpec{
-				Type: v1alpha1.TaskAgent, Role: "general", Instruction: twice, User: "bob",
+			planted := &v1beta1.AgentTask{Spec: v1beta1.AgentTaskSpec{
+				Type: v1beta1.TaskAgent, Role: "general", Instruction: twice, User: "bob",
 			}}
 			planted.Namespace, planted.Name = c.Namespace, "planted"
-			planted.Labels = map[string]string{v1alpha1.LabelConversation: hex.EncodeToString(sum[:16])}
+			planted.Labels = map[string]string{v1beta1.LabelConversation: hex.EncodeToString(sum[:16])}
 			c.Expect(c.As("bob", runner).Create(t.Context(), planted)).To(Succeed())
-			c.Eventually(c.TaskPhase("planted")).Should(Equal(v1alpha1.TaskWaiting))
+			c.Eventually(c.TaskPhase("planted")).Should(Equal(v1beta1.TaskWaiting))
 			interrupt, _ := c.agui("1", nil)
 			task, _, _ := strings.Cut(interrupt, "/")
 			c.Expect(task).NotTo(BeElementOf("planted", ""), "the caller must be shown a run of their own")

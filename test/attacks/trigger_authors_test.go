@@ -11,26 +11,26 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // newTrigger returns a trigger of a person that does not fire on its own.
-func (r *testNamespace) newTrigger(person string) *v1alpha1.AgentTrigger {
-	return &v1alpha1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "bait"}, Spec: v1alpha1.AgentTriggerSpec{
-		Schedule: &v1alpha1.TriggerSchedule{Cron: "0 0 1 1 *"}, User: person,
-		Task: &v1alpha1.TriggerTask{Role: "general", Instruction: sum},
+func (r *testNamespace) newTrigger(person string) *v1beta1.AgentTrigger {
+	return &v1beta1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "bait"}, Spec: v1beta1.AgentTriggerSpec{
+		Schedule: &v1beta1.TriggerSchedule{Cron: "0 0 1 1 *"}, User: person,
+		Task: &v1beta1.TriggerTask{Role: "general", Instruction: sum},
 	}}
 }
 
 // fire returns the metadata that fires a trigger.
 func fire(person string) map[string]any {
-	return map[string]any{"annotations": map[string]string{v1alpha1.AnnotationFire: `{"id":"1"}`, v1alpha1.AnnotationFireUser: person}}
+	return map[string]any{"annotations": map[string]string{v1beta1.AnnotationFire: `{"id":"1"}`, v1beta1.AnnotationFireUser: person}}
 }
 
 // triggeredTask returns the name of the task that a trigger has created, or "".
 func (r *testNamespace) triggeredTask() string {
-	var tasks v1alpha1.AgentTaskList
-	err := r.API.List(r.t.Context(), &tasks, client.InNamespace(r.Namespace), client.MatchingLabels{v1alpha1.LabelTrigger: "bait"})
+	var tasks v1beta1.AgentTaskList
+	err := r.API.List(r.t.Context(), &tasks, client.InNamespace(r.Namespace), client.MatchingLabels{v1beta1.LabelTrigger: "bait"})
 	if err != nil || len(tasks.Items) == 0 {
 		return ""
 	}
@@ -41,8 +41,8 @@ func (r *testNamespace) triggeredTask() string {
 func approveTriggered(t *testing.T, w *target, author, firing, approver, want string, serviceAccounts bool) {
 	t.Helper()
 	r := w.newNamespace(t)
-	r.Create(&v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}, Spec: v1alpha1.AgentRoleSpec{
-		Approval: &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalAlways, Separation: true, AllowServiceAccounts: serviceAccounts},
+	r.Create(&v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}, Spec: v1beta1.AgentRoleSpec{
+		Approval: &v1beta1.ApprovalPolicy{Mode: v1beta1.ApprovalAlways, DenyRequesters: true, AllowServiceAccounts: serviceAccounts},
 	}})
 	bait := r.newTrigger(author)
 	r.Expect(r.As("alice", runner).Create(t.Context(), bait)).To(Succeed())
@@ -62,7 +62,7 @@ const robot = "system:serviceaccount:ci:robot"
 
 // fireWithout fires a trigger as a person who may update triggers and create tasks, and whatever is granted.
 func fireWithout(
-	t *testing.T, w *target, trigger func(*testNamespace) *v1alpha1.AgentTrigger, grant func(*testNamespace),
+	t *testing.T, w *target, trigger func(*testNamespace) *v1beta1.AgentTrigger, grant func(*testNamespace),
 ) (*testNamespace, error) {
 	t.Helper()
 	r := w.newNamespace(t)
@@ -80,10 +80,10 @@ var _ = class(
 		attempt: "alice writes a trigger, mallory fires it, and alice approves the call of its agent",
 		defence: "the author of a trigger is a requester of what it starts",
 		run: func(t *testing.T, w *target) {
-			approveTriggered(t, w, "alice", "mallory", "alice", v1alpha1.ReasonSeparation, false)
+			approveTriggered(t, w, "alice", "mallory", "alice", v1beta1.ReasonRequesterDenied, false)
 		},
 		control: func(t *testing.T, w *target) {
-			approveTriggered(t, w, "alice", "mallory", "bob", string(v1alpha1.MessageHandled), false)
+			approveTriggered(t, w, "alice", "mallory", "bob", string(v1beta1.MessageHandled), false)
 		},
 	},
 	attack{
@@ -91,10 +91,10 @@ var _ = class(
 		attempt: "mallory fires alice's trigger and approves the call of its agent",
 		defence: "the person who fires a trigger is a requester too",
 		run: func(t *testing.T, w *target) {
-			approveTriggered(t, w, "alice", "mallory", "mallory", v1alpha1.ReasonSeparation, false)
+			approveTriggered(t, w, "alice", "mallory", "mallory", v1beta1.ReasonRequesterDenied, false)
 		},
 		control: func(t *testing.T, w *target) {
-			approveTriggered(t, w, "alice", "alice", "mallory", string(v1alpha1.MessageHandled), false)
+			approveTriggered(t, w, "alice", "alice", "mallory", string(v1beta1.MessageHandled), false)
 		},
 	},
 	attack{
@@ -102,10 +102,10 @@ var _ = class(
 		attempt: "alice writes a trigger without spec.user, so that the author is unknown, and bob approves the work",
 		defence: "while a requester is unknown, all decisions are rejected",
 		run: func(t *testing.T, w *target) {
-			approveTriggered(t, w, "", "mallory", "bob", v1alpha1.ReasonSeparation, false)
+			approveTriggered(t, w, "", "mallory", "bob", v1beta1.ReasonRequesterDenied, false)
 		},
 		control: func(t *testing.T, w *target) {
-			approveTriggered(t, w, "alice", "mallory", "bob", string(v1alpha1.MessageHandled), false)
+			approveTriggered(t, w, "alice", "mallory", "bob", string(v1beta1.MessageHandled), false)
 		},
 	},
 	attack{
@@ -113,10 +113,10 @@ var _ = class(
 		attempt: "a pipeline of alice approves what her trigger started",
 		defence: "under separation a service account decides only with approval.allowServiceAccounts",
 		run: func(t *testing.T, w *target) {
-			approveTriggered(t, w, "alice", "alice", robot, v1alpha1.ReasonSeparation, false)
+			approveTriggered(t, w, "alice", "alice", robot, v1beta1.ReasonRequesterDenied, false)
 		},
 		control: func(t *testing.T, w *target) {
-			approveTriggered(t, w, "alice", "alice", robot, string(v1alpha1.MessageHandled), true)
+			approveTriggered(t, w, "alice", "alice", robot, string(v1beta1.MessageHandled), true)
 		},
 	},
 	attack{
@@ -153,14 +153,14 @@ var _ = class(
 	},
 	attack{
 		name:    "a task names a person who did not fire it",
-		attempt: "mallory creates a task with spec.firedBy",
+		attempt: "mallory creates a task with spec.fireUser",
 		defence: "the policy on tasks: only the operator sets it",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			task := r.toolTask("work", "mallory")
-			task.Spec.FiredBy = "alice"
+			task.Spec.FireUser = "alice"
 			err := r.As("mallory", runner).Create(t.Context(), task)
-			r.Expect(err).To(MatchError(ContainSubstring("spec.firedBy is the operator's")))
+			r.Expect(err).To(MatchError(ContainSubstring("spec.fireUser is the operator's")))
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
@@ -213,19 +213,19 @@ var _ = class(
 )
 
 // yearly returns a trigger that uses nothing.
-func yearly(r *testNamespace) *v1alpha1.AgentTrigger { return r.newTrigger("") }
+func yearly(r *testNamespace) *v1beta1.AgentTrigger { return r.newTrigger("") }
 
 // withGitSecret returns a trigger whose task has a workspace with a git credential.
-func withGitSecret(r *testNamespace) *v1alpha1.AgentTrigger {
+func withGitSecret(r *testNamespace) *v1beta1.AgentTrigger {
 	trigger := r.newTrigger("")
-	source := &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git", SecretName: "login"}
-	trigger.Spec.Task.Workspace = &v1alpha1.Workspace{Git: source}
+	source := &v1beta1.GitSource{URL: "https://git.example.com/team/app.git", SecretName: "login"}
+	trigger.Spec.Task.Workspace = &v1beta1.Workspace{Git: source}
 	return trigger
 }
 
 // onPods returns a trigger that watches pods.
-func onPods(r *testNamespace) *v1alpha1.AgentTrigger {
+func onPods(r *testNamespace) *v1beta1.AgentTrigger {
 	trigger := r.newTrigger("")
-	trigger.Spec.Schedule, trigger.Spec.Watch = nil, &v1alpha1.TriggerWatch{APIVersion: "v1", Kind: "Pod", When: "false"}
+	trigger.Spec.Schedule, trigger.Spec.Watch = nil, &v1beta1.TriggerWatch{APIVersion: "v1", Kind: "Pod", When: "false"}
 	return trigger
 }

@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // repeatedList returns a condition over a list whose values occur 8^13 times.
@@ -27,14 +27,14 @@ func repeatedList(condition string) string {
 func costlyAttack(name, attempt, when, body, cheap string) attack {
 	evaluate := func(t *testing.T, w *target, when, body string) (*testNamespace, string) {
 		r := w.newNamespace(t)
-		r.hook("hook", v1alpha1.WebhookGeneric, when)
+		r.hook("hook", v1beta1.WebhookGeneric, when)
 		return r, r.hookOutcome(r.signed("hook", body, "msg-1", time.Now()))
 	}
 	return attack{
 		name: name, attempt: attempt, defence: "the operator counts what an expression traverses, and ends the evaluation at a limit",
 		run: func(t *testing.T, w *target) {
 			r, outcome := evaluate(t, w, when, body)
-			r.Expect(outcome).To(Equal("Dropped " + string(v1alpha1.DropExpressionFailed)))
+			r.Expect(outcome).To(Equal("Dropped " + string(v1beta1.DropExpressionFailed)))
 		},
 		control: func(t *testing.T, w *target) {
 			r, outcome := evaluate(t, w, cheap, hookBody)
@@ -48,9 +48,9 @@ func compileAttack(name, attempt, when, cheap string) attack {
 	condition := func(t *testing.T, w *target, when string) (*testNamespace, func() (metav1.Condition, error)) {
 		r := w.newNamespace(t)
 		r.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "hook"}, StringData: map[string]string{"token": hookSecret}},
-			&v1alpha1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Name: "hook"}, Spec: v1alpha1.AgentTriggerSpec{
-				Webhook: &v1alpha1.TriggerWebhook{When: when, SecretKeyRef: v1alpha1.SecretKeyRef{Name: "hook", Key: "token"}},
-				Task:    &v1alpha1.TriggerTask{Role: "general", Instruction: "Submit done"},
+			&v1beta1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Name: "hook"}, Spec: v1beta1.AgentTriggerSpec{
+				Webhook: &v1beta1.TriggerWebhook{When: when, SecretKeyRef: v1beta1.SecretKeyRef{Name: "hook", Key: "token"}},
+				Task:    &v1beta1.TriggerTask{Role: "general", Instruction: "Submit done"},
 			}})
 		return r, r.triggerReady("hook")
 	}
@@ -58,11 +58,11 @@ func compileAttack(name, attempt, when, cheap string) attack {
 		name: name, attempt: attempt, defence: "expressions are bounded before they are compiled",
 		run: func(t *testing.T, w *target) {
 			r, ready := condition(t, w, when)
-			r.Eventually(ready).Should(HaveField("Reason", v1alpha1.ReasonInvalidExpression))
+			r.Eventually(ready).Should(HaveField("Reason", v1beta1.ReasonInvalidExpression))
 		},
 		control: func(t *testing.T, w *target) {
 			r, ready := condition(t, w, cheap)
-			r.Eventually(ready).Should(HaveField("Reason", v1alpha1.ReasonReady))
+			r.Eventually(ready).Should(HaveField("Reason", v1beta1.ReasonReady))
 		},
 	}
 }
@@ -89,11 +89,11 @@ var _ = class(
 		defence: "the operator evaluates outside the workers that act on firings, a few of each namespace at a time",
 		run: func(t *testing.T, w *target) {
 			mallory, r := w.newNamespace(t), w.newNamespace(t)
-			r.hook("hook", v1alpha1.WebhookGeneric, "")
+			r.hook("hook", v1beta1.WebhookGeneric, "")
 			var costly sync.WaitGroup
 			for i := range 8 {
 				name := fmt.Sprintf("costly-%d", i)
-				mallory.hook(name, v1alpha1.WebhookGeneric, repeatedList("d == d"))
+				mallory.hook(name, v1beta1.WebhookGeneric, repeatedList("d == d"))
 				for id := range 4 {
 					costly.Go(func() { mallory.hookOutcome(mallory.signed(name, hookBody, fmt.Sprint(id), time.Now())) })
 				}
@@ -105,7 +105,7 @@ var _ = class(
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			for i := range 8 {
-				r.hook(fmt.Sprintf("hook-%d", i), v1alpha1.WebhookGeneric, "body.status == 'failed'")
+				r.hook(fmt.Sprintf("hook-%d", i), v1beta1.WebhookGeneric, "body.status == 'failed'")
 				r.Expect(r.hookOutcome(r.signed(fmt.Sprintf("hook-%d", i), hookBody, "msg-1", time.Now()))).To(Equal("Fired"))
 			}
 			r.Eventually(r.startedTasks).Should(BeEquivalentTo(8))
@@ -115,7 +115,7 @@ var _ = class(
 
 // startedTasks returns the number of tasks in the room that have started.
 func (r *testNamespace) startedTasks() (int, error) {
-	var tasks v1alpha1.AgentTaskList
+	var tasks v1beta1.AgentTaskList
 	if err := r.List(&tasks); err != nil {
 		return 0, err
 	}

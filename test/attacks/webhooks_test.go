@@ -22,7 +22,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
@@ -30,21 +30,21 @@ import (
 const hookSecret = "a-long-random-text"
 
 // hook creates a trigger with a webhook, and waits until it is served.
-func (r *testNamespace) hook(name string, format v1alpha1.WebhookFormat, when string) *v1alpha1.AgentTrigger {
+func (r *testNamespace) hook(name string, format v1beta1.WebhookFormat, when string) *v1beta1.AgentTrigger {
 	r.t.Helper()
-	created := &v1alpha1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.AgentTriggerSpec{
-		Webhook: &v1alpha1.TriggerWebhook{Format: format, When: when, SecretKeyRef: v1alpha1.SecretKeyRef{Name: name, Key: "token"}},
-		Task:    &v1alpha1.TriggerTask{Role: "general", Instruction: "Submit done"},
+	created := &v1beta1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1beta1.AgentTriggerSpec{
+		Webhook: &v1beta1.TriggerWebhook{Format: format, When: when, SecretKeyRef: v1beta1.SecretKeyRef{Name: name, Key: "token"}},
+		Task:    &v1beta1.TriggerTask{Role: "general", Instruction: "Submit done"},
 	}}
 	r.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: map[string]string{"token": hookSecret + r.Namespace}}, created)
-	r.Eventually(r.triggerReady(name)).Should(HaveField("Reason", v1alpha1.ReasonReady))
+	r.Eventually(r.triggerReady(name)).Should(HaveField("Reason", v1beta1.ReasonReady))
 	return created
 }
 
 // triggerReady returns the condition of a trigger.
 func (r *testNamespace) triggerReady(name string) func() (metav1.Condition, error) {
 	return func() (metav1.Condition, error) {
-		var found v1alpha1.AgentTrigger
+		var found v1beta1.AgentTrigger
 		if err := r.Get(name, &found); err != nil || len(found.Status.Conditions) == 0 {
 			return metav1.Condition{}, err
 		}
@@ -129,7 +129,7 @@ func (r *testNamespace) hookOutcome(h hookRequest) string {
 }
 
 // replayAttack has a room with a trigger, and requests that mallory recorded and changed.
-func replayAttack(name, attempt, defence string, format v1alpha1.WebhookFormat, first, again func(r *testNamespace) hookRequest, want string, other func(r *testNamespace) hookRequest) attack {
+func replayAttack(name, attempt, defence string, format v1beta1.WebhookFormat, first, again func(r *testNamespace) hookRequest, want string, other func(r *testNamespace) hookRequest) attack {
 	begin := func(t *testing.T, w *target) *testNamespace {
 		r := w.newNamespace(t)
 		r.hook("hook", format, "")
@@ -141,7 +141,7 @@ func replayAttack(name, attempt, defence string, format v1alpha1.WebhookFormat, 
 		run: func(t *testing.T, w *target) {
 			r := begin(t, w)
 			r.Expect(r.hookOutcome(again(r))).To(Equal(want))
-			var found v1alpha1.AgentTrigger
+			var found v1beta1.AgentTrigger
 			r.Expect(r.Get("hook", &found)).To(Succeed())
 			r.Expect(found.Status.Firings).To(BeEquivalentTo(1))
 		},
@@ -166,15 +166,15 @@ func gitHubOne(r *testNamespace) hookRequest { return r.fromGitHub("hook", hookB
 var _ = class(
 	"webhooks",
 	replayAttack("a recorded request fires again", "mallory sends a signed request a second time",
-		"the record of firings: the id is known", v1alpha1.WebhookGeneric, signedOne, signedOne, "Duplicate", signedOther),
+		"the record of firings: the id is known", v1beta1.WebhookGeneric, signedOne, signedOne, "Duplicate", signedOther),
 	replayAttack("a recorded request fires under another id", "mallory sends a signed request with another Webhook-Id",
-		"the signature covers the id", v1alpha1.WebhookGeneric, signedOne,
+		"the signature covers the id", v1beta1.WebhookGeneric, signedOne,
 		func(r *testNamespace) hookRequest { return signedOne(r).with("Webhook-Id", "msg-2") }, "401", signedOther),
 	replayAttack("a recorded request fires under another key", "mallory adds an Idempotency-Key to a signed request",
-		"the id of a signed request is the signed one", v1alpha1.WebhookGeneric, signedOne,
+		"the id of a signed request is the signed one", v1beta1.WebhookGeneric, signedOne,
 		func(r *testNamespace) hookRequest { return signedOne(r).with("Idempotency-Key", "new") }, "Duplicate", signedOther),
 	replayAttack("an old request fires", "mallory sends a request that was signed ten minutes ago and never arrived",
-		"the signature covers the time, and is valid for five minutes", v1alpha1.WebhookGeneric, signedOne,
+		"the signature covers the time, and is valid for five minutes", v1beta1.WebhookGeneric, signedOne,
 		func(r *testNamespace) hookRequest {
 			return r.signed("hook", hookBody, "msg-2", time.Now().Add(-10*time.Minute))
 		}, "401",
@@ -182,29 +182,29 @@ var _ = class(
 			return r.signed("hook", hookBody, "msg-2", time.Now().Add(-time.Minute))
 		}),
 	replayAttack("an old request gets a new time", "mallory sends an old signed request with the present time in its header",
-		"the signature covers the time", v1alpha1.WebhookGeneric, signedOne,
+		"the signature covers the time", v1beta1.WebhookGeneric, signedOne,
 		func(r *testNamespace) hookRequest {
 			old := r.signed("hook", hookBody, "msg-2", time.Now().Add(-10*time.Minute))
 			return old.with("Webhook-Timestamp", strconv.FormatInt(time.Now().Unix(), 10))
 		}, "401", signedOther),
 	replayAttack("a changed body fires", "mallory sends a signed request with another body",
-		"the signature covers the body", v1alpha1.WebhookGeneric, signedOne,
+		"the signature covers the body", v1beta1.WebhookGeneric, signedOne,
 		func(r *testNamespace) hookRequest {
 			changed := signedOther(r)
 			changed.body = `{"status": "deploy"}`
 			return changed
 		}, "401", signedOther),
 	replayAttack("GitHub's request fires under another delivery", "mallory sends an event of GitHub again with another X-GitHub-Delivery, which is not signed",
-		"the same signed body is the same firing", v1alpha1.WebhookGitHub, gitHubOne,
+		"the same signed body is the same firing", v1beta1.WebhookGitHub, gitHubOne,
 		func(r *testNamespace) hookRequest { return r.fromGitHub("hook", hookBody, "2") }, "Duplicate",
 		func(r *testNamespace) hookRequest { return r.fromGitHub("hook", `{"status": "again"}`, "2") }),
 	replayAttack("a token replaces GitHub's signature", "mallory sends an event with the secret's value as a bearer token, and with a signature of another kind",
-		"the format decides how a request is authenticated", v1alpha1.WebhookGitHub, gitHubOne,
+		"the format decides how a request is authenticated", v1beta1.WebhookGitHub, gitHubOne,
 		func(r *testNamespace) hookRequest {
 			return signedOther(r).with("X-GitHub-Delivery", "2").with("Authorization", "Bearer "+hookSecret+r.Namespace)
 		}, "401", func(r *testNamespace) hookRequest { return r.fromGitHub("hook", `{"status": "again"}`, "2") }),
 	replayAttack("a CloudEvent gets another id", "mallory sends the signed body of an event in binary mode, where the id and the type are in headers",
-		"a signed event must be in structured mode", v1alpha1.WebhookCloudEvents,
+		"a signed event must be in structured mode", v1beta1.WebhookCloudEvents,
 		func(r *testNamespace) hookRequest {
 			return r.signed("hook", cloudEvent, "msg-1", time.Now()).with("Content-Type", "application/cloudevents+json")
 		},
@@ -221,7 +221,7 @@ var _ = class(
 		defence: "the gateway does the same work for both, and returns the same",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.hook("hook", v1alpha1.WebhookGeneric, "")
+			r.hook("hook", v1beta1.WebhookGeneric, "")
 			for name, value := range map[string]string{
 				"Authorization": "Bearer guess", "Webhook-Signature": "v1,Z3Vlc3M=", "X-Hub-Signature-256": "sha256=00", "X-Other": "nothing",
 			} {
@@ -234,7 +234,7 @@ var _ = class(
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.hook("hook", v1alpha1.WebhookGeneric, "")
+			r.hook("hook", v1beta1.WebhookGeneric, "")
 			r.Expect(r.hookOutcome(signedOne(r))).To(Equal("Fired"))
 		},
 	},
@@ -244,13 +244,13 @@ var _ = class(
 		defence: "a request is checked with the Secret of its own trigger",
 		run: func(t *testing.T, w *target) {
 			own, other := w.newNamespace(t), w.newNamespace(t)
-			own.hook("hook", v1alpha1.WebhookGeneric, "")
-			other.hook("hook", v1alpha1.WebhookGeneric, "")
+			own.hook("hook", v1beta1.WebhookGeneric, "")
+			other.hook("hook", v1beta1.WebhookGeneric, "")
 			other.Expect(other.hookOutcome(signedOne(own))).To(Equal("401"))
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.hook("hook", v1alpha1.WebhookGeneric, "")
+			r.hook("hook", v1beta1.WebhookGeneric, "")
 			r.Expect(r.hookOutcome(signedOne(r))).To(Equal("Fired"))
 		},
 	},
@@ -260,7 +260,7 @@ var _ = class(
 		defence: "the gateway limits the requests of each URL, and the time of each body",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.hook("hook", v1alpha1.WebhookGeneric, "")
+			r.hook("hook", v1beta1.WebhookGeneric, "")
 			for i := range 100 {
 				r.openSlowly(fmt.Sprintf("slow-%d", i%5))
 			}

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 const (
@@ -27,20 +27,20 @@ const (
 // The servers have addresses reserved for documentation: the operator resolves names, and there are no name servers here.
 
 // privateWorkspace returns a workspace with a repository and the Secret db.
-func privateWorkspace(url string) *v1alpha1.Workspace {
-	return &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: url, SecretName: "db"}}
+func privateWorkspace(url string) *v1beta1.Workspace {
+	return &v1beta1.Workspace{Git: &v1beta1.GitSource{URL: url, SecretName: "db"}}
 }
 
 // claimWorkspace returns a workspace on the claim books.
-func claimWorkspace() *v1alpha1.Workspace {
-	return &v1alpha1.Workspace{PersistentVolumeClaim: &v1alpha1.ClaimSource{ClaimName: "books"}}
+func claimWorkspace() *v1beta1.Workspace {
+	return &v1beta1.Workspace{PersistentVolumeClaim: &v1beta1.ClaimSource{ClaimName: "books"}}
 }
 
 // newSecret returns a Secret of the namespace that may be sent to these hosts.
 func newSecret(hosts string) *corev1.Secret {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "db"}, StringData: map[string]string{"username": "root", "password": "hunter2"}}
 	if hosts != "" {
-		secret.Annotations = map[string]string{v1alpha1.AnnotationGitHosts: hosts}
+		secret.Annotations = map[string]string{v1beta1.AnnotationGitHosts: hosts}
 	}
 	return secret
 }
@@ -53,14 +53,14 @@ func newClaim(labels map[string]string) *corev1.PersistentVolumeClaim {
 	return claim
 }
 
-func (r *testNamespace) chatWith(w *v1alpha1.Workspace) *v1alpha1.AgentChat {
-	return &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "chat"}, Spec: v1alpha1.AgentChatSpec{Workspace: w}}
+func (r *testNamespace) chatWith(w *v1beta1.Workspace) *v1beta1.AgentChat {
+	return &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "chat"}, Spec: v1beta1.AgentChatSpec{Workspace: w}}
 }
 
 // lookTask returns a task that needs its workspace at once.
-func (r *testNamespace) lookTask(w *v1alpha1.Workspace) *v1alpha1.AgentTask {
-	return &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "look"}, Spec: v1alpha1.AgentTaskSpec{
-		Type: v1alpha1.TaskTool, Tool: "ls", Arguments: &runtime.RawExtension{Raw: []byte(`{}`)}, Workspace: w,
+func (r *testNamespace) lookTask(w *v1beta1.Workspace) *v1beta1.AgentTask {
+	return &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "look"}, Spec: v1beta1.AgentTaskSpec{
+		Type: v1beta1.TaskTool, Tool: "ls", Arguments: &runtime.RawExtension{Raw: []byte(`{}`)}, Workspace: w,
 	}}
 }
 
@@ -112,11 +112,11 @@ func mounts(c corev1.Container) []string {
 func (r *testNamespace) checkNotAllowed(words string) {
 	r.t.Helper()
 	r.Eventually(func() ([]metav1.Condition, error) {
-		var task v1alpha1.AgentTask
+		var task v1beta1.AgentTask
 		err := r.Get("look", &task)
 		return task.Status.Conditions, err
-	}).Should(ContainElement(And(HaveField("Type", v1alpha1.ConditionSucceeded), HaveField("Status", metav1.ConditionUnknown),
-		HaveField("Reason", v1alpha1.ReasonWorkspaceNotAllowed), HaveField("Message", ContainSubstring(words)))))
+	}).Should(ContainElement(And(HaveField("Type", v1beta1.ConditionSucceeded), HaveField("Status", metav1.ConditionUnknown),
+		HaveField("Reason", v1beta1.ReasonWorkspaceNotAllowed), HaveField("Message", ContainSubstring(words)))))
 	r.Expect(r.pods()).To(BeEmpty())
 }
 
@@ -157,12 +157,12 @@ func refusedURLAttack(name, url, words string) attack {
 		defence: "the API: a repository has a plain https, http or ssh URL",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			workspace := &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: url}}
+			workspace := &v1beta1.Workspace{Git: &v1beta1.GitSource{URL: url}}
 			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(MatchError(ContainSubstring(words)))
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			workspace := &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app@v2.git"}}
+			workspace := &v1beta1.Workspace{Git: &v1beta1.GitSource{URL: "https://git.example.com/team/app@v2.git"}}
 			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(Succeed())
 		},
 	}
@@ -232,7 +232,7 @@ var _ = class(
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Create(r.chatWith(&v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git"}}))
+			r.Create(r.chatWith(&v1beta1.Workspace{Git: &v1beta1.GitSource{URL: "https://git.example.com/team/app.git"}}))
 			mallory, chat := r.As("mallory", "nestor-user"), r.chatWith(nil)
 			r.Expect(mallory.Patch(t.Context(), chat, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"role":"coder"}}`)))).To(Succeed())
 		},
@@ -261,12 +261,12 @@ var _ = class(
 		defence: "the chats policy: the requester must be allowed to get the claim",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
+			r.Create(newClaim(map[string]string{v1beta1.LabelWorkspace: "true"}))
 			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(claimWorkspace()))).To(MatchError(ContainSubstring(noClaimRight)))
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
+			r.Create(newClaim(map[string]string{v1beta1.LabelWorkspace: "true"}))
 			alice := r.As("alice", "nestor-user")
 			r.grantGet("alice", "persistentvolumeclaims", "books")
 			r.checkAllowed(func() error { return alice.Create(t.Context(), r.chatWith(claimWorkspace())) })
@@ -278,12 +278,12 @@ var _ = class(
 		defence: "the tasks policy: the requester must be allowed to get the claim",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
+			r.Create(newClaim(map[string]string{v1beta1.LabelWorkspace: "true"}))
 			r.Expect(r.As("mallory", "nestor-runner").Create(t.Context(), r.lookTask(claimWorkspace()))).To(MatchError(ContainSubstring(noClaimRight)))
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}))
+			r.Create(newClaim(map[string]string{v1beta1.LabelWorkspace: "true"}))
 			alice := r.As("alice", "nestor-runner")
 			r.grantGet("alice", "persistentvolumeclaims", "books")
 			r.checkAllowed(func() error { return alice.Create(t.Context(), r.lookTask(claimWorkspace())) })
@@ -301,7 +301,7 @@ var _ = class(
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Create(newClaim(map[string]string{v1alpha1.LabelWorkspace: "true"}), r.lookTask(claimWorkspace()))
+			r.Create(newClaim(map[string]string{v1beta1.LabelWorkspace: "true"}), r.lookTask(claimWorkspace()))
 			r.Expect(r.workspacePod().Spec.Volumes).To(ContainElement(HaveField("PersistentVolumeClaim.ClaimName", "books")))
 		},
 	},
@@ -321,12 +321,12 @@ var _ = class(
 		defence: "the API: a ref does not begin with a dash",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			workspace := &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/x.git", Ref: "--upload-pack=id"}}
+			workspace := &v1beta1.Workspace{Git: &v1beta1.GitSource{URL: "https://git.example.com/x.git", Ref: "--upload-pack=id"}}
 			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(MatchError(ContainSubstring("no '-' at the beginning")))
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			workspace := &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/x.git", Ref: "upload-pack"}}
+			workspace := &v1beta1.Workspace{Git: &v1beta1.GitSource{URL: "https://git.example.com/x.git", Ref: "upload-pack"}}
 			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(Succeed())
 		},
 	},

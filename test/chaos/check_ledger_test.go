@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/api/equality"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -68,8 +68,8 @@ func compare[T any](wrong *problems, what string, shown, folded T) {
 }
 
 // runnerOf returns the UID of the agent or tool run of a task.
-func runnerOf(found *objects, task *v1alpha1.AgentTask) string {
-	if task.Spec.Type == v1alpha1.TaskTool {
+func runnerOf(found *objects, task *v1beta1.AgentTask) string {
+	if task.Spec.Type == v1beta1.TaskTool {
 		return string(task.UID)
 	}
 	for i := range found.agents.Items {
@@ -81,16 +81,16 @@ func runnerOf(found *objects, task *v1alpha1.AgentTask) string {
 }
 
 // factsOf counts the objects of a chat. The last message depends on timing and is taken from the status.
-func factsOf(found *objects, chat *v1alpha1.AgentChat) projection.ChatFacts {
+func factsOf(found *objects, chat *v1beta1.AgentChat) projection.ChatFacts {
 	facts := projection.ChatFacts{LastMessage: chat.Status.LastMessage}
 	for i := range found.tasks.Items {
 		task := &found.tasks.Items[i]
-		if task.Labels[v1alpha1.LabelChat] != chat.Name {
+		if task.Labels[v1beta1.LabelChat] != chat.Name {
 			continue
 		}
-		counts := map[v1alpha1.TaskPhase]*int32{
-			v1alpha1.TaskRunning: &facts.Tasks.Running, v1alpha1.TaskWaiting: &facts.Tasks.Waiting, v1alpha1.TaskSuccess: &facts.Tasks.Success,
-			v1alpha1.TaskFailed: &facts.Tasks.Failed, v1alpha1.TaskCancelled: &facts.Tasks.Cancelled,
+		counts := map[v1beta1.TaskPhase]*int32{
+			v1beta1.TaskRunning: &facts.Tasks.Running, v1beta1.TaskWaiting: &facts.Tasks.Waiting, v1beta1.TaskSuccess: &facts.Tasks.Success,
+			v1beta1.TaskFailed: &facts.Tasks.Failed, v1beta1.TaskCancelled: &facts.Tasks.Cancelled,
 		}
 		if n, ok := counts[task.Status.Phase]; ok {
 			*n++
@@ -99,7 +99,7 @@ func factsOf(found *objects, chat *v1alpha1.AgentChat) projection.ChatFacts {
 		}
 	}
 	for i := range found.messages.Items {
-		if found.messages.Items[i].Labels[v1alpha1.LabelChat] == chat.Name {
+		if found.messages.Items[i].Labels[v1beta1.LabelChat] == chat.Name {
 			facts.Messages++
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
@@ -25,7 +25,7 @@ func (w *world) checkHandledOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	byName := map[string]*v1alpha1.AgentMessage{}
+	byName := map[string]*v1beta1.AgentMessage{}
 	for i := range found.messages.Items {
 		byName[found.messages.Items[i].Name] = &found.messages.Items[i]
 	}
@@ -52,15 +52,15 @@ func (w *world) checkMessagesFinal(ctx context.Context) error {
 	var wrong problems
 	for i := range found.messages.Items {
 		m := &found.messages.Items[i]
-		settled := m.Status.Phase == v1alpha1.MessageHandled || m.Status.Phase == v1alpha1.MessageRejected
-		if m.Spec.Role == v1alpha1.RoleUser && !isUndeliverable(m) && !settled {
+		settled := m.Status.Phase == v1beta1.MessageHandled || m.Status.Phase == v1beta1.MessageRejected
+		if m.Spec.Role == v1beta1.RoleUser && !isUndeliverable(m) && !settled {
 			wrong.add("message %s is %q (%s)", m.Name, m.Status.Phase, m.Status.Reason)
 		}
 	}
 	return wrong.err()
 }
 
-func follow(wrong *problems, m *v1alpha1.AgentMessage, lives map[string]*agentRecord) {
+func follow(wrong *problems, m *v1beta1.AgentMessage, lives map[string]*agentRecord) {
 	heard := 0
 	for _, l := range lives {
 		for _, e := range l.events {
@@ -71,22 +71,22 @@ func follow(wrong *problems, m *v1alpha1.AgentMessage, lives map[string]*agentRe
 	}
 	switch {
 	case m.Spec.Cancel != nil: // the outcome of the job shows whether it took effect
-	case m.Status.Phase == v1alpha1.MessageHandled && heard != 1:
+	case m.Status.Phase == v1beta1.MessageHandled && heard != 1:
 		wrong.add("message %s is Handled (%s), but the ledger contains it %d times", m.Name, m.Status.Reason, heard)
-	case m.Status.Phase == v1alpha1.MessageRejected && heard > 0:
+	case m.Status.Phase == v1beta1.MessageRejected && heard > 0:
 		wrong.add("message %s is Rejected (%s), but the ledger contains it %d times", m.Name, m.Status.Reason, heard)
 	}
 }
 
 // isAbout reports whether a fact of an agent comes from a message.
-func isAbout(fact agent.Fact, m *v1alpha1.AgentMessage, l *agentRecord) bool {
+func isAbout(fact agent.Fact, m *v1beta1.AgentMessage, l *agentRecord) bool {
 	switch f := fact.(type) {
 	case agent.MessageArrived:
 		return m.Spec.Chat != "" && m.Spec.Approval == nil && f.Message == m.Name
 	case agent.Decided:
 		return m.Spec.Approval != nil && l.record.Name == m.Spec.Approval.Task && f.Call == m.Spec.Approval.ToolCall
 	case agent.Answered:
-		return m.Spec.Task != "" && m.Spec.Approval == nil && l.record.Name == m.Spec.Task && m.Name == "re-"+m.Spec.Task+"-"+short(f.Call)
+		return m.Spec.StandaloneTask() != "" && m.Spec.Approval == nil && l.record.Name == m.Spec.StandaloneTask() && m.Name == "re-"+m.Spec.StandaloneTask()+"-"+short(f.Call)
 	}
 	return false
 }
@@ -120,8 +120,8 @@ func (w *world) checkOwners(ctx context.Context) error {
 	children := map[types.UID][]string{}
 	for _, o := range found.all() {
 		owner := metav1.GetControllerOf(o)
-		_, isChat := o.(*v1alpha1.AgentChat)
-		_, isTask := o.(*v1alpha1.AgentTask)
+		_, isChat := o.(*v1beta1.AgentChat)
+		_, isTask := o.(*v1beta1.AgentTask)
 		switch {
 		case owner == nil && !isChat && !w.isOrder(o.GetName()) && !isUndeliverable(o):
 			wrong.add("%T %s has no owner", o, o.GetName())
@@ -159,8 +159,8 @@ func checkChildren(wrong *problems, name string, l *agentRecord, exist []string,
 	if c.Started != len(exist)+len(neverCreated) {
 		wrong.add("%s has started %d children, %d were cancelled before they started, but %d exist: %v", name, c.Started, len(neverCreated), len(exist), exist)
 	}
-	if c.Started-c.Completed != pending {
-		wrong.add("%s has started %d children, %d have completed, but %d are pending", name, c.Started, c.Completed, pending)
+	if c.Started-c.Finished != pending {
+		wrong.add("%s has started %d children, %d have completed, but %d are pending", name, c.Started, c.Finished, pending)
 	}
 }
 
@@ -204,7 +204,7 @@ func (o *objects) all() []client.Object {
 
 // checkDeletion deletes everything and waits until it is gone: objects, live agents and model calls.
 func (w *world) checkDeletion(ctx context.Context) error {
-	for _, kind := range []client.Object{&v1alpha1.AgentTrigger{}, &v1alpha1.AgentChat{}, &v1alpha1.AgentTask{}} {
+	for _, kind := range []client.Object{&v1beta1.AgentTrigger{}, &v1beta1.AgentChat{}, &v1beta1.AgentTask{}} {
 		if err := w.stack.API.DeleteAllOf(ctx, kind, client.InNamespace(namespace)); err != nil {
 			return fmt.Errorf("delete everything: %w", err)
 		}
@@ -227,8 +227,8 @@ func (w *world) checkDeletion(ctx context.Context) error {
 // isUndeliverable reports whether an object is a message of the user to something that was deleted before it arrived: it stays Pending
 // without an owner.
 func isUndeliverable(o client.Object) bool {
-	message, ok := o.(*v1alpha1.AgentMessage)
-	return ok && message.Spec.Role == v1alpha1.RoleUser && metav1.GetControllerOf(message) == nil
+	message, ok := o.(*v1beta1.AgentMessage)
+	return ok && message.Spec.Role == v1beta1.RoleUser && metav1.GetControllerOf(message) == nil
 }
 
 // checkEmpty returns an error if something remains.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/patience"
 )
 
@@ -89,11 +89,11 @@ func (w *world) ended(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	tasks := map[string][]*v1alpha1.AgentTask{}
+	tasks := map[string][]*v1beta1.AgentTask{}
 	for i := range found.tasks.Items {
 		task := &found.tasks.Items[i]
 		id := jobID(task.Spec.Instruction)
-		if task.Spec.Type == v1alpha1.TaskTool {
+		if task.Spec.Type == v1beta1.TaskTool {
 			id = task.Name + ".1"
 		}
 		tasks[id] = append(tasks[id], task)
@@ -110,7 +110,7 @@ func (w *world) ended(ctx context.Context) error {
 	return wrong.err()
 }
 
-func (o *order) compare(wrong *problems, j *job, tasks []*v1alpha1.AgentTask) {
+func (o *order) compare(wrong *problems, j *job, tasks []*v1beta1.AgentTask) {
 	switch {
 	case o.deleted && len(tasks) > 0:
 		wrong.add("job %s was deleted, but there is a task %s", j.id, tasks[0].Name)
@@ -126,7 +126,7 @@ func (o *order) compare(wrong *problems, j *job, tasks []*v1alpha1.AgentTask) {
 	}
 }
 
-func outcomeOf(task *v1alpha1.AgentTask) outcome {
+func outcomeOf(task *v1beta1.AgentTask) outcome {
 	e := outcome{phase: task.Status.Phase}
 	if task.Status.Error != nil {
 		e.kind = task.Status.Error.Kind
@@ -137,7 +137,7 @@ func outcomeOf(task *v1alpha1.AgentTask) outcome {
 func (e outcome) String() string { return strings.TrimSpace(string(e.phase) + " " + string(e.kind)) }
 
 // conditionText returns the condition of a task.
-func conditionText(task *v1alpha1.AgentTask) string {
+func conditionText(task *v1beta1.AgentTask) string {
 	for _, c := range task.Status.Conditions {
 		return c.Reason + ": " + c.Message
 	}
@@ -145,10 +145,10 @@ func conditionText(task *v1alpha1.AgentTask) string {
 }
 
 // compareChat checks that a chat is waiting if something in it is, and idle otherwise.
-func (w *world) compareChat(wrong *problems, chat *v1alpha1.AgentChat) {
+func (w *world) compareChat(wrong *problems, chat *v1beta1.AgentChat) {
 	if chat.Name == triggerBell {
-		if chat.Status.Phase != v1alpha1.ChatIdle {
-			wrong.add("chat %s is %s, want %s", chat.Name, chat.Status.Phase, v1alpha1.ChatIdle)
+		if chat.Status.Phase != v1beta1.ChatIdle {
+			wrong.add("chat %s is %s, want %s", chat.Name, chat.Status.Phase, v1beta1.ChatIdle)
 		}
 		return
 	}
@@ -157,10 +157,10 @@ func (w *world) compareChat(wrong *problems, chat *v1alpha1.AgentChat) {
 		wrong.add("there is a chat %s", chat.Name)
 		return
 	}
-	want := v1alpha1.ChatIdle
+	want := v1beta1.ChatIdle
 	for _, j := range w.orders[i].jobs {
 		if slices.Contains(j.ends, waits) {
-			want = v1alpha1.ChatWaiting
+			want = v1beta1.ChatWaiting
 		}
 	}
 	if chat.Status.Phase != want {

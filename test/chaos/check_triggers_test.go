@@ -11,7 +11,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // checkFirings checks that every firing that was acknowledged has started work once. That the work ran once is checked with the agents, the
@@ -61,7 +61,7 @@ func (w *world) checkAcknowledged(wrong *problems, trigger string, ids []string)
 }
 
 // checkClock checks that every minute since the creation of a trigger has fired or was dropped, and none twice.
-func checkClock(wrong *problems, t *v1alpha1.AgentTrigger) {
+func checkClock(wrong *problems, t *v1beta1.AgentTrigger) {
 	minutes := int64(0)
 	if last := t.Status.LastScheduleTime; last != nil {
 		minutes = int64(last.Sub(t.CreationTimestamp.Truncate(time.Minute)) / time.Minute)
@@ -72,11 +72,11 @@ func checkClock(wrong *problems, t *v1alpha1.AgentTrigger) {
 }
 
 // firingsOf returns the ids of the firings whose work exists and may start, one for each task and message.
-func (o *objects) firingsOf(t *v1alpha1.AgentTrigger) []string {
+func (o *objects) firingsOf(t *v1beta1.AgentTrigger) []string {
 	var ids []string
 	for _, object := range o.all() {
-		id, ours := strings.CutPrefix(object.GetAnnotations()[v1alpha1.AnnotationFiring], string(t.UID)+"/")
-		if ours && !slices.Contains(object.GetFinalizers(), v1alpha1.FinalizerFiring) {
+		id, ours := strings.CutPrefix(object.GetAnnotations()[v1beta1.AnnotationFiring], string(t.UID)+"/")
+		if ours && !slices.Contains(object.GetFinalizers(), v1beta1.FinalizerFiring) {
 			ids = append(ids, id)
 		}
 	}
@@ -84,4 +84,4 @@ func (o *objects) firingsOf(t *v1alpha1.AgentTrigger) []string {
 }
 
 // isFired reports whether a trigger created an object.
-func isFired(o client.Object) bool { return o.GetAnnotations()[v1alpha1.AnnotationFiring] != "" }
+func isFired(o client.Object) bool { return o.GetAnnotations()[v1beta1.AnnotationFiring] != "" }

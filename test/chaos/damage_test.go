@@ -13,7 +13,7 @@ import (
 	_ "modernc.org/sqlite"             // the same
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // damage makes the newest event of an agent unreadable while no operator is running. Only that agent may be affected.
@@ -42,7 +42,7 @@ func (f *faultInjector) nextToDamage(ctx context.Context) (*order, string) {
 		if !o.damaged {
 			continue
 		}
-		var sub v1alpha1.SubAgent
+		var sub v1beta1.SubAgent
 		key := client.ObjectKey{Namespace: o.objects()[0].GetNamespace(), Name: o.name}
 		if err := f.world.stack.API.Get(ctx, key, &sub); err != nil || f.damaged[string(sub.UID)] {
 			continue

@@ -11,18 +11,18 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 // objects are the objects in the API server.
 type objects struct {
-	chats    v1alpha1.AgentChatList
-	tasks    v1alpha1.AgentTaskList
-	agents   v1alpha1.SubAgentList
-	messages v1alpha1.AgentMessageList
-	triggers v1alpha1.AgentTriggerList
+	chats    v1beta1.AgentChatList
+	tasks    v1beta1.AgentTaskList
+	agents   v1beta1.SubAgentList
+	messages v1beta1.AgentMessageList
+	triggers v1beta1.AgentTriggerList
 }
 
 func (w *world) objects(ctx context.Context) (*objects, error) {

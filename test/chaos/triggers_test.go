@@ -16,7 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // The triggers of the workload.
@@ -79,22 +79,22 @@ func (f *firer) triggers() []string {
 
 // objects returns the triggers, and what they need.
 func (f *firer) objects() []client.Object {
-	chat := &v1alpha1.AgentChat{ObjectMeta: named(triggerBell)}
-	chat.Spec.Limits = v1alpha1.ChatLimits{MaxDepth: 2}
+	chat := &v1beta1.AgentChat{ObjectMeta: named(triggerBell)}
+	chat.Spec.Limits = v1beta1.ChatLimits{MaxDepth: 2}
 	token := &corev1.Secret{ObjectMeta: named("hook"), StringData: map[string]string{"token": hookToken}}
 	bell := webhookTrigger(triggerBell)
-	bell.Spec.Task, bell.Spec.Message = nil, &v1alpha1.TriggerMessage{Chat: triggerBell, Content: "{{ body.text }}"}
+	bell.Spec.Task, bell.Spec.Message = nil, &v1beta1.TriggerMessage{Chat: triggerBell, Content: "{{ body.text }}"}
 	clock := webhookTrigger(triggerClock)
-	clock.Spec.Webhook, clock.Spec.Schedule = nil, &v1alpha1.TriggerSchedule{Cron: "* * * * *"}
+	clock.Spec.Webhook, clock.Spec.Schedule = nil, &v1beta1.TriggerSchedule{Cron: "* * * * *"}
 	clock.Spec.Task.Instruction = "Chaos job " + triggerClock + "-{{ trigger.id }}: 1 " + stepWrite + ", 2 " + stepDone
 	return []client.Object{token, chat, webhookTrigger(triggerWork), bell, webhookTrigger(triggerHook), clock}
 }
 
 // webhookTrigger returns a trigger that starts a task with the text of the request as its instruction.
-func webhookTrigger(name string) *v1alpha1.AgentTrigger {
-	t := &v1alpha1.AgentTrigger{ObjectMeta: named(name)}
-	t.Spec.Webhook = &v1alpha1.TriggerWebhook{SecretKeyRef: v1alpha1.SecretKeyRef{Name: "hook", Key: "token"}}
-	t.Spec.Task = &v1alpha1.TriggerTask{Role: roleWorker, Instruction: "{{ body.text }}"}
+func webhookTrigger(name string) *v1beta1.AgentTrigger {
+	t := &v1beta1.AgentTrigger{ObjectMeta: named(name)}
+	t.Spec.Webhook = &v1beta1.TriggerWebhook{SecretKeyRef: v1beta1.SecretKeyRef{Name: "hook", Key: "token"}}
+	t.Spec.Task = &v1beta1.TriggerTask{Role: roleWorker, Instruction: "{{ body.text }}"}
 	t.Spec.SuccessfulTasksHistoryLimit, t.Spec.FailedTasksHistoryLimit = new(int32(100)), new(int32(100))
 	return t
 }
@@ -126,17 +126,17 @@ func (f *firer) fire(ctx context.Context, random *rand.Rand, fired firing) {
 		return
 	}
 	for requested := false; ctx.Err() == nil; pause(ctx, 50*time.Millisecond) {
-		var t v1alpha1.AgentTrigger
+		var t v1beta1.AgentTrigger
 		if err := f.world.stack.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: fired.trigger}, &t); err != nil {
 			continue // the API server may be unavailable
 		}
-		if t.Annotations[v1alpha1.AnnotationFire] != "" {
+		if t.Annotations[v1beta1.AnnotationFire] != "" {
 			continue
 		}
 		if requested {
 			return // the operator has removed the annotation
 		}
-		t.Annotations = map[string]string{v1alpha1.AnnotationFire: fired.annotation()}
+		t.Annotations = map[string]string{v1beta1.AnnotationFire: fired.annotation()}
 		requested = f.world.stack.API.Update(ctx, &t) == nil // otherwise it is requested again, with the same id
 	}
 }
@@ -182,7 +182,7 @@ func encode(value any) string {
 // stopClock suspends the trigger with a schedule, so that the checks see a world that does not change.
 func (w *world) stopClock(ctx context.Context) error {
 	return eventually(ctx, recoveryTimeout, func(ctx context.Context) error {
-		clock := &v1alpha1.AgentTrigger{ObjectMeta: named(triggerClock)}
+		clock := &v1beta1.AgentTrigger{ObjectMeta: named(triggerClock)}
 		return w.stack.API.Patch(ctx, clock, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"suspend":true}}`)))
 	})
 }

@@ -13,7 +13,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -38,7 +38,7 @@ func (u *user) run(ctx context.Context) {
 	}
 }
 
-func (u *user) send(ctx context.Context, message *v1alpha1.AgentMessage) {
+func (u *user) send(ctx context.Context, message *v1beta1.AgentMessage) {
 	u.mu.Lock()
 	known := u.sent[message.Name]
 	u.mu.Unlock()
@@ -65,12 +65,12 @@ func (u *user) messages() []string {
 }
 
 // pendingMessages returns the messages that the user would send now.
-func (u *user) pendingMessages(ctx context.Context) []*v1alpha1.AgentMessage {
+func (u *user) pendingMessages(ctx context.Context) []*v1beta1.AgentMessage {
 	found, err := u.world.objects(ctx)
 	if err != nil {
 		return nil
 	}
-	var due []*v1alpha1.AgentMessage
+	var due []*v1beta1.AgentMessage
 	for i := range found.tasks.Items {
 		if m := u.aboutTask(&found.tasks.Items[i]); m != nil {
 			due = append(due, m)
@@ -83,7 +83,7 @@ func (u *user) pendingMessages(ctx context.Context) []*v1alpha1.AgentMessage {
 }
 
 // aboutTask answers or decides for a standalone task.
-func (u *user) aboutTask(task *v1alpha1.AgentTask) *v1alpha1.AgentMessage {
+func (u *user) aboutTask(task *v1beta1.AgentTask) *v1beta1.AgentMessage {
 	w := task.Status.Waiting
 	if task.Spec.Chat != "" || w == nil || isIgnored(w) {
 		return nil
@@ -91,35 +91,35 @@ func (u *user) aboutTask(task *v1alpha1.AgentTask) *v1alpha1.AgentMessage {
 	if w.SubAgent != "" && w.SubAgent != task.Status.SubAgent {
 		return nil // an agent below it asks, and is answered through its own task
 	}
-	message := &v1alpha1.AgentMessage{ObjectMeta: named("re-" + task.Name + "-" + short(w.ToolCall))}
+	message := &v1beta1.AgentMessage{ObjectMeta: named("re-" + task.Name + "-" + short(w.ToolCall))}
 	message.Spec.Task = task.Name
-	if w.Kind == v1alpha1.WaitingQuestion {
+	if w.Kind == v1beta1.WaitingQuestion {
 		message.Spec.Content = "Right."
 		return message
 	}
 	message.Spec.User = stack.Admin
-	message.Spec.Approval = &v1alpha1.Approval{Task: task.Name, ToolCall: w.ToolCall, ArgumentsDigest: w.ArgumentsDigest, Decision: u.decision(task.Name, w.ToolCall)}
+	message.Spec.Approval = &v1beta1.Approval{Task: task.Name, ToolCall: w.ToolCall, ArgumentsDigest: w.ArgumentsDigest, Decision: u.decision(task.Name, w.ToolCall)}
 	return message
 }
 
 // aboutChat answers and decides what waits in a chat. A question is answered once it was posted.
-func (u *user) aboutChat(chat *v1alpha1.AgentChat, posts []v1alpha1.AgentMessage) []*v1alpha1.AgentMessage {
-	var due []*v1alpha1.AgentMessage
+func (u *user) aboutChat(chat *v1beta1.AgentChat, posts []v1beta1.AgentMessage) []*v1beta1.AgentMessage {
+	var due []*v1beta1.AgentMessage
 	for i := range chat.Status.Waiting {
 		item := &chat.Status.Waiting[i]
 		if isIgnored(&item.Waiting) {
 			continue
 		}
-		message := &v1alpha1.AgentMessage{ObjectMeta: named("re-" + item.Task + "-" + short(item.ToolCall))}
+		message := &v1beta1.AgentMessage{ObjectMeta: named("re-" + item.Task + "-" + short(item.ToolCall))}
 		message.Spec.Chat = chat.Name
-		if item.Kind == v1alpha1.WaitingApproval {
+		if item.Kind == v1beta1.WaitingApproval {
 			message.Spec.User = stack.Admin
-			message.Spec.Approval = &v1alpha1.Approval{Task: item.Task, ToolCall: item.ToolCall, ArgumentsDigest: item.ArgumentsDigest, Decision: u.decision(item.Task, item.ToolCall)}
+			message.Spec.Approval = &v1beta1.Approval{Task: item.Task, ToolCall: item.ToolCall, ArgumentsDigest: item.ArgumentsDigest, Decision: u.decision(item.Task, item.ToolCall)}
 			due = append(due, message)
 			continue
 		}
 		for _, post := range posts {
-			if post.Spec.About == item.Task && post.Annotations[v1alpha1.AnnotationCall] == item.ToolCall {
+			if post.Spec.Task == item.Task && post.Annotations[v1beta1.AnnotationCall] == item.ToolCall {
 				message.Spec.Content, message.Spec.InReplyTo = "Right.", post.Name
 				due = append(due, message)
 				break
@@ -130,20 +130,20 @@ func (u *user) aboutChat(chat *v1alpha1.AgentChat, posts []v1alpha1.AgentMessage
 }
 
 // isIgnored reports whether the user never answers this.
-func isIgnored(w *v1alpha1.Waiting) bool {
+func isIgnored(w *v1beta1.Waiting) bool {
 	return strings.Contains(w.Text, "Nobody knows") || strings.Contains(w.Text, `"hold"`)
 }
 
 // decision returns the user's decision, which is deterministic.
-func (u *user) decision(task, call string) v1alpha1.Decision {
+func (u *user) decision(task, call string) v1beta1.Decision {
 	if hash(fmt.Sprint(u.world.settings.seed, task, call))%4 == 0 {
-		return v1alpha1.DecisionDeny
+		return v1beta1.DecisionDeny
 	}
-	return v1alpha1.DecisionApprove
+	return v1beta1.DecisionApprove
 }
 
 // cancels stops the orders that are to be cancelled, once one of their agents is active.
-func (u *user) cancels(agents []v1alpha1.SubAgent) []*v1alpha1.AgentMessage {
+func (u *user) cancels(agents []v1beta1.SubAgent) []*v1beta1.AgentMessage {
 	atWork := map[string]bool{}
 	for i := range agents {
 		top, _, _ := strings.Cut(jobID(agents[i].Spec.Instruction), ".")
@@ -151,13 +151,13 @@ func (u *user) cancels(agents []v1alpha1.SubAgent) []*v1alpha1.AgentMessage {
 			atWork[top] = true
 		}
 	}
-	var due []*v1alpha1.AgentMessage
+	var due []*v1beta1.AgentMessage
 	for _, o := range u.world.orders {
 		if !o.cancel || !atWork[o.name] {
 			continue
 		}
-		message := &v1alpha1.AgentMessage{ObjectMeta: named("stop-" + o.name)}
-		message.Spec.User, message.Spec.Cancel = stack.Admin, &v1alpha1.Cancel{}
+		message := &v1beta1.AgentMessage{ObjectMeta: named("stop-" + o.name)}
+		message.Spec.User, message.Spec.Cancel = stack.Admin, &v1beta1.Cancel{}
 		if o.chat {
 			message.Spec.Chat = o.name
 		} else {

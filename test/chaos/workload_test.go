@@ -9,7 +9,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // The roles of the workload; see furnish for their permissions.
@@ -23,19 +23,19 @@ const (
 
 // outcome is a possible outcome of a task, or the state in which it waits.
 type outcome struct {
-	phase v1alpha1.TaskPhase
-	kind  v1alpha1.ErrorKind
+	phase v1beta1.TaskPhase
+	kind  v1beta1.ErrorKind
 }
 
 var (
-	succeeds       = outcome{phase: v1alpha1.TaskSuccess}
-	submittedError = outcome{v1alpha1.TaskFailed, v1alpha1.ErrorSubAgent}
-	cancelled      = outcome{v1alpha1.TaskCancelled, v1alpha1.ErrorCancelled}
-	timedOut       = outcome{v1alpha1.TaskFailed, v1alpha1.ErrorIterationLimit}
-	overBudget     = outcome{v1alpha1.TaskFailed, v1alpha1.ErrorBudgetExhausted}
-	toolFailed     = outcome{v1alpha1.TaskFailed, v1alpha1.ErrorTool}
-	waits          = outcome{phase: v1alpha1.TaskWaiting}
-	damaged        = outcome{v1alpha1.TaskFailed, v1alpha1.ErrorHistoryLost}
+	succeeds       = outcome{phase: v1beta1.TaskSuccess}
+	submittedError = outcome{v1beta1.TaskFailed, v1beta1.ErrorSubAgent}
+	cancelled      = outcome{v1beta1.TaskCancelled, v1beta1.ErrorCancelled}
+	timedOut       = outcome{v1beta1.TaskFailed, v1beta1.ErrorIterationLimit}
+	overBudget     = outcome{v1beta1.TaskFailed, v1beta1.ErrorBudgetExhausted}
+	toolFailed     = outcome{v1beta1.TaskFailed, v1beta1.ErrorTool}
+	waits          = outcome{phase: v1beta1.TaskWaiting}
+	damaged        = outcome{v1beta1.TaskFailed, v1beta1.ErrorHistoryLost}
 )
 
 // job is the work of one agent, and its possible outcomes.

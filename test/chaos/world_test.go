@@ -24,7 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 	"github.com/nestor-dev/nestor/test/stack"
@@ -94,24 +94,24 @@ func newWorld(t *testing.T, s settings) *world {
 
 // createFixtures creates the objects that the workload refers to.
 func (w *world) createFixtures() {
-	provider := &v1alpha1.ModelProvider{ObjectMeta: named("default")}
-	provider.Spec = v1alpha1.ModelProviderSpec{
+	provider := &v1beta1.ModelProvider{ObjectMeta: named("default")}
+	provider.Spec = v1beta1.ModelProviderSpec{
 		BaseURL: w.stack.ModelURL, DefaultModel: "scripted", RequestTimeoutSeconds: 4, MaxRetries: new(int32(50)),
-		Models: []v1alpha1.ModelInfo{{Name: "scripted", InputMicrosPerMillion: new(int64(1000)), OutputMicrosPerMillion: new(int64(2000))}},
+		Models: []v1beta1.ModelInfo{{Name: "scripted", InputMicrosPerMillion: new(int64(1000)), OutputMicrosPerMillion: new(int64(2000))}},
 	}
 	if w.fleet != nil {
 		provider.Spec.BaseURL, provider.Spec.MaxConcurrentRequests = w.fleet.model.URL+"/v1", maxModelCalls
 	}
-	server := &v1alpha1.ToolServer{ObjectMeta: named("chaos")}
-	server.Spec = v1alpha1.ToolServerSpec{URL: w.tools.URL, TimeoutSeconds: 2}
+	server := &v1beta1.ToolServer{ObjectMeta: named("chaos")}
+	server.Spec = v1beta1.ToolServerSpec{URL: w.tools.URL, TimeoutSeconds: 2}
 	objects := []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, provider, server,
-		role("orchestrator", v1alpha1.ApprovalNever, v1alpha1.RoleLimits{}, roleWorker, roleCareful, roleLead),
-		role(roleWorker, v1alpha1.ApprovalNever, v1alpha1.RoleLimits{}),
-		role(roleCareful, v1alpha1.ApprovalWriteTools, v1alpha1.RoleLimits{}),
-		role(roleLead, v1alpha1.ApprovalNever, v1alpha1.RoleLimits{}, roleWorker, roleCareful),
-		role(roleFrugal, v1alpha1.ApprovalNever, v1alpha1.RoleLimits{MaxTotalTokens: frugalTokens}),
-		role(roleBrief, v1alpha1.ApprovalNever, v1alpha1.RoleLimits{MaxIterations: 3}),
+		role("orchestrator", v1beta1.ApprovalNever, v1beta1.RoleLimits{}, roleWorker, roleCareful, roleLead),
+		role(roleWorker, v1beta1.ApprovalNever, v1beta1.RoleLimits{}),
+		role(roleCareful, v1beta1.ApprovalWriteTools, v1beta1.RoleLimits{}),
+		role(roleLead, v1beta1.ApprovalNever, v1beta1.RoleLimits{}, roleWorker, roleCareful),
+		role(roleFrugal, v1beta1.ApprovalNever, v1beta1.RoleLimits{MaxTotalTokens: frugalTokens}),
+		role(roleBrief, v1beta1.ApprovalNever, v1beta1.RoleLimits{MaxIterations: 3}),
 	}
 	for _, object := range objects {
 		if err := w.stack.API.Create(w.t.Context(), object); err != nil {
@@ -123,18 +123,18 @@ func (w *world) createFixtures() {
 func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
 
 // role creates a role with nothing but its limits.
-func role(name string, approval v1alpha1.ApprovalMode, limits v1alpha1.RoleLimits, delegates ...string) *v1alpha1.AgentRole {
+func role(name string, approval v1beta1.ApprovalMode, limits v1beta1.RoleLimits, delegates ...string) *v1beta1.AgentRole {
 	if limits.MaxIterations == 0 {
 		limits.MaxIterations = 1000
 	}
 	limits.MaxDurationSeconds = 86400
-	r := &v1alpha1.AgentRole{ObjectMeta: named(name)}
-	r.Spec = v1alpha1.AgentRoleSpec{
+	r := &v1beta1.AgentRole{ObjectMeta: named(name)}
+	r.Spec = v1beta1.AgentRoleSpec{
 		SystemPrompt: "Do what the instruction says.", MaxOutputTokens: 256, Limits: &limits,
-		Tools: &v1alpha1.ToolPolicy{Allow: []string{"chaos__*"}}, Approval: &v1alpha1.ApprovalPolicy{Mode: approval},
+		Tools: &v1beta1.ToolPolicy{Allow: []string{"chaos__*"}}, Approval: &v1beta1.ApprovalPolicy{Mode: approval},
 	}
 	if len(delegates) > 0 {
-		r.Spec.Delegation = &v1alpha1.Delegation{Roles: delegates}
+		r.Spec.Delegation = &v1beta1.Delegation{Roles: delegates}
 	}
 	return r
 }
@@ -157,23 +157,23 @@ func (w *world) createOrder(ctx context.Context, o *order) error {
 func (o *order) objects() []client.Object {
 	switch {
 	case o.chat:
-		chat := &v1alpha1.AgentChat{ObjectMeta: named(o.name)}
-		chat.Spec.Limits = v1alpha1.ChatLimits{MaxDepth: 2, MaxTotalTokens: o.maxTokens}
+		chat := &v1beta1.AgentChat{ObjectMeta: named(o.name)}
+		chat.Spec.Limits = v1beta1.ChatLimits{MaxDepth: 2, MaxTotalTokens: o.maxTokens}
 		chat.Spec.AutoAnswer.Enabled = new(!o.asks)
-		message := &v1alpha1.AgentMessage{ObjectMeta: named(o.name + "-begin")}
-		message.Spec = v1alpha1.AgentMessageSpec{Chat: o.name, Content: "Chaos chat " + o.name + "\n" + spawnArguments(o.jobs, "")}
+		message := &v1beta1.AgentMessage{ObjectMeta: named(o.name + "-begin")}
+		message.Spec = v1beta1.AgentMessageSpec{Chat: o.name, Content: "Chaos chat " + o.name + "\n" + spawnArguments(o.jobs, "")}
 		return []client.Object{chat, message}
 	case o.tool:
-		task := &v1alpha1.AgentTask{ObjectMeta: named(o.name)}
+		task := &v1beta1.AgentTask{ObjectMeta: named(o.name)}
 		arguments, err := json.Marshal(map[string]string{"job": o.jobs[0].id, "step": "1"})
 		if err != nil {
 			panic(err) // cannot fail
 		}
-		task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: "chaos__write", Arguments: &runtime.RawExtension{Raw: arguments}}
+		task.Spec = v1beta1.AgentTaskSpec{Type: v1beta1.TaskTool, Tool: "chaos__write", Arguments: &runtime.RawExtension{Raw: arguments}}
 		return []client.Object{task}
 	}
-	task := &v1alpha1.AgentTask{ObjectMeta: named(o.name)}
-	task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: o.jobs[0].role, Instruction: o.jobs[0].instruction()}
+	task := &v1beta1.AgentTask{ObjectMeta: named(o.name)}
+	task.Spec = v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: o.jobs[0].role, Instruction: o.jobs[0].instruction()}
 	return []client.Object{task}
 }
 

@@ -50,7 +50,7 @@ var _ = Describe("A release", Ordered, func() {
 		secret.SetNamespace(release)
 		secret.SetName("nestor-history-cert")
 		registered := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService"}}
-		registered.SetName("v1alpha1.history.nestor.dev")
+		registered.SetName("v1beta1.history.nestor.dev")
 		for object, patch := range map[*unstructured.Unstructured]string{secret: `{"stringData":{"tls.key":"x"}}`, registered: `{"spec":{"caBundle":"eA=="}}`} {
 			Expect(api.Patch(ctx, object, client.RawPatch("application/merge-patch+json", []byte(patch)), client.FieldOwner("nestor-operator"))).To(Succeed())
 		}

@@ -23,7 +23,7 @@ import (
 const (
 	root   = "../.."
 	module = "github.com/nestor-dev/nestor/"
-	apiDir = module + "api/v1alpha1"
+	apiDir = module + "api/v1beta1"
 )
 
 // program is a package of the shipped programs, without its tests.

@@ -133,7 +133,7 @@ type tested struct{ names, texts, reasons map[string]bool }
 var (
 	word = regexp.MustCompile(`[A-Z][A-Za-z]+`)
 	// A reason in a text: as YAML or JSON, or after the condition and its status, as the suites print it.
-	reasonWord = regexp.MustCompile(`(?i:reason)"?[:=]\s*"?([A-Z][A-Za-z]+)|\b(?:Ready|Succeeded|Progressing)[ =](?:True|False|Unknown) ([A-Z][A-Za-z]+)`)
+	reasonWord = regexp.MustCompile(`(?i:reason)"?[:=]\s*"?([A-Z][A-Za-z]+)|\b(?:Ready|Succeeded|Reconciling|Stalled|WorkspaceChangesLost)[ =](?:True|False|Unknown) ([A-Z][A-Za-z]+)`)
 )
 
 func testWords(t *testing.T) tested {

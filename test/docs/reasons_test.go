@@ -47,7 +47,7 @@ func TestEveryReasonIsExplained(t *testing.T) {
 // constants returns the values of the API's constants whose names have a prefix.
 func constants(t *testing.T, file, prefix string) map[string]bool {
 	t.Helper()
-	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "api", "v1alpha1", file), nil, parser.SkipObjectResolution)
+	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "api", "v1beta1", file), nil, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}

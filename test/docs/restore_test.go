@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
 	"github.com/nestor-dev/nestor/test/world"
@@ -44,11 +44,11 @@ func TestBackupAndRestore(t *testing.T) {
 			d.loseLedger()
 			d.restore()
 			d.start()
-			d.expect("done", v1alpha1.TaskSuccess, "")
-			d.expect("later", v1alpha1.TaskSuccess, "") // its history is lost, but not its result
-			d.expect("asks", v1alpha1.TaskWaiting, "")
-			d.write(v1alpha1.AgentMessageSpec{Task: "asks", Content: "It is 2024"})
-			d.expect("asks", v1alpha1.TaskSuccess, "")
+			d.expect("done", v1beta1.TaskSuccess, "")
+			d.expect("later", v1beta1.TaskSuccess, "") // its history is lost, but not its result
+			d.expect("asks", v1beta1.TaskWaiting, "")
+			d.write(v1beta1.AgentMessageSpec{Task: "asks", Content: "It is 2024"})
+			d.expect("asks", v1beta1.TaskSuccess, "")
 			d.sendAndAwaitAnswer(3)
 		})
 	}
@@ -60,8 +60,8 @@ func TestLostLedgerIsReported(t *testing.T) {
 	d.prepare()
 	d.loseLedger()
 	d.start()
-	d.expect("done", v1alpha1.TaskSuccess, "")
-	d.expect("asks", v1alpha1.TaskFailed, v1alpha1.ErrorHistoryLost)
+	d.expect("done", v1beta1.TaskSuccess, "")
+	d.expect("asks", v1beta1.TaskFailed, v1beta1.ErrorHistoryLost)
 }
 
 func newInstallationTest(t *testing.T, ledger string) *installationTest {
@@ -77,33 +77,33 @@ func newInstallationTest(t *testing.T, ledger string) *installationTest {
 // prepare creates finished work, waiting work and a conversation.
 func (d *installationTest) prepare() {
 	d.calculate("done")
-	asks := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "asks"}}
-	asks.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "researcher", Instruction: "Summarise the releases of this year."}
+	asks := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "asks"}}
+	asks.Spec = v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "researcher", Instruction: "Summarise the releases of this year."}
 	d.create(asks)
-	d.expect("asks", v1alpha1.TaskWaiting, "")
-	d.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "talk"}})
+	d.expect("asks", v1beta1.TaskWaiting, "")
+	d.create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "talk"}})
 	d.sendAndAwaitAnswer(1)
 }
 
 func (d *installationTest) calculate(name string) {
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name}}
-	task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: "calculator", Arguments: &runtime.RawExtension{Raw: []byte(`{"expression":"6*7"}`)}}
+	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name}}
+	task.Spec = v1beta1.AgentTaskSpec{Type: v1beta1.TaskTool, Tool: "calculator", Arguments: &runtime.RawExtension{Raw: []byte(`{"expression":"6*7"}`)}}
 	d.create(task)
-	d.expect(name, v1alpha1.TaskSuccess, "")
+	d.expect(name, v1beta1.TaskSuccess, "")
 }
 
 // sendAndAwaitAnswer sends a message to the chat and waits for the answer: the chat then has two more messages.
 func (d *installationTest) sendAndAwaitAnswer(before int32) {
 	d.Helper()
-	d.write(v1alpha1.AgentMessageSpec{Chat: "talk", Content: "What is 17 * 23?"})
-	var chat v1alpha1.AgentChat
+	d.write(v1beta1.AgentMessageSpec{Chat: "talk", Content: "What is 17 * 23?"})
+	var chat v1beta1.AgentChat
 	d.await("an answer in the chat", func(ctx context.Context) bool {
-		return d.API.Get(ctx, key("talk"), &chat) == nil && chat.Status.Messages >= before+1 && chat.Status.Phase == v1alpha1.ChatIdle
+		return d.API.Get(ctx, key("talk"), &chat) == nil && chat.Status.Messages >= before+1 && chat.Status.Phase == v1beta1.ChatIdle
 	})
 }
 
-func (d *installationTest) write(spec v1alpha1.AgentMessageSpec) {
-	d.create(&v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, GenerateName: "said-"}, Spec: spec})
+func (d *installationTest) write(spec v1beta1.AgentMessageSpec) {
+	d.create(&v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, GenerateName: "said-"}, Spec: spec})
 }
 
 func (d *installationTest) create(object client.Object) {
@@ -186,15 +186,15 @@ func (d *installationTest) run(program string, args ...string) {
 }
 
 // expect waits until a task has a phase and an error kind.
-func (d *installationTest) expect(name string, phase v1alpha1.TaskPhase, kind v1alpha1.ErrorKind) {
+func (d *installationTest) expect(name string, phase v1beta1.TaskPhase, kind v1beta1.ErrorKind) {
 	d.Helper()
 	type outcome struct {
-		Phase v1alpha1.TaskPhase
-		Kind  v1alpha1.ErrorKind
+		Phase v1beta1.TaskPhase
+		Kind  v1beta1.ErrorKind
 	}
 	want, got := outcome{phase, kind}, outcome{}
 	d.await(name+": "+string(phase), func(ctx context.Context) bool {
-		var task v1alpha1.AgentTask
+		var task v1beta1.AgentTask
 		if err := d.API.Get(ctx, key(name), &task); err != nil {
 			return false
 		}

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/docs/page"
 )
 
@@ -37,7 +37,7 @@ func (s *suite) newEnvironment(t *testing.T, p *page.Page) environment {
 	r := environment{namespace: "docs-" + notInNamespace.ReplaceAllString(strings.ToLower(title(p)), "-"), dir: t.TempDir(), scratch: t.TempDir()}
 	objects := []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}}
 	if !bringsModel(p) {
-		provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "default"}}
+		provider := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "default"}}
 		provider.Spec.BaseURL, provider.Spec.DefaultModel = s.model.URL+"/v1", "scripted"
 		objects = append(objects, provider)
 	}

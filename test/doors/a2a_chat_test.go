@@ -13,14 +13,14 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
 // chatClient creates a chat and returns a client of its role.
 func (r *room) chatClient(name string) *a2aclient.Client {
 	r.t.Helper()
-	r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	remote, err := r.dial(r.token, "orchestrator", a2a.TransportProtocolJSONRPC)
 	r.Expect(err).NotTo(HaveOccurred())
 	return remote
@@ -34,9 +34,9 @@ func inContext(context, text string) *a2a.SendMessageRequest {
 }
 
 // messages returns the messages of the people in the room.
-func (r *room) messages() []v1alpha1.AgentMessage {
+func (r *room) messages() []v1beta1.AgentMessage {
 	r.t.Helper()
-	return r.Messages(func(m v1alpha1.AgentMessage) bool { return m.Spec.Role == v1alpha1.RoleUser })
+	return r.Messages(func(m v1beta1.AgentMessage) bool { return m.Spec.Role == v1beta1.RoleUser })
 }
 
 // TestA2AChat talks to a chat: each message is a task in the context of the chat, and repeated messages have no effect.
@@ -137,9 +137,9 @@ func TestA2ARejectedAnswer(t *testing.T) {
 	alice, err := client.New(config, client.Options{Scheme: r.API.Scheme()})
 	r.Expect(err).NotTo(HaveOccurred())
 	reject := func(answer *a2a.SendMessageRequest) *a2a.SendMessageRequest {
-		bad := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: caller.MessageName(r.Namespace, string(asked.ID), "a2a/"+answer.Message.ID)}}
-		bad.Annotations = map[string]string{v1alpha1.AnnotationAnswers: asked.Status.Message.ID}
-		bad.Spec = v1alpha1.AgentMessageSpec{Task: string(asked.ID), Role: v1alpha1.RoleUser, User: caller.User, Approval: &v1alpha1.Approval{Task: string(asked.ID), ToolCall: "nothing", Decision: v1alpha1.DecisionApprove}}
+		bad := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: caller.MessageName(r.Namespace, string(asked.ID), "a2a/"+answer.Message.ID)}}
+		bad.Annotations = map[string]string{v1beta1.AnnotationAnswers: asked.Status.Message.ID}
+		bad.Spec = v1beta1.AgentMessageSpec{Task: string(asked.ID), Role: v1beta1.RoleUser, User: caller.User, Approval: &v1beta1.Approval{Task: string(asked.ID), ToolCall: "nothing", Decision: v1beta1.DecisionApprove}}
 		r.Expect(alice.Create(t.Context(), bad)).To(Succeed())
 		return answer
 	}

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/npm"
 )
 
@@ -162,7 +162,7 @@ func TestA2AStream(t *testing.T) {
 func TestA2AArtifacts(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	counter := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "counter"}}
+	counter := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "counter"}}
 	counter.Spec.Description, counter.Spec.SystemPrompt = "Counts things.", "You count things."
 	counter.Spec.OutputSchema = &runtime.RawExtension{Raw: []byte(`{"type":"object","required":["count"],"properties":{"count":{"type":"integer"}}}`)}
 	r.Create(counter)
@@ -227,7 +227,7 @@ func TestA2ACancelAndFailure(t *testing.T) {
 func TestA2ARunThatCannotStart(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}}
+	role := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}}
 	role.Spec.SystemPrompt, role.Spec.ModelProvider = "You wait.", "later"
 	r.Create(role)
 	client, err := r.dial(r.token, "waits", a2a.TransportProtocolJSONRPC)
@@ -260,7 +260,7 @@ func TestA2AOnlyTheCallersRights(t *testing.T) {
 func TestA2ATaskOfKubectl(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	task := &v1alpha1.AgentTask{Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "releaser", Instruction: "Release the notes"}}
+	task := &v1beta1.AgentTask{Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "releaser", Instruction: "Release the notes"}}
 	task.Namespace, task.Name = r.Namespace, "release"
 	r.Create(task)
 	client := r.client(a2a.TransportProtocolJSONRPC)

@@ -15,7 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/npm"
 )
 
@@ -71,7 +71,7 @@ func (r *room) runScript(dir, script string, args ...string) {
 // addBlockedRole creates a role whose runs cannot start, because its provider does not exist.
 func (r *room) addBlockedRole() {
 	r.t.Helper()
-	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}}
+	role := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}}
 	role.Spec.SystemPrompt, role.Spec.ModelProvider = "You wait.", "later"
 	r.Create(role)
 }

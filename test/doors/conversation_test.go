@@ -13,7 +13,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // outputItem is a message in a response of the OpenAI API.
@@ -137,12 +137,12 @@ func TestLateRepliesStartNothing(t *testing.T) {
 	r := newRoom(t)
 	_, asked := r.responses(map[string]any{"input": "Release the notes"})
 	_, task, _ := strings.Cut(asked.Metadata["task"], "/")
-	answer := &v1alpha1.AgentMessage{Spec: v1alpha1.AgentMessageSpec{Task: task, Role: v1alpha1.RoleUser, Content: "2.0"}}
+	answer := &v1beta1.AgentMessage{Spec: v1beta1.AgentMessageSpec{Task: task, Role: v1beta1.RoleUser, Content: "2.0"}}
 	answer.Namespace, answer.Name = r.Namespace, "answer-of-bob"
 	r.Create(answer)
 	r.Eventually(func() (bool, error) {
 		now, err := r.Task(task)()
-		return now.Status.Waiting != nil && now.Status.Waiting.Kind == v1alpha1.WaitingApproval, err
+		return now.Status.Waiting != nil && now.Status.Waiting.Kind == v1beta1.WaitingApproval, err
 	}).Should(BeTrue())
 	for _, reply := range []map[string]any{
 		{"input": "1.2", "previous_response_id": asked.ID},
@@ -153,11 +153,11 @@ func TestLateRepliesStartNothing(t *testing.T) {
 		r.Expect(late.Metadata).To(HaveKeyWithValue("notice", "stale"))
 		asked = late
 	}
-	r.Decide(task, r.WaitForApproval(task), v1alpha1.DecisionApprove, "")
-	r.Eventually(func() (v1alpha1.TaskPhase, error) {
+	r.Decide(task, r.WaitForApproval(task), v1beta1.DecisionApprove, "")
+	r.Eventually(func() (v1beta1.TaskPhase, error) {
 		now, err := r.Task(task)()
 		return now.Status.Phase, err
-	}).Should(Equal(v1alpha1.TaskSuccess))
+	}).Should(Equal(v1beta1.TaskSuccess))
 	for _, stream := range []any{nil, true} {
 		_, late := r.responses(map[string]any{"input": "approve", "previous_response_id": asked.ID, "stream": stream})
 		r.Expect(late.text()).To(And(HavePrefix("This reply was not used"), HaveSuffix("Released the notes: wrote notes-2.0.")))

@@ -13,7 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // reply is the part of OpenAI's responses that these tests read.
@@ -59,10 +59,10 @@ func TestOpenAIRunThatCannotStart(t *testing.T) {
 	tasks := r.Standalone()
 	r.Expect(tasks).To(HaveLen(1), "the same request finds the run that cannot start")
 	r.Expect(r.Provider(t.Context(), r.Namespace, "later")).To(Succeed())
-	r.Eventually(func() (v1alpha1.TaskPhase, error) {
+	r.Eventually(func() (v1beta1.TaskPhase, error) {
 		err := r.API.Get(t.Context(), client.ObjectKeyFromObject(&tasks[0]), &tasks[0])
 		return tasks[0].Status.Phase, err
-	}).Should(Equal(v1alpha1.TaskSuccess), "it starts by itself")
+	}).Should(Equal(v1beta1.TaskSuccess), "it starts by itself")
 	code, _ := r.openAI(http.MethodPost, "/v1/chat/completions", `{"model": "`+r.Namespace+`/waits", "messages": [{"role": "user", "content": "Say hello"}]}`)
 	r.Expect(code).To(Equal(http.StatusOK))
 	r.Expect(r.Standalone()).To(HaveLen(2), "a run that has ended is not found")

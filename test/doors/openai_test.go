@@ -9,7 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 func TestOpenAIClient(t *testing.T) {
@@ -24,7 +24,7 @@ func TestOpenAIClient(t *testing.T) {
 func TestOpenAIStructuredOutputs(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	r.Create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "talk"}})
+	r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "talk"}})
 	r.Expect(r.npm("openai-typed.mjs")).To(Equal("ok\n"))
 	r.Expect(r.Standalone()).To(HaveLen(5)) // what was refused started nothing
 }
@@ -32,7 +32,7 @@ func TestOpenAIStructuredOutputs(t *testing.T) {
 func TestOpenAIChat(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "talk"}}
+	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "talk"}}
 	r.Create(chat)
 	r.Expect(r.npm("openai-chat.mjs")).To(Equal("ok\n"))
 	r.Expect(r.box.files()).To(ConsistOf("notes-2.0"))

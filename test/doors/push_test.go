@@ -25,7 +25,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	. "github.com/onsi/gomega"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/push"
 	"github.com/nestor-dev/nestor/test/npm"
 )
@@ -270,7 +270,7 @@ func TestA2AHostileReceivers(t *testing.T) {
 		_, err := client.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: asked.ID, ID: path, URL: hostile.URL + "/" + path})
 		r.Expect(err).NotTo(HaveOccurred())
 	}
-	thief := &v1alpha1.AgentTask{Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "releaser", Instruction: "Say hello"}}
+	thief := &v1beta1.AgentTask{Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "releaser", Instruction: "Say hello"}}
 	thief.Namespace, thief.Name = r.Namespace, "thief"
 	victim, err := r.Task(string(asked.ID))()
 	r.Expect(err).NotTo(HaveOccurred())

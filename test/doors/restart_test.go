@@ -15,7 +15,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	. "github.com/onsi/gomega"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/world"
 )
 
@@ -42,9 +42,9 @@ func TestRunSurvivesTheOperator(t *testing.T) {
 
 	entered, release := r.box.hold()
 	r.awaitNotified(to, a2a.TaskID(asked.task), "INPUT_REQUIRED releaser wants to run box__write")
-	r.Decide(asked.task, r.WaitForApproval(asked.task), v1alpha1.DecisionApprove, "")
+	r.Decide(asked.task, r.WaitForApproval(asked.task), v1beta1.DecisionApprove, "")
 	r.Eventually(entered).Should(Receive(), "the approved call runs")
-	r.WaitForPhase(asked.task, v1alpha1.TaskRunning)
+	r.WaitForPhase(asked.task, v1beta1.TaskRunning)
 	ended, err := lastStatus(func(yield func(a2a.Event, error) bool) {
 		for event, err := range remote.SubscribeToTask(t.Context(), &a2a.SubscribeToTaskRequest{ID: a2a.TaskID(asked.task)}) {
 			if release != nil {

@@ -18,7 +18,7 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/npm"
 	"github.com/nestor-dev/nestor/test/stack"
 	"github.com/nestor-dev/nestor/test/world"
@@ -56,14 +56,14 @@ func newRoom(t *testing.T) *room {
 func newRoomIn(t *testing.T, in *world.World) *room {
 	t.Helper()
 	r := &room{Room: in.Room(t), t: t, box: startToolbox(t)}
-	server := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: "box"}}
+	server := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: "box"}}
 	server.Spec.URL = r.box.URL
-	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "releaser"}}
+	role := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "releaser"}}
 	role.Spec.Description, role.Spec.SystemPrompt = "Releases things.", "You release things."
-	role.Spec.Tools = &v1alpha1.ToolPolicy{Allow: []v1alpha1.ToolGlob{"box__*"}}
-	role.Spec.AsTool = &v1alpha1.RoleAsTool{Name: "release"}
-	orchestrator := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "orchestrator"}}
-	orchestrator.Spec.Delegation = &v1alpha1.Delegation{Roles: []v1alpha1.Name{"releaser"}}
+	role.Spec.Tools = &v1beta1.ToolPolicy{Allow: []v1beta1.ToolGlob{"box__*"}}
+	role.Spec.AsTool = &v1beta1.RoleAsTool{Name: "release"}
+	orchestrator := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "orchestrator"}}
+	orchestrator.Spec.Delegation = &v1beta1.Delegation{Roles: []v1beta1.Name{"releaser"}}
 	r.Create(server, role, orchestrator)
 	var err error
 	r.token, err = r.Token(t.Context(), r.Namespace, "alice", "nestor-runner", "nestor-user")

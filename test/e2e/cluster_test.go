@@ -23,8 +23,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1beta1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/e2e/realnode"
 	"github.com/nestor-dev/nestor/test/patience"
 )
@@ -91,7 +91,7 @@ func (c *cluster) startNode(ctx context.Context) {
 func (c *cluster) clientOf(config *rest.Config) client.WithWatch {
 	GinkgoHelper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, historyv1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1beta1.AddToScheme, historyv1beta1.AddToScheme} {
 		Expect(add(scheme)).To(Succeed())
 	}
 	api, err := client.NewWithWatch(config, client.Options{Scheme: scheme})

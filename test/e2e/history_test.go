@@ -11,17 +11,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	historyv1beta1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 )
 
 func historySpecs(c *cluster) {
 	It("serves histories through the API server, with each person's permissions", func(ctx SpecContext) {
 		Expect(c.kubectl(ctx, "-n", "tour", "get", "transcripts")).To(And(
 			ContainSubstring("chat.tour"), ContainSubstring("security-reviewer"), ContainSubstring("tester")))
-		Expect(c.kubectl(ctx, "-n", "tour", "get", "--raw", "/apis/history.nestor.dev/v1alpha1/namespaces/tour/transcripts/chat.tour/log")).To(
+		Expect(c.kubectl(ctx, "-n", "tour", "get", "--raw", "/apis/history.nestor.dev/v1beta1/namespaces/tour/transcripts/chat.tour/log")).To(
 			ContainSubstring("Review the sample project from three perspectives."))
 		c.kubectl(ctx, "-n", "tour", "create", "rolebinding", "looks-dora", "--clusterrole=nestor-viewer", "--user=dora")
-		var transcripts historyv1alpha1.TranscriptList
+		var transcripts historyv1beta1.TranscriptList
 		Expect(c.as("dora").List(ctx, &transcripts, client.InNamespace("tour"))).To(Succeed())
 		Expect(transcripts.Items).To(HaveLen(5), "the chat and its four agents")
 		Expect(apierrors.IsForbidden(c.as("dora").List(ctx, &transcripts, client.InNamespace("office")))).To(BeTrue())
@@ -29,7 +29,7 @@ func historySpecs(c *cluster) {
 
 	It("creates a new certificate when the old one is deleted, without interruption", func(ctx SpecContext) {
 		bundle := func(ctx context.Context) (string, error) {
-			return c.tryKubectl(ctx, "get", "apiservice", "v1alpha1.history.nestor.dev", "-o", "jsonpath={.spec.caBundle}")
+			return c.tryKubectl(ctx, "get", "apiservice", "v1beta1.history.nestor.dev", "-o", "jsonpath={.spec.caBundle}")
 		}
 		before, err := bundle(ctx)
 		Expect(err).NotTo(HaveOccurred())

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // person is a user of a namespace who uses only the Kubernetes API.
@@ -29,18 +29,18 @@ func (p person) meta(name string) metav1.ObjectMeta {
 }
 
 // openChat creates a chat.
-func (p person) openChat(ctx context.Context, name string, workspace *v1alpha1.Workspace) *v1alpha1.AgentChat {
+func (p person) openChat(ctx context.Context, name string, workspace *v1beta1.Workspace) *v1beta1.AgentChat {
 	GinkgoHelper()
-	chat := &v1alpha1.AgentChat{ObjectMeta: p.meta(name)}
+	chat := &v1beta1.AgentChat{ObjectMeta: p.meta(name)}
 	chat.Spec.Workspace = workspace
 	Expect(p.Create(ctx, chat)).To(Succeed())
 	return chat
 }
 
 // sendMessage sends a message.
-func (p person) sendMessage(ctx context.Context, spec v1alpha1.AgentMessageSpec) *v1alpha1.AgentMessage {
+func (p person) sendMessage(ctx context.Context, spec v1beta1.AgentMessageSpec) *v1beta1.AgentMessage {
 	GinkgoHelper()
-	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, GenerateName: "said-"}, Spec: spec}
+	message := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, GenerateName: "said-"}, Spec: spec}
 	Expect(p.Create(ctx, message)).To(Succeed())
 	return message
 }
@@ -48,7 +48,7 @@ func (p person) sendMessage(ctx context.Context, spec v1alpha1.AgentMessageSpec)
 // approve approves the call that a task waits for.
 func (p person) approve(ctx context.Context, chat, task, call string) {
 	GinkgoHelper()
-	spec := v1alpha1.AgentMessageSpec{Chat: chat, User: p.name, Approval: &v1alpha1.Approval{Task: task, ToolCall: call, Decision: v1alpha1.DecisionApprove}}
+	spec := v1beta1.AgentMessageSpec{Chat: chat, User: p.name, Approval: &v1beta1.Approval{Task: task, ToolCall: call, Decision: v1beta1.DecisionApprove}}
 	if chat == "" {
 		spec.Task = task
 	}
@@ -58,11 +58,11 @@ func (p person) approve(ctx context.Context, chat, task, call string) {
 // posts returns the operator's messages in a chat.
 func (p person) posts(chat string) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
-		var messages v1alpha1.AgentMessageList
-		err := p.List(ctx, &messages, client.InNamespace(p.namespace), client.MatchingLabels{v1alpha1.LabelChat: chat})
+		var messages v1beta1.AgentMessageList
+		err := p.List(ctx, &messages, client.InNamespace(p.namespace), client.MatchingLabels{v1beta1.LabelChat: chat})
 		var texts []string
 		for _, m := range messages.Items {
-			if m.Spec.Role != v1alpha1.RoleUser {
+			if m.Spec.Role != v1beta1.RoleUser {
 				texts = append(texts, m.Spec.Content)
 			}
 		}
@@ -71,31 +71,31 @@ func (p person) posts(chat string) func(context.Context) ([]string, error) {
 }
 
 // chat reads a chat.
-func (p person) chat(name string) func(context.Context) (*v1alpha1.AgentChat, error) {
-	return func(ctx context.Context) (*v1alpha1.AgentChat, error) {
-		var chat v1alpha1.AgentChat
+func (p person) chat(name string) func(context.Context) (*v1beta1.AgentChat, error) {
+	return func(ctx context.Context) (*v1beta1.AgentChat, error) {
+		var chat v1beta1.AgentChat
 		return &chat, p.Get(ctx, types.NamespacedName{Namespace: p.namespace, Name: name}, &chat)
 	}
 }
 
 // task reads a task.
-func (p person) task(name string) func(context.Context) (*v1alpha1.AgentTask, error) {
-	return func(ctx context.Context) (*v1alpha1.AgentTask, error) {
-		var task v1alpha1.AgentTask
+func (p person) task(name string) func(context.Context) (*v1beta1.AgentTask, error) {
+	return func(ctx context.Context) (*v1beta1.AgentTask, error) {
+		var task v1beta1.AgentTask
 		return &task, p.Get(ctx, types.NamespacedName{Namespace: p.namespace, Name: name}, &task)
 	}
 }
 
 // tasks returns the tasks of a chat, at every depth.
-func (p person) tasks(chat string) func(context.Context) ([]v1alpha1.AgentTask, error) {
-	return func(ctx context.Context) ([]v1alpha1.AgentTask, error) {
-		var tasks v1alpha1.AgentTaskList
-		err := p.List(ctx, &tasks, client.InNamespace(p.namespace), client.MatchingLabels{v1alpha1.LabelChat: chat})
+func (p person) tasks(chat string) func(context.Context) ([]v1beta1.AgentTask, error) {
+	return func(ctx context.Context) ([]v1beta1.AgentTask, error) {
+		var tasks v1beta1.AgentTaskList
+		err := p.List(ctx, &tasks, client.InNamespace(p.namespace), client.MatchingLabels{v1beta1.LabelChat: chat})
 		return tasks.Items, err
 	}
 }
 
 // waitsFor matches a chat that waits for its user.
-func waitsFor(kind v1alpha1.WaitingKind) OmegaMatcher {
+func waitsFor(kind v1beta1.WaitingKind) OmegaMatcher {
 	return HaveField("Status.Waiting", ContainElement(HaveField("Kind", kind)))
 }

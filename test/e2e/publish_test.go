@@ -16,7 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // The git server, and its user.
@@ -49,7 +49,7 @@ func publishSpecs(c *cluster) {
 	p := &press{cluster: c}
 	It("publishes approved changes on a branch, from a pod of its own with the credentials", func(ctx SpecContext) {
 		p.start(ctx)
-		waiting := p.waitsFor(ctx, v1alpha1.WaitingApproval)
+		waiting := p.waitsFor(ctx, v1beta1.WaitingApproval)
 		Expect(waiting.Text).To(MatchRegexp(`nestor/print: 2 files, \+2 -0 since ` + p.git(ctx, "rev-parse main") + `, sha256 [0-9a-f]{64}: Modified f, Added new`))
 		p.digest = regexp.MustCompile(`sha256 ([0-9a-f]{64})`).FindStringSubmatch(waiting.Text)[1]
 		p.expectNoCredentials(ctx)
@@ -63,7 +63,7 @@ func publishSpecs(c *cluster) {
 		By("publishing what the next pod has restored")
 		publishers := p.watchPublishers(ctx)
 		p.approve(ctx, "", "print", waiting.ToolCall)
-		question := p.waitsFor(ctx, v1alpha1.WaitingQuestion)
+		question := p.waitsFor(ctx, v1beta1.WaitingQuestion)
 		Expect(question.Text).To(And(ContainSubstring("Published nestor/print: 2 files, +2 -0 since"), ContainSubstring("sha256 "+p.digest), ContainSubstring(p.git(ctx, "rev-parse nestor/print"))))
 		Expect(p.git(ctx, "log --format=%s main..nestor/print")).To(Equal("Print two"))
 		Expect(p.git(ctx, "show nestor/print:f")).To(Equal("one\ntwo"))
@@ -78,8 +78,8 @@ func publishSpecs(c *cluster) {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(pods).To(HaveLen(1))
 		c.kubectl(ctx, "-n", "press", "delete", "pod", pods[0].Name)
-		p.sendMessage(ctx, v1alpha1.AgentMessageSpec{Task: "print", Content: "Go on."})
-		Eventually(p.task("print")).WithContext(ctx).Should(HaveField("Status.Phase", v1alpha1.TaskSuccess))
+		p.sendMessage(ctx, v1beta1.AgentMessageSpec{Task: "print", Content: "Go on."})
+		Eventually(p.task("print")).WithContext(ctx).Should(HaveField("Status.Phase", v1beta1.TaskSuccess))
 		task, err := p.task("print")(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(task.Status.Result.Details + task.Status.Result.Summary).To(ContainSubstring("one\ntwo\nthree\n" + p.git(ctx, "rev-parse main")))
@@ -114,21 +114,21 @@ func (p *press) start(ctx context.Context) {
 	p.cluster.namespace(ctx, "press", "gina")
 	p.kubectl(ctx, "-n", "press", "create", "rolebinding", "runs-gina", "--clusterrole=nestor-runner", "--user=gina")
 	p.kubectl(ctx, "-n", "press", "create", "secret", "generic", "login", "--from-literal=username="+gitUser, "--from-literal=password="+gitPassword)
-	p.kubectl(ctx, "-n", "press", "annotate", "secret", "login", v1alpha1.AnnotationGitHosts+"="+forgeURL)
+	p.kubectl(ctx, "-n", "press", "annotate", "secret", "login", v1beta1.AnnotationGitHosts+"="+forgeURL)
 	p.kubectl(ctx, "-n", "press", "create", "role", "login", "--verb=get", "--resource=secrets", "--resource-name=login")
 	p.kubectl(ctx, "-n", "press", "create", "rolebinding", "login", "--role=login", "--user=gina")
 	p.addScript(ctx, printerScript)
 	p.apply(ctx, `
-apiVersion: nestor.dev/v1alpha1
+apiVersion: nestor.dev/v1beta1
 kind: AgentRole
 metadata: {name: printer, namespace: press}
 spec: {systemPrompt: You print., tools: {allow: [bash, review_changes, publish_changes, ask_user]}, approval: {mode: Never}}
 `)
 	p.person = p.cluster.person("gina", "press")
 	now := int32(0)
-	task := &v1alpha1.AgentTask{ObjectMeta: p.meta("print"), Spec: v1alpha1.AgentTaskSpec{
-		Type: v1alpha1.TaskAgent, Role: "printer", Instruction: "Print.", Workspace: &v1alpha1.Workspace{
-			Git:                &v1alpha1.GitSource{URL: forgeURL + "/app.git", SecretName: "login", Push: &v1alpha1.GitPush{}},
+	task := &v1beta1.AgentTask{ObjectMeta: p.meta("print"), Spec: v1beta1.AgentTaskSpec{
+		Type: v1beta1.TaskAgent, Role: "printer", Instruction: "Print.", Workspace: &v1beta1.Workspace{
+			Git:                &v1beta1.GitSource{URL: forgeURL + "/app.git", SecretName: "login", Push: &v1beta1.GitPush{}},
 			IdleTimeoutSeconds: 60, RetainSeconds: &now,
 		},
 	}}
@@ -169,7 +169,7 @@ spec: {selector: {app: git}, ports: [{port: 8080}]}
 }
 
 // waitsFor waits until the task waits for a person, and returns what the person sees.
-func (p *press) waitsFor(ctx context.Context, kind v1alpha1.WaitingKind) v1alpha1.Waiting {
+func (p *press) waitsFor(ctx context.Context, kind v1beta1.WaitingKind) v1beta1.Waiting {
 	GinkgoHelper()
 	Eventually(p.task("print")).WithContext(ctx).Should(HaveField("Status.Waiting", HaveField("Kind", kind)))
 	task, err := p.task("print")(ctx)
@@ -215,7 +215,7 @@ func (p *press) expectReads(ctx context.Context) {
 		Expect(err).To(MatchError(ContainSubstring("forbidden")), "%v", args)
 	}
 	for _, path := range []string{"task.print", "task.print/archive", "task.print/file?path=new"} {
-		_, err := p.tryKubectl(ctx, "get", "--raw", "/apis/history.nestor.dev/v1alpha1/namespaces/press/workspacechanges/"+path, "--as", "stranger")
+		_, err := p.tryKubectl(ctx, "get", "--raw", "/apis/history.nestor.dev/v1beta1/namespaces/press/workspacechanges/"+path, "--as", "stranger")
 		Expect(err).To(MatchError(ContainSubstring("forbidden")), path)
 	}
 }

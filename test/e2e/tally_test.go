@@ -13,8 +13,8 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1beta1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // tallyScript fans out to agents that each append a line to a file, which cannot be undone.
@@ -37,12 +37,12 @@ rules:
 
 // tallyRole lets agents run commands without approval, so that many run in parallel.
 const tallyRole = `
-apiVersion: nestor.dev/v1alpha1
+apiVersion: nestor.dev/v1beta1
 kind: AgentRole
 metadata: {name: tallyman, namespace: NAMESPACE}
 spec: {systemPrompt: You make marks., tools: {allow: [bash]}, approval: {mode: Never}}
 ---
-apiVersion: nestor.dev/v1alpha1
+apiVersion: nestor.dev/v1beta1
 kind: AgentRole
 metadata: {name: orchestrator, namespace: NAMESPACE}
 spec: {delegation: {roles: [tallyman]}}
@@ -52,7 +52,7 @@ spec: {delegation: {roles: [tallyman]}}
 type tally struct {
 	*cluster
 	person
-	chat  *v1alpha1.AgentChat
+	chat  *v1beta1.AgentChat
 	steps int
 }
 
@@ -63,8 +63,8 @@ func (c *cluster) startTally(ctx context.Context, namespace string, steps int) *
 	c.addScript(ctx, tallyScript)
 	c.apply(ctx, strings.ReplaceAll(tallyRole, "NAMESPACE", namespace))
 	t := &tally{cluster: c, person: c.person("erin", namespace), steps: steps}
-	t.chat = t.openChat(ctx, "tally", &v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{}})
-	t.sendMessage(ctx, v1alpha1.AgentMessageSpec{Chat: "tally", Content: fmt.Sprintf("Tally %d", steps)})
+	t.chat = t.openChat(ctx, "tally", &v1beta1.Workspace{EmptyDir: &v1beta1.EmptyDirSource{}})
+	t.sendMessage(ctx, v1beta1.AgentMessageSpec{Chat: "tally", Content: fmt.Sprintf("Tally %d", steps)})
 	return t
 }
 
@@ -79,7 +79,7 @@ func (t *tally) done(ctx context.Context) (int, error) {
 	tasks, err := t.tasks("tally")(ctx)
 	n := 0
 	for _, task := range tasks {
-		if task.Status.Phase == v1alpha1.TaskSuccess {
+		if task.Status.Phase == v1beta1.TaskSuccess {
 			n++
 		}
 	}
@@ -91,9 +91,9 @@ func (t *tally) expectOnce(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(t.posts("tally")).WithContext(ctx).WithTimeout(6*time.Minute).Should( // it starts many pods
 		ContainElement("All steps are tallied."), "the end of the fan-out")
-	Eventually(t.person.chat("tally")).WithContext(ctx).Should(HaveField("Status.Phase", v1alpha1.ChatIdle))
+	Eventually(t.person.chat("tally")).WithContext(ctx).Should(HaveField("Status.Phase", v1beta1.ChatIdle))
 	Expect(t.posts("tally")(ctx)).To(Equal([]string{"All steps are tallied."}), "one answer, and one only")
-	Expect(t.tasks("tally")(ctx)).To(And(HaveLen(t.steps), HaveEach(HaveField("Status.Phase", v1alpha1.TaskSuccess))), "the tasks")
+	Expect(t.tasks("tally")(ctx)).To(And(HaveLen(t.steps), HaveEach(HaveField("Status.Phase", v1beta1.TaskSuccess))), "the tasks")
 	unknown := t.expectMarks(ctx)
 	repeated := t.expectPaidOnce(ctx)
 	AddReportEntry("counted", fmt.Sprintf("%d steps; %d calls with an unknown outcome, said to be; %d interrupted model calls made again",
@@ -108,7 +108,7 @@ func (t *tally) expectMarks(ctx context.Context) (unknown int) {
 	for mark := range strings.FieldsSeq(t.inWorkspace(ctx, t.person.namespace, "cat tally.txt")) {
 		marks[mark]++
 	}
-	var agents v1alpha1.SubAgentList
+	var agents v1beta1.SubAgentList
 	Expect(t.List(ctx, &agents, client.InNamespace(t.person.namespace))).To(Succeed())
 	Expect(agents.Items).To(HaveLen(t.steps), "the agents")
 	for _, agent := range agents.Items {
@@ -118,12 +118,12 @@ func (t *tally) expectMarks(ctx context.Context) (unknown int) {
 		Expect(agent.Status.ToolCalls).NotTo(BeEmpty(), agent.Name)
 		call := agent.Status.ToolCalls[0]
 		n := marks[fmt.Sprintf("step-%d", step)]
-		if call.Phase == v1alpha1.ToolCallUnknown {
+		if call.Phase == v1beta1.ToolCallUnknown {
 			unknown++
 			Expect(n).To(BeNumerically("<=", 1), "the marks of step %d, whose outcome is unknown", step)
 			continue
 		}
-		Expect(call.Phase).To(Equal(v1alpha1.ToolCallSuccess), "step %d", step)
+		Expect(call.Phase).To(Equal(v1beta1.ToolCallSuccess), "step %d", step)
 		Expect(n).To(Equal(1), "the marks of step %d", step)
 	}
 	return unknown
@@ -133,7 +133,7 @@ func (t *tally) expectMarks(ctx context.Context) (unknown int) {
 // be repeated, a finished one may not.
 func (t *tally) expectPaidOnce(ctx context.Context) (repeated int) {
 	GinkgoHelper()
-	var calls historyv1alpha1.ModelCallList
+	var calls historyv1beta1.ModelCallList
 	Expect(t.api.List(ctx, &calls, client.InNamespace(t.person.namespace))).To(Succeed())
 	ended := map[string]time.Time{}
 	for _, call := range calls.Items {
@@ -159,7 +159,7 @@ func (t *tally) expectPaidOnce(ctx context.Context) (repeated int) {
 	return repeated
 }
 
-func agentsOf(calls []historyv1alpha1.ModelCall) map[string]bool {
+func agentsOf(calls []historyv1beta1.ModelCall) map[string]bool {
 	agents := map[string]bool{}
 	for _, call := range calls {
 		agents[string(call.Spec.Agent)] = true

@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // demo is the directory of the demo's roles and sample project.
@@ -27,29 +27,29 @@ func tourSpecs(c *cluster) {
 		c.layOutSample(ctx, "tour", "sample")
 		alice := c.person("alice", "tour")
 		alice.openChat(ctx, "tour", onClaim("sample"))
-		alice.sendMessage(ctx, v1alpha1.AgentMessageSpec{Chat: "tour", Content: "Review the sample project from three perspectives."})
+		alice.sendMessage(ctx, v1beta1.AgentMessageSpec{Chat: "tour", Content: "Review the sample project from three perspectives."})
 
 		Eventually(alice.posts("tour")).WithContext(ctx).Should(ContainElement(ContainSubstring("Security Reviewer needs input")))
-		Eventually(alice.chat("tour")).WithContext(ctx).Should(waitsFor(v1alpha1.WaitingApproval))
+		Eventually(alice.chat("tour")).WithContext(ctx).Should(waitsFor(v1beta1.WaitingApproval))
 		Expect(c.inWorkspace(ctx, "tour", "ls docs 2>/dev/null || true")).To(BeEmpty(), "an unapproved write was not run")
-		alice.sendMessage(ctx, v1alpha1.AgentMessageSpec{Chat: "tour", Content: "Only the shop's own network."})
+		alice.sendMessage(ctx, v1beta1.AgentMessageSpec{Chat: "tour", Content: "Only the shop's own network."})
 		chat, err := alice.chat("tour")(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		for _, waiting := range chat.Status.Waiting {
-			if waiting.Kind == v1alpha1.WaitingApproval {
+			if waiting.Kind == v1beta1.WaitingApproval {
 				alice.approve(ctx, "tour", waiting.Task, waiting.ToolCall)
 			}
 		}
 
 		Eventually(alice.posts("tour")).WithContext(ctx).Should(ContainElement(HavePrefix("The review of the sample project:")))
-		Eventually(alice.chat("tour")).WithContext(ctx).Should(HaveField("Status.Phase", v1alpha1.ChatIdle))
-		Expect(alice.tasks("tour")(ctx)).To(And(HaveLen(4), HaveEach(HaveField("Status.Phase", v1alpha1.TaskSuccess))))
+		Eventually(alice.chat("tour")).WithContext(ctx).Should(HaveField("Status.Phase", v1beta1.ChatIdle))
+		Expect(alice.tasks("tour")(ctx)).To(And(HaveLen(4), HaveEach(HaveField("Status.Phase", v1beta1.TaskSuccess))))
 		Expect(c.inWorkspace(ctx, "tour", "cat docs/usage.md")).To(ContainSubstring("# Using the till"))
 	})
 }
 
-func onClaim(name string) *v1alpha1.Workspace {
-	return &v1alpha1.Workspace{PersistentVolumeClaim: &v1alpha1.ClaimSource{ClaimName: name}}
+func onClaim(name string) *v1beta1.Workspace {
+	return &v1beta1.Workspace{PersistentVolumeClaim: &v1beta1.ClaimSource{ClaimName: name}}
 }
 
 // layOutSample copies the sample project to a volume, with a pod.

@@ -9,7 +9,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 const askerScript = `
@@ -30,9 +30,9 @@ func upgradeSpecs(c *cluster) {
 		Expect(c.operators(ctx)).To(HaveEach(HaveField("Annotations", HaveKeyWithValue("e2e", "upgraded"))))
 		t.expectOnce(ctx)
 
-		asked.sendMessage(ctx, v1alpha1.AgentMessageSpec{Task: "asker", Content: "Yes."})
+		asked.sendMessage(ctx, v1beta1.AgentMessageSpec{Task: "asker", Content: "Yes."})
 		Eventually(asked.task("asker")).WithContext(ctx).Should(And(
-			HaveField("Status.Phase", v1alpha1.TaskSuccess), HaveField("Status.Result.Summary", ContainSubstring("Yes."))))
+			HaveField("Status.Phase", v1beta1.TaskSuccess), HaveField("Status.Result.Summary", ContainSubstring("Yes."))))
 	})
 }
 
@@ -43,17 +43,17 @@ func (c *cluster) startAsker(ctx context.Context) person {
 	c.kubectl(ctx, "-n", "patience", "create", "rolebinding", "runs-frank", "--clusterrole=nestor-runner", "--user=frank")
 	c.addScript(ctx, askerScript)
 	c.apply(ctx, `
-apiVersion: nestor.dev/v1alpha1
+apiVersion: nestor.dev/v1beta1
 kind: AgentRole
 metadata: {name: asker, namespace: patience}
 spec: {systemPrompt: You ask first., tools: {allow: []}}
 `)
 	frank := c.person("frank", "patience")
-	task := &v1alpha1.AgentTask{ObjectMeta: frank.meta("asker"), Spec: v1alpha1.AgentTaskSpec{
-		Type: v1alpha1.TaskAgent, Role: "asker", Instruction: "Ask before you go on.",
+	task := &v1beta1.AgentTask{ObjectMeta: frank.meta("asker"), Spec: v1beta1.AgentTaskSpec{
+		Type: v1beta1.TaskAgent, Role: "asker", Instruction: "Ask before you go on.",
 	}}
 	Expect(frank.Create(ctx, task)).To(Succeed())
-	Eventually(frank.task("asker")).WithContext(ctx).Should(HaveField("Status.Waiting.Kind", v1alpha1.WaitingQuestion))
+	Eventually(frank.task("asker")).WithContext(ctx).Should(HaveField("Status.Waiting.Kind", v1beta1.WaitingQuestion))
 	return frank
 }
 

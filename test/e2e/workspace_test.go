@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // clerkScript reads without approval, and writes and runs commands after approval.
@@ -33,18 +33,18 @@ func workspaceSpecs(c *cluster) {
 		c.layOutSample(ctx, "office", "files")
 		c.addScript(ctx, clerkScript)
 		c.apply(ctx, `
-apiVersion: nestor.dev/v1alpha1
+apiVersion: nestor.dev/v1beta1
 kind: AgentRole
 metadata: {name: clerk, namespace: office}
 spec: {systemPrompt: You keep notes., tools: {allow: [read, write, bash]}}
 `)
 		bob := c.person("bob", "office")
-		task := &v1alpha1.AgentTask{ObjectMeta: bob.meta("notes")}
-		task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: "clerk", Instruction: "Keep notes.", Workspace: onClaim("files")}
+		task := &v1beta1.AgentTask{ObjectMeta: bob.meta("notes")}
+		task.Spec = v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "clerk", Instruction: "Keep notes.", Workspace: onClaim("files")}
 		Expect(bob.Create(ctx, task)).To(Succeed())
 
 		By("waiting before it writes")
-		Eventually(bob.task("notes")).WithContext(ctx).Should(HaveField("Status.Waiting.Kind", v1alpha1.WaitingApproval))
+		Eventually(bob.task("notes")).WithContext(ctx).Should(HaveField("Status.Waiting.Kind", v1beta1.WaitingApproval))
 		Expect(c.inWorkspace(ctx, "office", "ls")).To(And(ContainSubstring("README.md"), Not(ContainSubstring("notes"))))
 		waiting, err := bob.task("notes")(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -53,13 +53,13 @@ spec: {systemPrompt: You keep notes., tools: {allow: [read, write, bash]}}
 
 		By("waiting before it runs a command")
 		Eventually(bob.task("notes")).WithContext(ctx).Should(And(
-			HaveField("Status.Waiting.Kind", v1alpha1.WaitingApproval), HaveField("Status.Waiting.ToolCall", Not(Equal(first)))))
+			HaveField("Status.Waiting.Kind", v1beta1.WaitingApproval), HaveField("Status.Waiting.ToolCall", Not(Equal(first)))))
 		Expect(c.inWorkspace(ctx, "office", "cat notes/today.txt")).To(Equal("Counted 3 files.\n"))
 		waiting, err = bob.task("notes")(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		bob.approve(ctx, "", "notes", waiting.Status.Waiting.ToolCall)
 
-		Eventually(bob.task("notes")).WithContext(ctx).Should(HaveField("Status.Phase", v1alpha1.TaskSuccess))
+		Eventually(bob.task("notes")).WithContext(ctx).Should(HaveField("Status.Phase", v1beta1.TaskSuccess))
 		done, err := bob.task("notes")(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(done.Status.Result.Details + done.Status.Result.Summary).To(And(

@@ -18,7 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // played are the examples, by folder, and how they are played.
@@ -68,7 +68,7 @@ func TestExamples(t *testing.T) {
 func playNightlyDependencies(r *room) {
 	r.apply("nightly-dependencies")
 	r.awaitTriggers()
-	r.Eventually(r.trigger("nightly-dependencies")).Should(HaveField("Status.NextTime", Not(BeNil())))
+	r.Eventually(r.trigger("nightly-dependencies")).Should(HaveField("Status.NextScheduleTime", Not(BeNil())))
 	r.kubectl(nil, "annotate", "-n", r.Namespace, "agenttrigger/nightly-dependencies", `nestor.dev/fire={"id":"now"}`)
 	r.Eventually(r.tasks("nightly-dependencies")).Should(succeeded(And(
 		HaveField("Spec.Workspace.Git.Ref", "main"), HaveField("Status.Result.Data.Raw", ContainSubstring(`"action":"upgrade"`)))))
@@ -85,10 +85,10 @@ func playAlertInvestigation(r *room) {
 	r.Expect(post(alert, "0123456789abcdef")).To(Equal(http.StatusAccepted))
 	r.Expect(post(alert, "0123456789abcdef")).To(Equal(http.StatusOK), "Alertmanager repeats a notification")
 	r.Expect(post(strings.ReplaceAll(alert, "firing", "resolved"), "0123456789abcdef")).To(Equal(http.StatusOK), "the condition is false")
-	r.Eventually(r.messages).Should(ContainElement(And(HaveField("Spec.Role", v1alpha1.RoleAssistant), HaveField("Spec.Content", "The database has been slow since 10:00. Look at its disk first."))))
+	r.Eventually(r.messages).Should(ContainElement(And(HaveField("Spec.Role", v1beta1.RoleAssistant), HaveField("Spec.Content", "The database has been slow since 10:00. Look at its disk first."))))
 	sent, err := r.messages()
 	r.Expect(err).NotTo(HaveOccurred())
-	r.Expect(slices.DeleteFunc(sent, func(m v1alpha1.AgentMessage) bool { return m.Spec.Role != v1alpha1.RoleUser })).To(HaveLen(1))
+	r.Expect(slices.DeleteFunc(sent, func(m v1beta1.AgentMessage) bool { return m.Spec.Role != v1beta1.RoleUser })).To(HaveLen(1))
 	r.Eventually(r.trigger("alerts")).Should(HaveField("Status.Firings", BeEquivalentTo(1)))
 }
 
@@ -137,12 +137,12 @@ func TestWebhookWithoutSecret(t *testing.T) {
 	r := newRoom(t, "no-secret", shared.ModelURL)
 	r.apply("alert-investigation")
 	ready := func(status metav1.ConditionStatus, reason string) OmegaMatcher {
-		return HaveField("Status.Conditions", ContainElement(And(HaveField("Type", v1alpha1.ConditionReady), HaveField("Status", status), HaveField("Reason", reason))))
+		return HaveField("Status.Conditions", ContainElement(And(HaveField("Type", v1beta1.ConditionReady), HaveField("Status", status), HaveField("Reason", reason))))
 	}
-	r.Eventually(r.trigger("alerts")).Should(ready(metav1.ConditionFalse, v1alpha1.ReasonSecretNotFound))
+	r.Eventually(r.trigger("alerts")).Should(ready(metav1.ConditionFalse, v1beta1.ReasonSecretNotFound))
 	r.Expect(r.post("alerts", "{}", "Authorization", "Bearer ")).To(Equal(http.StatusUnauthorized))
 	r.kubectl(nil, "create", "secret", "generic", "-n", r.Namespace, "alerts-webhook", "--from-literal=token=0123456789abcdef")
-	r.Eventually(r.trigger("alerts")).Should(ready(metav1.ConditionTrue, v1alpha1.ReasonReady))
+	r.Eventually(r.trigger("alerts")).Should(ready(metav1.ConditionTrue, v1beta1.ReasonReady))
 }
 
 // post sends a webhook to a trigger, with headers as pairs, and returns the status.
@@ -163,8 +163,8 @@ func (r *room) post(trigger, body string, headers ...string) int {
 	return response.StatusCode
 }
 
-func (r *room) messages() ([]v1alpha1.AgentMessage, error) {
-	var list v1alpha1.AgentMessageList
+func (r *room) messages() ([]v1beta1.AgentMessage, error) {
+	var list v1beta1.AgentMessageList
 	err := r.List(&list)
 	return list.Items, err
 }

@@ -13,7 +13,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/a2atest"
 )
 
@@ -24,7 +24,7 @@ func playCodeReview(r *room) {
 	r.Expect(answer).To(ContainSubstring("The reviewers are at work."))
 	r.Eventually(r.messages).Should(ContainElement(HaveField("Spec.Content", "1. greet.sh: the variable is misspelt. 2. No test covers an empty name.")))
 	for name, role := range map[string]string{"code-review-1": "code-review-security", "code-review-2": "code-review-quality", "code-review-3": "code-review-tests"} {
-		r.Eventually(r.Task(name)).Should(And(HaveField("Status.Phase", v1alpha1.TaskSuccess), HaveField("Spec.Role", role)))
+		r.Eventually(r.Task(name)).Should(And(HaveField("Status.Phase", v1beta1.TaskSuccess), HaveField("Spec.Role", role)))
 	}
 }
 
@@ -34,23 +34,23 @@ func playIncidentHelper(r *room) {
 	r.bind("bob", "nestor-runner")
 	_, err := r.nestor("run", "incident-helper", "Checkout answers with errors. Find out why, and repair it.", "--name", "checkout", "--as", "alice")
 	r.Expect(err).NotTo(HaveOccurred())
-	r.Eventually(r.Task("checkout")).Should(And(HaveField("Status.Phase", v1alpha1.TaskWaiting), HaveField("Status.Waiting.Text", ContainSubstring(`runbook__repair {"what":"certificate"}`))))
+	r.Eventually(r.Task("checkout")).Should(And(HaveField("Status.Phase", v1beta1.TaskWaiting), HaveField("Status.Waiting.Text", ContainSubstring(`runbook__repair {"what":"certificate"}`))))
 	_, err = r.nestor("approve", "checkout", "--as", "alice", "--timeout", "2m")
 	r.Expect(err).To(HaveOccurred(), "she requested the work")
-	r.Expect(r.Task("checkout")()).To(HaveField("Status.Phase", v1alpha1.TaskWaiting))
+	r.Expect(r.Task("checkout")()).To(HaveField("Status.Phase", v1beta1.TaskWaiting))
 	shown, err := r.nestor("approve", "checkout", "--as", "bob", "--timeout", "2m")
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(shown).To(ContainSubstring(`runbook__repair {"what":"certificate"}`))
-	r.Eventually(r.Task("checkout")).Should(And(HaveField("Status.Phase", v1alpha1.TaskSuccess), HaveField("Status.Result.Summary", "Checkout works again: the certificate was renewed.")))
+	r.Eventually(r.Task("checkout")).Should(And(HaveField("Status.Phase", v1beta1.TaskSuccess), HaveField("Status.Result.Summary", "Checkout works again: the certificate was renewed.")))
 }
 
 func playWorkspaceFix(r *room) {
 	r.applyOnProject("workspace-fix")
-	r.Eventually(r.Task("fix-greeting")).Should(HaveField("Status.Phase", v1alpha1.TaskWaiting))
+	r.Eventually(r.Task("fix-greeting")).Should(HaveField("Status.Phase", v1beta1.TaskWaiting))
 	r.Expect(os.ReadFile(filepath.Join(project, "greet.sh"))).To(BeEquivalentTo("echo \"Hello $nme\"\n"), "nothing changes before the approval")
 	_, err := r.nestor("approve", "fix-greeting", "--timeout", "2m")
 	r.Expect(err).NotTo(HaveOccurred())
-	r.Eventually(r.Task("fix-greeting")).Should(And(HaveField("Status.Phase", v1alpha1.TaskSuccess), HaveField("Status.Result.FilesModified", ConsistOf(BeEquivalentTo("greet.sh")))))
+	r.Eventually(r.Task("fix-greeting")).Should(And(HaveField("Status.Phase", v1beta1.TaskSuccess), HaveField("Status.Result.FilesModified", ConsistOf(BeEquivalentTo("greet.sh")))))
 	r.Expect(os.ReadFile(filepath.Join(project, "greet.sh"))).To(BeEquivalentTo("echo \"Hello $1\"\n"))
 }
 
@@ -64,7 +64,7 @@ func playInvoiceExtraction(r *room) {
 func playReviewedWriting(r *room) {
 	r.apply("reviewed-writing")
 	r.Eventually(r.Task("report-checkout")).Should(And(
-		HaveField("Status.Phase", v1alpha1.TaskSuccess), HaveField("Status.Result.Summary", "Checkout failed from 10:00 to 10:20 UTC.")))
+		HaveField("Status.Phase", v1beta1.TaskSuccess), HaveField("Status.Result.Summary", "Checkout failed from 10:00 to 10:20 UTC.")))
 	r.Eventually(r.Task("report-checkout-1")).Should(HaveField("Status.Result.Data.Raw", ContainSubstring("The times have no zone.")))
 	r.Eventually(r.Task("report-checkout-2")).Should(HaveField("Status.Result.Data.Raw", ContainSubstring(`"verdict":"approve"`)))
 }
@@ -98,7 +98,7 @@ func playRemoteAgent(r *room) {
 	_, err := r.nestor("send", "harbour", "May the ferry to Berlin leave tomorrow?", "--wait", "--timeout", "2m")
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Eventually(r.messages).Should(ContainElement(HaveField("Spec.Content", "Yes, it may leave: it is sunny in Berlin.")))
-	r.Eventually(r.Task("harbour-1")).Should(And(HaveField("Status.Phase", v1alpha1.TaskSuccess), HaveField("Spec.Role", "weather")))
+	r.Eventually(r.Task("harbour-1")).Should(And(HaveField("Status.Phase", v1beta1.TaskSuccess), HaveField("Spec.Role", "weather")))
 }
 
 func playOpenAIClient(r *room) {
@@ -124,5 +124,5 @@ func playOpenAIClient(r *room) {
 	r.Expect(answer.Choices).To(HaveLen(1), "%s", text)
 	r.Expect(answer.Choices[0].Message.Content).To(Equal("3 lamps cost 51 EUR."))
 	_, name, _ := strings.Cut(answer.Meta.Task, "/")
-	r.Eventually(r.Task(name)).Should(HaveField("Status.Phase", v1alpha1.TaskSuccess))
+	r.Eventually(r.Task(name)).Should(HaveField("Status.Phase", v1beta1.TaskSuccess))
 }

@@ -23,7 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 	"github.com/nestor-dev/nestor/test/stack"
@@ -87,7 +87,7 @@ type room struct {
 func newRoom(t *testing.T, namespace, model string) *room {
 	t.Helper()
 	r := &room{Room: shared.EmptyRoom(t, namespace), t: t}
-	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	provider := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	provider.Spec.BaseURL, provider.Spec.DefaultModel = model, "scripted"
 	r.Create(provider)
 	return r
@@ -167,25 +167,25 @@ func (r *room) bind(person, role string) {
 }
 
 // tasks returns the tasks of a trigger.
-func (r *room) tasks(trigger string) func() ([]v1alpha1.AgentTask, error) {
-	return func() ([]v1alpha1.AgentTask, error) {
-		var list v1alpha1.AgentTaskList
-		err := r.List(&list, client.MatchingLabels{v1alpha1.LabelTrigger: trigger})
+func (r *room) tasks(trigger string) func() ([]v1beta1.AgentTask, error) {
+	return func() ([]v1beta1.AgentTask, error) {
+		var list v1beta1.AgentTaskList
+		err := r.List(&list, client.MatchingLabels{v1beta1.LabelTrigger: trigger})
 		return list.Items, err
 	}
 }
 
 // trigger returns a trigger.
-func (r *room) trigger(name string) func() (*v1alpha1.AgentTrigger, error) {
-	return func() (*v1alpha1.AgentTrigger, error) {
-		found := &v1alpha1.AgentTrigger{}
+func (r *room) trigger(name string) func() (*v1beta1.AgentTrigger, error) {
+	return func() (*v1beta1.AgentTrigger, error) {
+		found := &v1beta1.AgentTrigger{}
 		return found, r.Get(name, found)
 	}
 }
 
 // succeeded matches a list with one task that has succeeded.
 func succeeded(matcher OmegaMatcher) OmegaMatcher {
-	return And(HaveLen(1), HaveEach(And(HaveField("Status.Phase", v1alpha1.TaskSuccess), matcher)))
+	return And(HaveLen(1), HaveEach(And(HaveField("Status.Phase", v1beta1.TaskSuccess), matcher)))
 }
 
 // serveTools serves an MCP server with a tool that reads and one that changes something, and returns its URL.

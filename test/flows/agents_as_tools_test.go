@@ -9,7 +9,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // agentsAsTools covers roles that are called like tools, and approvals of their calls (seed 003).
@@ -45,7 +45,7 @@ func agentsAsTools(w *world) {
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("The treasure is under the oak."), ReplyingTo("request")))
 			Expect(must(ctx, r.posts)).NotTo(HavePost(WithText("approval")))
 			Eventually(r.sub("chat-1")).WithContext(ctx).Should(HaveField("Status.ToolCalls", ContainElement(And(
-				HaveField("Tool", "box__look"), HaveField("Phase", v1alpha1.ToolCallSuccess), HaveField("Result", "saw the map")))))
+				HaveField("Tool", "box__look"), HaveField("Phase", v1beta1.ToolCallSuccess), HaveField("Result", "saw the map")))))
 			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).NotTo(ContainElement(WithTransform(modelRequest.conversation, ContainSubstring("The map was hard to read"))))
 		})
 
@@ -53,20 +53,20 @@ func agentsAsTools(w *world) {
 			r, path := writeBelow(ctx, w)
 			post := r.question(ctx, "chat-1-1")
 			waiting := must(ctx, r.task("chat-1-1")).Status.Waiting
-			Expect(waiting.Kind).To(Equal(v1alpha1.WaitingApproval))
+			Expect(waiting.Kind).To(Equal(v1beta1.WaitingApproval))
 			Expect(post.Spec.Content).To(And(ContainSubstring("Agent Tester asks for approval of `box__write`"), ContainSubstring(path), ContainSubstring(waiting.ToolCall)))
-			Eventually(r.sub("chat-1-1")).WithContext(ctx).Should(BeDone(v1alpha1.SubAgentAwaitingApproval, v1alpha1.ReasonAwaitingApproval, "box__write"))
-			Eventually(r.sub("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.SubAgentAwaitingSubAgents))
-			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskRunning))
+			Eventually(r.sub("chat-1-1")).WithContext(ctx).Should(BeDone(v1beta1.SubAgentWaitingForApproval, v1beta1.ReasonWaitingForApproval, "box__write"))
+			Eventually(r.sub("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.SubAgentWaitingForSubAgents))
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskRunning))
 			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Waiting", ConsistOf(And(
-				HaveField("Task", "chat-1-1"), HaveField("SubAgent", "chat-1-1"), HaveField("Kind", v1alpha1.WaitingApproval), HaveField("ToolCall", waiting.ToolCall)))))
+				HaveField("Task", "chat-1-1"), HaveField("SubAgent", "chat-1-1"), HaveField("Kind", v1beta1.WaitingApproval), HaveField("ToolCall", waiting.ToolCall)))))
 			Expect(w.tools.writeCount(path)()).To(BeZero())
 
 			r.create(ctx, MakeMessage("yes").Approve("chat-1-1", waiting.ToolCall).Obj())
-			Eventually(r.message("yes")).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
+			Eventually(r.message("yes")).WithContext(ctx).Should(BeIn(v1beta1.MessageHandled))
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("wrote "+path), ReplyingTo("request")))
 			Expect(w.tools.writeCount(path)()).To(Equal(1))
-			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
+			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1beta1.ChatIdle))
 		})
 
 		It("a write tool at depth 2 that is denied does not run, and the model gets the reason", func(ctx SpecContext) {
@@ -76,7 +76,7 @@ func agentsAsTools(w *world) {
 			r.create(ctx, MakeMessage("no").Deny("chat-1-1", call, "not on a Friday").Obj())
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("not on a Friday"), ReplyingTo("request")))
 			Expect(w.tools.writeCount(path)()).To(BeZero())
-			Eventually(r.sub("chat-1-1")).WithContext(ctx).Should(HaveField("Status.ToolCalls", ContainElement(And(HaveField("ID", call), HaveField("Phase", v1alpha1.ToolCallDenied)))))
+			Eventually(r.sub("chat-1-1")).WithContext(ctx).Should(HaveField("Status.ToolCalls", ContainElement(And(HaveField("ID", call), HaveField("Phase", v1beta1.ToolCallDenied)))))
 		})
 
 		It("a write tool of the orchestrator is a task that waits; its approval needs no call id", func(ctx SpecContext) {
@@ -85,10 +85,10 @@ func agentsAsTools(w *world) {
 			r.openChat(ctx)
 			path := r.namespace + "/own.txt"
 			r.sendMessage(ctx, "request", "Write "+path)
-			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1alpha1.TaskWaiting, v1alpha1.ReasonAwaitingApproval, "box__write"))
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1beta1.TaskWaiting, v1beta1.ReasonWaitingForApproval, "box__write"))
 			Expect(r.question(ctx, "chat-1").Spec.Content).To(ContainSubstring(path))
 			r.create(ctx, MakeMessage("yes").Approve("chat-1", "").Obj())
-			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			Expect(w.tools.writeCount(path)()).To(Equal(1))
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("wrote "+path), ReplyingTo("request")))
 		})
@@ -103,6 +103,6 @@ func writeBelow(ctx context.Context, w *world) (*testNamespace, string) {
 	r.openChat(ctx)
 	path := r.namespace + "/below.txt"
 	r.sendMessage(ctx, "request", "Delegate to coder: Delegate to tester: Write "+path)
-	Eventually(r.task("chat-1-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
+	Eventually(r.task("chat-1-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskWaiting))
 	return r, path
 }

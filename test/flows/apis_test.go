@@ -10,12 +10,12 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
 // modelAPIs are the APIs whose clients run the core flows.
-var modelAPIs = []v1alpha1.ModelAPI{v1alpha1.APIOpenAI, v1alpha1.APIOpenAIResponses, v1alpha1.APIAnthropic, v1alpha1.APIGemini}
+var modelAPIs = []v1beta1.ModelAPI{v1beta1.APIOpenAI, v1beta1.APIOpenAIResponses, v1beta1.APIAnthropic, v1beta1.APIGemini}
 
 // everyAPI runs the core flows on each API. The scripted model plays the same scripts on all of them, and refuses what the
 // real API refuses.
@@ -32,7 +32,7 @@ func everyAPI() {
 }
 
 // expectOnly checks that the requests of the current spec used the API, and that none was refused.
-func (w *world) expectOnly(ctx context.Context, api v1alpha1.ModelAPI) {
+func (w *world) expectOnly(ctx context.Context, api v1beta1.ModelAPI) {
 	GinkgoHelper()
 	record, err := w.modelRecord(ctx, "")
 	Expect(err).NotTo(HaveOccurred())
@@ -61,8 +61,8 @@ func coreFlows(w *world) {
 		r.sendMessage(ctx, "ask", "Delegate to general: Ask: Which colour?")
 		post := r.question(ctx, "chat-1")
 		r.create(ctx, MakeMessage("answer").Content("Green, please.").InReplyTo(post.Name).Obj())
-		Eventually(r.task("chat-1")).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskSuccess), HaveField("Status.Result.Summary", "Green, please.")))
-		Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
+		Eventually(r.task("chat-1")).WithContext(ctx).Should(And(BeIn(v1beta1.TaskSuccess), HaveField("Status.Result.Summary", "Green, please.")))
+		Eventually(r.chat).WithContext(ctx).Should(BeIn(v1beta1.ChatIdle))
 		r.sendMessage(ctx, "review", "Review the authentication module for potential issues.")
 		Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("The review of the authentication module"), ReplyingTo("review")))
 	})
@@ -74,8 +74,8 @@ func coreFlows(w *world) {
 		r.create(ctx, MakeMessage("yes").Approve("chat-1-1", call).Obj())
 		Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("wrote "+path), ReplyingTo("request")))
 		Expect(w.tools.writeCount(path)()).To(Equal(1))
-		Eventually(r.task("think")).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskSuccess), HaveField("Status.Result.Summary", "saw the sky")))
-		Eventually(r.task("see")).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskSuccess), HaveField("Status.Result.Summary", "I see the picture.")))
+		Eventually(r.task("think")).WithContext(ctx).Should(And(BeIn(v1beta1.TaskSuccess), HaveField("Status.Result.Summary", "saw the sky")))
+		Eventually(r.task("see")).WithContext(ctx).Should(And(BeIn(v1beta1.TaskSuccess), HaveField("Status.Result.Summary", "I see the picture.")))
 	})
 
 	It("cancels agents and their model calls", func(ctx SpecContext) {
@@ -85,7 +85,7 @@ func coreFlows(w *world) {
 		Eventually(w.inFlight).WithContext(ctx).Should(Equal(2))
 		r.create(ctx, MakeMessage("stop").Cancel("").Obj())
 		for _, name := range []string{"chat-1", "chat-2", "chat-2-1"} {
-			Eventually(r.task(name)).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled)))
+			Eventually(r.task(name)).WithContext(ctx).Should(BeDone(v1beta1.TaskCancelled, string(v1beta1.ErrorCancelled)))
 		}
 		Eventually(w.inFlight).WithContext(ctx).Should(BeZero())
 	})
@@ -108,7 +108,7 @@ func crash(ctx context.Context, w *world) {
 	for _, r := range rooms {
 		w.tools.open(r.namespace)
 		Eventually(r.task("work")).WithContext(ctx).Should(And(
-			BeIn(v1alpha1.TaskSuccess), HaveField("Status.Result.Summary", "went through "+r.namespace)), fmt.Sprint("on ", must(ctx, r.provider("default")).Spec.API))
+			BeIn(v1beta1.TaskSuccess), HaveField("Status.Result.Summary", "went through "+r.namespace)), fmt.Sprint("on ", must(ctx, r.provider("default")).Spec.API))
 		requests := must(ctx, w.requestsOf(r.agent(ctx, "work").UID))
 		Expect(requests).To(HaveLen(2), "no request is repeated")
 		Expect(requests).To(HaveEach(HaveField("API", string(must(ctx, r.provider("default")).Spec.API))))

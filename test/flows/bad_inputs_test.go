@@ -11,7 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // badInput is a bad input together with its expected result.
@@ -46,14 +46,14 @@ func waitsForMissing(reason, texts string, setting, fix []client.Object, more ..
 		GinkgoHelper()
 		r.create(ctx, copies(setting)...)
 		r.sendMessage(ctx, "hello", "Greet Alice")
-		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, reason, texts))
-		Eventually(r.message("hello")).WithContext(ctx).Should(BeIn(v1alpha1.MessagePending))
+		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, reason, texts))
+		Eventually(r.message("hello")).WithContext(ctx).Should(BeIn(v1beta1.MessagePending))
 		r.create(ctx, copies(fix)...)
 		for _, do := range more {
 			do(ctx, r)
 		}
 		Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!"), ReplyingTo("hello")))
-		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady))
 	}
 }
 

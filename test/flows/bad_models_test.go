@@ -11,19 +11,19 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // badModels are models that hang, refuse or are busy. The conformance suite of internal/model has all ways in which a reply
 // can fail, and whether it is retried.
 func badModels(w *world) []TableEntry {
 	// fails runs a standalone task with such a model.
-	fails := func(kind v1alpha1.ErrorKind, texts, instruction string) badInput {
+	fails := func(kind v1beta1.ErrorKind, texts, instruction string) badInput {
 		return func(ctx context.Context, r *testNamespace) {
 			GinkgoHelper()
 			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).TimeoutSeconds(requestTimeout(instruction)).Obj())
 			r.create(ctx, MakeTask("work", instruction).MaxIterations(3).Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(kind), texts))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(kind), texts))
 		}
 	}
 	// passes runs a chat with a model that recovers on the second attempt.
@@ -35,52 +35,52 @@ func badModels(w *world) []TableEntry {
 			r.openChat(ctx)
 			r.sendMessage(ctx, "request", request)
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText(answer), ReplyingTo("request")))
-			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady))
 		}
 	}
 	return []TableEntry{
-		Entry("a model that hangs", fails(v1alpha1.ErrorModel, "", "Hang")),
-		Entry("a model that is always too busy", fails(v1alpha1.ErrorModel, "Rate limit reached.", "Be rate limited")),
-		Entry("a model that refuses the key", fails(v1alpha1.ErrorModel, "Incorrect API key provided.", "Be unauthorized")),
-		Entry("a model that only sends empty replies", fails(v1alpha1.ErrorEmptyReply, "limit of 3 iterations: each of the last 3 replies was empty", "Say nothing")),
-		Entry("a model that refuses to answer", fails(v1alpha1.ErrorModel, "I cannot help with that.", "Fail with a refusal")),
+		Entry("a model that hangs", fails(v1beta1.ErrorModel, "", "Hang")),
+		Entry("a model that is always too busy", fails(v1beta1.ErrorModel, "Rate limit reached.", "Be rate limited")),
+		Entry("a model that refuses the key", fails(v1beta1.ErrorModel, "Incorrect API key provided.", "Be unauthorized")),
+		Entry("a model that only sends empty replies", fails(v1beta1.ErrorEmptyReply, "limit of 3 iterations: each of the last 3 replies was empty", "Say nothing")),
+		Entry("a model that refuses to answer", fails(v1beta1.ErrorModel, "I cannot help with that.", "Fail with a refusal")),
 		Entry("a rate limit that passes", passes("Fail with a rate limit", "It did not fail this time.")),
 		Entry("a provider that is down and has a fallback, without retries", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("spare", w.ModelURL).Obj(), MakeProvider("default", "http://127.0.0.1:9/v1").Retries(0).Fallback("spare").Obj())
 			r.create(ctx, MakeTask("work", "Submit all of it").Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 		})),
 		Entry("a chat and a task report that their model calls wait for a retry", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(100).Obj())
 			r.openChat(ctx)
 			r.sendMessage(ctx, "request", "Be rate limited")
 			r.create(ctx, MakeTask("work", "Be down").Obj())
-			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Conditions", ContainElement(waiting(v1alpha1.ReasonRateLimited, "Rate limit reached"))))
-			Eventually(r.task("work")).WithContext(ctx).Should(HaveField("Status.Conditions", ContainElement(waiting(v1alpha1.ReasonProviderUnavailable, "The server had an error"))))
+			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Conditions", ContainElement(waiting(v1beta1.ReasonRateLimited, "Rate limit reached"))))
+			Eventually(r.task("work")).WithContext(ctx).Should(HaveField("Status.Conditions", ContainElement(waiting(v1beta1.ReasonProviderUnavailable, "The server had an error"))))
 			r.create(ctx, MakeMessage("stop").Cancel("").Obj(), MakeMessage("stop-work").Task("work").Cancel("").Obj())
-			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Conditions", Not(ContainElement(HaveField("Type", v1alpha1.ConditionProgressing)))))
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskCancelled))
-			Expect(must(ctx, r.task("work")).Status.Conditions).NotTo(ContainElement(HaveField("Type", v1alpha1.ConditionProgressing)))
+			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Conditions", Not(ContainElement(HaveField("Type", v1beta1.ConditionReconciling)))))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskCancelled))
+			Expect(must(ctx, r.task("work")).Status.Conditions).NotTo(ContainElement(HaveField("Type", v1beta1.ConditionReconciling)))
 		})),
 		Entry("a chat reports a permanent failure of its model, and the next message retries", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).Obj())
 			r.openChat(ctx)
 			r.sendMessage(ctx, "request", "Be down")
-			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonModelError, "The server had an error."))
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Send a message to try again."), ReplyingTo("request"), HaveField("Spec.Role", v1alpha1.RoleSystem)))
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonModelError, "The server had an error."))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Send a message to try again."), ReplyingTo("request"), HaveField("Spec.Role", v1beta1.RoleSystem)))
 			r.sendMessage(ctx, "again", "Greet Alice")
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!"), ReplyingTo("again")))
-			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady))
 		})),
 		Entry("a provider that is deleted while an agent uses it", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).Obj(), MakeRole("dependent").Prompt("You depend on it.").Provider("default").Obj(),
 				MakeTask("work", "Ask: Which colour?").Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskWaiting))
 			Eventually(r.role("dependent")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready")))
 			Expect(w.API.Delete(ctx, must(ctx, r.provider("default")))).To(Succeed())
-			Eventually(r.role("dependent")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False "+v1alpha1.ReasonProviderNotFound)), "the operator has seen the deletion")
+			Eventually(r.role("dependent")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False "+v1beta1.ReasonProviderNotFound)), "the operator has seen the deletion")
 			r.create(ctx, MakeMessage("answer").Task("work").Content("Green").Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorModel), "ModelProvider"))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorModel), "ModelProvider"))
 		})),
 	}
 }
@@ -95,6 +95,6 @@ func requestTimeout(text string) (seconds int32) {
 
 // waiting matches the condition of a run whose model call waits.
 func waiting(reason, texts string) OmegaMatcher {
-	return And(HaveField("Type", v1alpha1.ConditionProgressing), HaveField("Status", metav1.ConditionFalse), HaveField("Reason", reason),
+	return And(HaveField("Type", v1beta1.ConditionReconciling), HaveField("Status", metav1.ConditionTrue), HaveField("Reason", reason),
 		HaveField("Message", And(ContainSubstring(texts), MatchRegexp(`Attempt \d+ of 101 .* The next attempt begins at \d{4}-`))))
 }

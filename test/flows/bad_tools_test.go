@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // badTools are invalid calls, and tools that fail. The error and how to correct it are returned to the model, which reports them
@@ -23,7 +23,7 @@ func badTools(w *world) []TableEntry {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
 			r.addToolServer(ctx, MakeToolServer("box", w.tools.URL))
 			r.create(ctx, MakeTask("work", instruction).Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			Expect(must(ctx, r.task("work")).Status.Result.Summary).To(ContainSubstring(texts))
 		}
 	}
@@ -46,9 +46,9 @@ func badTools(w *world) []TableEntry {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
 			r.addToolServer(ctx, slow)
 			r.create(ctx, MakeTask("work", "Wait at "+r.namespace).Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			Expect(must(ctx, r.task("work")).Status.Result.Summary).To(ContainSubstring("box__wait"))
-			Expect(r.agent(ctx, "work").Status.ToolCalls).To(ContainElement(And(HaveField("Tool", "box__wait"), HaveField("Phase", v1alpha1.ToolCallFailed))))
+			Expect(r.agent(ctx, "work").Status.ToolCalls).To(ContainElement(And(HaveField("Tool", "box__wait"), HaveField("Phase", v1beta1.ToolCallFailed))))
 			Eventually(w.tools.isWaitingAt(r.namespace)).WithContext(ctx).Should(BeFalse())
 		})),
 		Entry("a tool server that vanishes during a call", badInput(func(ctx context.Context, r *testNamespace) {
@@ -61,24 +61,24 @@ func badTools(w *world) []TableEntry {
 			r.create(ctx, MakeTask("work", "Wait at nothing").Obj())
 			Eventually(own.isWaitingAt("nothing")).WithContext(ctx).Should(BeTrue())
 			go own.Close()
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
-			Expect(r.agent(ctx, "work").Status.ToolCalls).To(ContainElement(And(HaveField("Tool", "box__wait"), HaveField("Phase", v1alpha1.ToolCallFailed))))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
+			Expect(r.agent(ctx, "work").Status.ToolCalls).To(ContainElement(And(HaveField("Tool", "box__wait"), HaveField("Phase", v1beta1.ToolCallFailed))))
 		})),
 		Entry("a tool server that is deleted before a call", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeToolServer("box", w.tools.URL), MakeRole("orchestrator").Allow("box__*").Obj())
 			r.openChat(ctx)
-			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady))
 			Expect(w.API.Delete(ctx, must(ctx, r.toolServer("box")))).To(Succeed())
 			r.awaitNoToolServer(ctx, "box")
 			r.sendMessage(ctx, "look", "Look at a tree")
-			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1alpha1.TaskPending, v1alpha1.ReasonToolServerNotFound, `Create the ToolServer "box"`))
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1beta1.TaskPending, v1beta1.ReasonToolServerNotFound, `Create the ToolServer "box"`))
 			r.create(ctx, MakeToolServer("box", w.tools.URL))
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("saw a tree"), ReplyingTo("look")))
 		})),
 		Entry("a Tool task whose tool hangs", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("orchestrator").Allow("box__*").Obj())
 			r.create(ctx, MakeToolTask("work", "box__wait", `{"gate":"`+r.namespace+`"}`).MaxSeconds(1).Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorTimedOut), "time limit of 1 seconds"))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorTimedOut), "time limit of 1 seconds"))
 			Eventually(w.tools.isWaitingAt(r.namespace)).WithContext(ctx).Should(BeFalse())
 		})),
 	}
@@ -87,7 +87,7 @@ func badTools(w *world) []TableEntry {
 // awaitNoToolServer waits until the operator has seen that a ToolServer was deleted: until a call of its tool look waits for it.
 func (r *testNamespace) awaitNoToolServer(ctx context.Context, server string) {
 	GinkgoHelper()
-	waits := BeDone(v1alpha1.TaskPending, v1alpha1.ReasonToolServerNotFound)
+	waits := BeDone(v1beta1.TaskPending, v1beta1.ReasonToolServerNotFound)
 	for i := 0; ; i++ {
 		name := fmt.Sprintf("probe-%d", i)
 		r.create(ctx, MakeToolTask(name, server+"__look", `{"what":"a tree"}`).Obj())
@@ -110,7 +110,7 @@ func badControl(w *world) []TableEntry {
 			r.sendMessage(ctx, "request", request)
 			Eventually(func(ctx context.Context) ([]modelRequest, error) { return w.requestsOf(must(ctx, r.chat).UID)(ctx) }).WithContext(ctx).Should(
 				ContainElement(WithTransform(modelRequest.lastMessage, ContainSubstring(texts))))
-			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady))
 		}
 	}
 	return []TableEntry{
@@ -121,7 +121,7 @@ func badControl(w *world) []TableEntry {
 		Entry("follow-up work for an agent that does not exist", answered(`There is no finished agent "nobody"`, "Continue nobody")),
 		Entry("an invalid result", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeTask("work", "Submit nonsense").MaxIterations(3).Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(Or(BeIn(v1alpha1.TaskSuccess), BeIn(v1alpha1.TaskFailed)))
+			Eventually(r.task("work")).WithContext(ctx).Should(Or(BeIn(v1beta1.TaskSuccess), BeIn(v1beta1.TaskFailed)))
 			Expect(must(ctx, w.requestsOf(r.agent(ctx, "work").UID))[1].lastMessage()).To(ContainSubstring("submit_result"))
 		})),
 	}

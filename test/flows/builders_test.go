@@ -8,17 +8,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
 func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
 
-type chatBuilder struct{ chat *v1alpha1.AgentChat }
+type chatBuilder struct{ chat *v1beta1.AgentChat }
 
 // MakeChat builds a chat.
 func MakeChat(name string) chatBuilder {
-	return chatBuilder{&v1alpha1.AgentChat{ObjectMeta: named(name)}}
+	return chatBuilder{&v1beta1.AgentChat{ObjectMeta: named(name)}}
 }
 
 func (b chatBuilder) Role(name string) chatBuilder { b.chat.Spec.Role = name; return b }
@@ -36,13 +36,13 @@ func (b chatBuilder) MaxPerQuestion(n int32) chatBuilder {
 	return b
 }
 
-func (b chatBuilder) Obj() *v1alpha1.AgentChat { return b.chat }
+func (b chatBuilder) Obj() *v1beta1.AgentChat { return b.chat }
 
-type messageBuilder struct{ message *v1alpha1.AgentMessage }
+type messageBuilder struct{ message *v1beta1.AgentMessage }
 
 // MakeMessage builds a message of a user to the chat "chat".
 func MakeMessage(name string) messageBuilder {
-	return messageBuilder{&v1alpha1.AgentMessage{ObjectMeta: named(name), Spec: v1alpha1.AgentMessageSpec{Chat: "chat"}}}
+	return messageBuilder{&v1beta1.AgentMessage{ObjectMeta: named(name), Spec: v1beta1.AgentMessageSpec{Chat: "chat"}}}
 }
 
 func (b messageBuilder) Chat(name string) messageBuilder { b.message.Spec.Chat = name; return b }
@@ -61,19 +61,19 @@ func (b messageBuilder) InReplyTo(name string) messageBuilder {
 }
 
 func (b messageBuilder) Approve(task, call string) messageBuilder {
-	b.message.Spec.Approval = &v1alpha1.Approval{Task: task, ToolCall: call, Decision: v1alpha1.DecisionApprove}
+	b.message.Spec.Approval = &v1beta1.Approval{Task: task, ToolCall: call, Decision: v1beta1.DecisionApprove}
 	return b.User(stack.Admin)
 }
 
 // Allow makes an approval an allowance, restricted by a pattern for the argument path.
 func (b messageBuilder) Allow(pattern string) messageBuilder {
-	b.message.Spec.Approval.Allow = &v1alpha1.Allow{Arguments: []v1alpha1.ArgumentPattern{{Name: "path", Pattern: pattern}}}
+	b.message.Spec.Approval.Allow = &v1beta1.Allow{Arguments: []v1beta1.ArgumentPattern{{Name: "path", Pattern: pattern}}}
 	return b
 }
 
 // Revoke ends an allowance.
 func (b messageBuilder) Revoke(allowance string) messageBuilder {
-	b.message.Spec.Revoke = &v1alpha1.Revoke{Allowance: allowance}
+	b.message.Spec.Revoke = &v1beta1.Revoke{Allowance: allowance}
 	return b.User(stack.Admin)
 }
 
@@ -87,31 +87,31 @@ func (b messageBuilder) Digest(digest string) messageBuilder {
 func (b messageBuilder) User(name string) messageBuilder { b.message.Spec.User = name; return b }
 
 func (b messageBuilder) Deny(task, call, comment string) messageBuilder {
-	b.message.Spec.Approval = &v1alpha1.Approval{Task: task, ToolCall: call, Decision: v1alpha1.DecisionDeny, Comment: comment}
+	b.message.Spec.Approval = &v1beta1.Approval{Task: task, ToolCall: call, Decision: v1beta1.DecisionDeny, Comment: comment}
 	return b.User(stack.Admin)
 }
 
 // Cancel cancels a task, or everything if it is "".
 func (b messageBuilder) Cancel(task string) messageBuilder {
-	b.message.Spec.Cancel = &v1alpha1.Cancel{Task: task}
+	b.message.Spec.Cancel = &v1beta1.Cancel{Task: task}
 	return b.User(stack.Admin)
 }
 
-func (b messageBuilder) Obj() *v1alpha1.AgentMessage { return b.message }
+func (b messageBuilder) Obj() *v1beta1.AgentMessage { return b.message }
 
-type taskBuilder struct{ task *v1alpha1.AgentTask }
+type taskBuilder struct{ task *v1beta1.AgentTask }
 
 // MakeTask builds a standalone task for an agent with the role general.
 func MakeTask(name, instruction string) taskBuilder {
-	return taskBuilder{&v1alpha1.AgentTask{ObjectMeta: named(name), Spec: v1alpha1.AgentTaskSpec{
-		Type: v1alpha1.TaskAgent, Role: "general", Instruction: instruction,
+	return taskBuilder{&v1beta1.AgentTask{ObjectMeta: named(name), Spec: v1beta1.AgentTaskSpec{
+		Type: v1beta1.TaskAgent, Role: "general", Instruction: instruction,
 	}}}
 }
 
 // MakeToolTask builds a standalone task of type Tool.
 func MakeToolTask(name, tool, arguments string) taskBuilder {
-	return taskBuilder{&v1alpha1.AgentTask{ObjectMeta: named(name), Spec: v1alpha1.AgentTaskSpec{
-		Type: v1alpha1.TaskTool, Tool: tool, Arguments: &runtime.RawExtension{Raw: []byte(arguments)},
+	return taskBuilder{&v1beta1.AgentTask{ObjectMeta: named(name), Spec: v1beta1.AgentTaskSpec{
+		Type: v1beta1.TaskTool, Tool: tool, Arguments: &runtime.RawExtension{Raw: []byte(arguments)},
 	}}}
 }
 
@@ -139,26 +139,26 @@ func (b taskBuilder) MaxSeconds(n int32) taskBuilder {
 	return b
 }
 
-func (b taskBuilder) limits() *v1alpha1.TaskLimits {
+func (b taskBuilder) limits() *v1beta1.TaskLimits {
 	if b.task.Spec.Limits == nil {
-		b.task.Spec.Limits = &v1alpha1.TaskLimits{}
+		b.task.Spec.Limits = &v1beta1.TaskLimits{}
 	}
 	return b.task.Spec.Limits
 }
 
-func (b taskBuilder) Obj() *v1alpha1.AgentTask { return b.task }
+func (b taskBuilder) Obj() *v1beta1.AgentTask { return b.task }
 
-type roleBuilder struct{ role *v1alpha1.AgentRole }
+type roleBuilder struct{ role *v1beta1.AgentRole }
 
 // MakeRole builds a role. With the name of a built-in role it is an overlay.
 func MakeRole(name string) roleBuilder {
-	return roleBuilder{&v1alpha1.AgentRole{ObjectMeta: named(name)}}
+	return roleBuilder{&v1beta1.AgentRole{ObjectMeta: named(name)}}
 }
 
 func (b roleBuilder) Prompt(text string) roleBuilder { b.role.Spec.SystemPrompt = text; return b }
 
 func (b roleBuilder) PromptFrom(configMap, key string) roleBuilder {
-	b.role.Spec.SystemPromptFrom = &v1alpha1.PromptSource{ConfigMapKeyRef: v1alpha1.ConfigMapKeyRef{Name: configMap, Key: key}}
+	b.role.Spec.SystemPromptFrom = &v1beta1.PromptSource{ConfigMapKeyRef: v1beta1.ConfigMapKeyRef{Name: configMap, Key: key}}
 	return b
 }
 
@@ -167,17 +167,17 @@ func (b roleBuilder) Provider(name string) roleBuilder { b.role.Spec.ModelProvid
 func (b roleBuilder) Model(name string) roleBuilder { b.role.Spec.Model = name; return b }
 
 func (b roleBuilder) Allow(globs ...string) roleBuilder {
-	b.role.Spec.Tools = &v1alpha1.ToolPolicy{Allow: globs}
+	b.role.Spec.Tools = &v1beta1.ToolPolicy{Allow: globs}
 	return b
 }
 
 func (b roleBuilder) Delegates(roles ...string) roleBuilder {
-	b.role.Spec.Delegation = &v1alpha1.Delegation{Roles: roles}
+	b.role.Spec.Delegation = &v1beta1.Delegation{Roles: roles}
 	return b
 }
 
 func (b roleBuilder) AsTool(name, schema string) roleBuilder {
-	b.role.Spec.AsTool = &v1alpha1.RoleAsTool{Name: name, InputSchema: &runtime.RawExtension{Raw: []byte(schema)}}
+	b.role.Spec.AsTool = &v1beta1.RoleAsTool{Name: name, InputSchema: &runtime.RawExtension{Raw: []byte(schema)}}
 	return b
 }
 
@@ -188,22 +188,22 @@ func (b roleBuilder) Output(schema string) roleBuilder {
 }
 
 func (b roleBuilder) MaxTokens(n int64) roleBuilder {
-	b.role.Spec.Limits = &v1alpha1.RoleLimits{MaxTotalTokens: n}
+	b.role.Spec.Limits = &v1beta1.RoleLimits{MaxTotalTokens: n}
 	return b
 }
 
 func (b roleBuilder) MaxCost(n int64) roleBuilder {
-	b.role.Spec.Limits = &v1alpha1.RoleLimits{MaxCostMicros: n}
+	b.role.Spec.Limits = &v1beta1.RoleLimits{MaxCostMicros: n}
 	return b
 }
 
-func (b roleBuilder) Obj() *v1alpha1.AgentRole { return b.role }
+func (b roleBuilder) Obj() *v1beta1.AgentRole { return b.role }
 
-type providerBuilder struct{ provider *v1alpha1.ModelProvider }
+type providerBuilder struct{ provider *v1beta1.ModelProvider }
 
 // MakeProvider builds a provider with a URL.
 func MakeProvider(name, url string) providerBuilder {
-	p := &v1alpha1.ModelProvider{ObjectMeta: named(name)}
+	p := &v1beta1.ModelProvider{ObjectMeta: named(name)}
 	p.Spec.BaseURL, p.Spec.DefaultModel = url, "scripted"
 	return providerBuilder{p}
 }
@@ -211,14 +211,14 @@ func MakeProvider(name, url string) providerBuilder {
 func (b providerBuilder) NoModel() providerBuilder { b.provider.Spec.DefaultModel = ""; return b }
 
 func (b providerBuilder) Key(secret, key string) providerBuilder {
-	b.provider.Spec.APIKeySecretRef = &v1alpha1.SecretKeyRef{Name: secret, Key: key}
+	b.provider.Spec.APIKeyRef = &v1beta1.SecretKeyRef{Name: secret, Key: key}
 	return b
 }
 
 func (b providerBuilder) Retries(n int32) providerBuilder { b.provider.Spec.MaxRetries = &n; return b }
 
-func (b providerBuilder) Fallback(names ...v1alpha1.Name) providerBuilder {
-	b.provider.Spec.Fallback = names
+func (b providerBuilder) Fallback(names ...v1beta1.Name) providerBuilder {
+	b.provider.Spec.Fallbacks = names
 	return b
 }
 
@@ -229,21 +229,21 @@ func (b providerBuilder) TimeoutSeconds(n int32) providerBuilder {
 
 // Price sets the price of a million input and output tokens in millionths.
 func (b providerBuilder) Price(model string, micros int64) providerBuilder {
-	b.provider.Spec.Models = []v1alpha1.ModelInfo{{Name: model, InputMicrosPerMillion: &micros, OutputMicrosPerMillion: &micros}}
+	b.provider.Spec.Models = []v1beta1.ModelInfo{{Name: model, InputMicrosPerMillion: &micros, OutputMicrosPerMillion: &micros}}
 	return b
 }
 
 // Shared allows every namespace to use the provider.
 func (b providerBuilder) Shared() providerBuilder {
-	b.provider.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
+	b.provider.Spec.AllowedNamespaces = &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesAll}
 	return b
 }
 
-func (b providerBuilder) Obj() *v1alpha1.ModelProvider { return b.provider }
+func (b providerBuilder) Obj() *v1beta1.ModelProvider { return b.provider }
 
 // MakeToolServer returns a tool server with a URL.
-func MakeToolServer(name, url string) *v1alpha1.ToolServer {
-	s := &v1alpha1.ToolServer{ObjectMeta: named(name)}
+func MakeToolServer(name, url string) *v1beta1.ToolServer {
+	s := &v1beta1.ToolServer{ObjectMeta: named(name)}
 	s.Spec.URL = url
 	return s
 }

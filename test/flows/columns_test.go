@@ -15,7 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 	_ "modernc.org/sqlite" // the same
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -41,18 +41,18 @@ func record(w *world) {
 		r := w.newNamespace(ctx)
 		// enough turns for a snapshot
 		general := MakeRole("general").Obj()
-		general.Spec.Limits = &v1alpha1.RoleLimits{MaxIterations: 40}
+		general.Spec.Limits = &v1beta1.RoleLimits{MaxIterations: 40}
 		r.create(ctx, general)
 		r.openChat(ctx)
 		r.sendMessage(ctx, "request", `Spawn [{"task":"Ponder over the files","context":"full","context_files":["README.md"]}]`)
-		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorIterationLimit), "limit of 40 iterations"))
+		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorIterationLimit), "limit of 40 iterations"))
 		calls, err := w.history.ModelCalls(ctx, ledger.CallFilter{Agent: string(r.agent(ctx, "chat-1").UID)}, ledger.Page{})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(calls.Items).To(HaveEach(And(
 			HaveField("Parent", HavePrefix(string(must(ctx, r.chat).UID)+"/model/")), HaveField("ContextMode", "Full"), HaveField("Files", []string{"README.md"}),
 		)))
 		last := calls.Items[len(calls.Items)-1]
-		Expect(last.Result.Bailout).To(Equal(string(v1alpha1.ErrorIterationLimit)))
+		Expect(last.Result.Bailout).To(Equal(string(v1beta1.ErrorIterationLimit)))
 		asked, err := w.history.ModelCall(ctx, last.Parent)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(string(asked.Result.ToolCalls)).To(ContainSubstring("spawn_agents"))

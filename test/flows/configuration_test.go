@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
@@ -37,7 +37,7 @@ func inheritance(w *world) {
 			MakeRole("general").Prompt("You are general.").Delegates("general", "quick", "thrifty").Obj(),
 			MakeRole("quick").Prompt("You are quick.").Provider("fast").Obj(), MakeRole("thrifty").Prompt("You are thrifty.").Model("small").Obj(), chat)
 		r.sendMessage(ctx, "request", `Delegate to general: Spawn [{"role":"general","task":"Submit one"},{"role":"quick","task":"Submit two"},{"role":"thrifty","task":"Submit three"}]`)
-		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 		for name, want := range map[string][2]string{
 			"chat-1": {"main", "large"}, "chat-1-1": {"main", "large"}, "chat-1-2": {"fast", "scripted"}, "chat-1-3": {"main", "small"},
 		} {
@@ -50,14 +50,14 @@ func inheritance(w *world) {
 	It("the provider, model, directory and group of a standalone task apply to its tree", func(ctx SpecContext) {
 		r := w.newNamespace(ctx)
 		job := MakeTask("job", `Spawn [{"task":"Submit one"},{"task":"Submit two","cwd":"other"},{"role":"helper","task":"Submit three"}]`).Provider("fast").Model("large").Obj()
-		job.Spec.Cwd = "src"
+		job.Spec.WorkingDir = "src"
 		r.create(ctx, MakeProvider("fast", w.ModelURL).Obj(), MakeRole("general").Prompt("You are general.").Provider("default").Delegates("general", "helper").Obj())
 		r.create(ctx, MakeRole("helper").Prompt("You help.").Obj(), job)
-		Eventually(r.task("job")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+		Eventually(r.task("job")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 		Expect(r.agent(ctx, "job").Spec).To(And(HaveField("ModelProvider", "fast"), HaveField("Model", "large"), HaveField("Cwd", "src")))
 		one, two := r.agent(ctx, "job-1"), r.agent(ctx, "job-2")
 		Expect(one.Spec).To(And(HaveField("ModelProvider", "default"), HaveField("Model", "scripted"), HaveField("Cwd", "src")), "its role names a provider")
-		Expect(two.Spec.Cwd).To(Equal("other"))
+		Expect(two.Spec.WorkingDir).To(Equal("other"))
 		Expect(r.agent(ctx, "job-3").Spec).To(And(HaveField("ModelProvider", "fast"), HaveField("Model", "large"), HaveField("Cwd", "src")), "its role names none")
 		group := must(ctx, r.task("job-1")).Spec.Group
 		Expect(group).NotTo(BeEmpty())
@@ -75,8 +75,8 @@ func inheritance(w *world) {
 		}
 		for i := range many {
 			name := fmt.Sprintf("c%d", i)
-			Eventually(r.message(name)).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
-			chat, err := fetch(ctx, r, name, &v1alpha1.AgentChat{})
+			Eventually(r.message(name)).WithContext(ctx).Should(BeIn(v1beta1.MessageHandled))
+			chat, err := fetch(ctx, r, name, &v1beta1.AgentChat{})
 			Expect(err).NotTo(HaveOccurred())
 			Eventually(w.requestsOf(chat.UID)).WithContext(ctx).Should(HaveLen(1))
 			system := must(ctx, w.requestsOf(chat.UID))[0].Body.Messages[0].Content
@@ -93,7 +93,7 @@ func inheritance(w *world) {
 		chat := must(ctx, r.chat)
 		Eventually(func() ([]string, error) { return eventTypes(ctx, w, string(chat.UID)) }).WithContext(ctx).Should(ContainElement("Reconfigured"))
 		r.sendMessage(ctx, "second", "Delegate to late: Submit the work")
-		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 	})
 }
 
@@ -104,7 +104,7 @@ func edits(w *world) {
 		r.openChat(ctx)
 		r.sendMessage(ctx, "first", "Greet Alice")
 		Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!")))
-		change(ctx, r, r.chat, func(c *v1alpha1.AgentChat) {
+		change(ctx, r, r.chat, func(c *v1beta1.AgentChat) {
 			c.Spec.Role, c.Spec.ModelProvider, c.Spec.Model = "poet", "fast", "large"
 		})
 		awaitSeen(ctx, r.chat)
@@ -125,22 +125,22 @@ func edits(w *world) {
 		r.openChat(ctx)
 		r.sendMessage(ctx, "first", "Greet Alice")
 		Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!")))
-		change(ctx, r, r.chat, func(c *v1alpha1.AgentChat) { c.Spec.Role = "poet" })
-		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonRoleNotFound, `"poet"`))
+		change(ctx, r, r.chat, func(c *v1beta1.AgentChat) { c.Spec.Role = "poet" })
+		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonRoleNotFound, `"poet"`))
 		r.sendMessage(ctx, "second", "Greet Bob")
-		Consistently(r.message("second")).WithContext(ctx).Should(Not(BeIn(v1alpha1.MessageHandled)))
+		Consistently(r.message("second")).WithContext(ctx).Should(Not(BeIn(v1beta1.MessageHandled)))
 		r.create(ctx, MakeRole("poet").Prompt("You are a poet.").Obj())
 		Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Bob!")))
-		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady))
 	})
 
 	It("a chat with an exhausted budget continues when the budget is raised", func(ctx SpecContext) {
 		r := w.newNamespace(ctx)
 		r.create(ctx, MakeChat("chat").MaxTokens(100).Obj())
 		r.sendMessage(ctx, "request", "Greet Alice")
-		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, string(v1alpha1.ErrorBudgetExhausted)))
-		change(ctx, r, r.chat, func(c *v1alpha1.AgentChat) { c.Spec.Limits.MaxTotalTokens = 1_000_000 })
-		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, string(v1beta1.ErrorBudgetExhausted)))
+		change(ctx, r, r.chat, func(c *v1beta1.AgentChat) { c.Spec.Limits.MaxTotalTokens = 1_000_000 })
+		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady))
 		chat := must(ctx, r.chat)
 		Eventually(w.requestsOf(chat.UID)).WithContext(ctx).Should(ConsistOf(WithTransform(modelRequest.conversation,
 			And(ContainSubstring("Greet Alice"), ContainSubstring("It has been raised")))))
@@ -153,22 +153,22 @@ func edits(w *world) {
 		r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("box__*").Delegates("general").Obj(), chat)
 		r.sendMessage(ctx, "request", `Spawn [{"task":"Wait at `+r.namespace+`"},{"task":"Wait at `+r.namespace+`"}]`)
 		Eventually(r.phases("chat-1", "chat-2")).WithContext(ctx).Should(ConsistOf("Running", "Pending ParallelLimit"))
-		change(ctx, r, r.chat, func(c *v1alpha1.AgentChat) {
+		change(ctx, r, r.chat, func(c *v1beta1.AgentChat) {
 			c.Spec.Limits.MaxParallelTasks, c.Spec.Limits.MaxDepth = 2, 2
 		})
 		Eventually(r.phases("chat-1", "chat-2")).WithContext(ctx).Should(ConsistOf("Running", "Running"))
 		w.tools.open(r.namespace)
 		awaitSeen(ctx, r.chat)
 		r.sendMessage(ctx, "deeper", "Delegate to general: Delegate to general: Submit the bottom")
-		Eventually(r.task("chat-3-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+		Eventually(r.task("chat-3-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 	})
 
 	It("finished tasks are deleted when a chat is edited to keep none", func(ctx SpecContext) {
 		r := w.newNamespace(ctx)
 		r.openChat(ctx)
 		r.sendMessage(ctx, "request", "Delegate to general: Submit the result")
-		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
-		change(ctx, r, r.chat, func(c *v1alpha1.AgentChat) { c.Spec.TaskTTLSecondsAfterFinished = ptr.To(int32(0)) })
+		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
+		change(ctx, r, r.chat, func(c *v1beta1.AgentChat) { c.Spec.TaskTTLSecondsAfterFinished = ptr.To(int32(0)) })
 		Eventually(func(ctx context.Context) error {
 			_, err := r.task("chat-1")(ctx)
 			return err
@@ -182,11 +182,11 @@ func edits(w *world) {
 		system.create(ctx, shared)
 		DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(w.API.Delete(ctx, shared))).To(Succeed()) })
 		r.create(ctx, MakeTask("job", "Ask: Which colour?").Provider(shared.Name).Obj())
-		Eventually(r.task("job")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
-		change(ctx, r, system.provider(shared.Name), func(p *v1alpha1.ModelProvider) { p.Spec.AllowedNamespaces = nil })
+		Eventually(r.task("job")).WithContext(ctx).Should(BeIn(v1beta1.TaskWaiting))
+		change(ctx, r, system.provider(shared.Name), func(p *v1beta1.ModelProvider) { p.Spec.AllowedNamespaces = nil })
 		awaitSeen(ctx, system.provider(shared.Name))
 		r.create(ctx, MakeMessage("answer").Task("job").Content("Green").Obj())
-		Eventually(r.task("job")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorModel), "may not be used in the namespace "+r.namespace))
+		Eventually(r.task("job")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorModel), "may not be used in the namespace "+r.namespace))
 	})
 }
 
@@ -205,7 +205,7 @@ func contexts(w *world) {
 		r := greeted(ctx)
 		r.sendMessage(ctx, "share", "Share a summary with three")
 		for _, name := range []string{"chat-1", "chat-2", "chat-3"} {
-			Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			first := must(ctx, w.requestsOf(r.agent(ctx, name).UID))[0].conversation()
 			Expect(first).To(And(ContainSubstring("In short: they greet each other."), Not(ContainSubstring("Hello, Alice!"))))
 		}
@@ -225,17 +225,17 @@ func contexts(w *world) {
 	It("context Full: an agent receives the conversation", func(ctx SpecContext) {
 		r := greeted(ctx)
 		r.sendMessage(ctx, "share", "Share everything")
-		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 		Expect(must(ctx, w.requestsOf(r.agent(ctx, "chat-1").UID))[0].conversation()).To(And(ContainSubstring("user: Greet Alice"), ContainSubstring("assistant: Hello, Alice!")))
 	})
 
 	It("context Selective: it needs a workspace, and files", func(ctx SpecContext) {
 		r := greeted(ctx)
 		r.sendMessage(ctx, "share", "Share the file notes.txt")
-		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorInvalidSpec), "workspace"))
+		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorInvalidSpec), "workspace"))
 		r.sendMessage(ctx, "nothing", "Share no file")
-		Eventually(r.message("nothing")).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
-		Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
+		Eventually(r.message("nothing")).WithContext(ctx).Should(BeIn(v1beta1.MessageHandled))
+		Eventually(r.chat).WithContext(ctx).Should(BeIn(v1beta1.ChatIdle))
 		Eventually(w.requestsOf(must(ctx, r.chat).UID)).WithContext(ctx).Should(ContainElement(
 			WithTransform(modelRequest.conversation, ContainSubstring(`shows the agent the files in "context_files"`))))
 	})

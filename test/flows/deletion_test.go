@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -41,7 +41,7 @@ func deletion(w *world) {
 			r.openChat(ctx)
 			r.sendMessage(ctx, "first", "Greet Alice")
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!")))
-			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
+			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1beta1.ChatIdle))
 			old := must(ctx, r.chat)
 			Expect(w.API.Delete(ctx, old)).To(Succeed())
 			Eventually(func(ctx context.Context) (map[string]ledger.Status, error) {
@@ -59,7 +59,7 @@ func deletion(w *world) {
 		It("deleting a standalone task cancels its agent", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
 			r.create(ctx, MakeTask("work", `Spawn [{"role":"reviewer","task":"Hang"},{"role":"reviewer","task":"Ask: Why?"}]`).Role("planner").Obj())
-			Eventually(r.task("work-2")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
+			Eventually(r.task("work-2")).WithContext(ctx).Should(BeIn(v1beta1.TaskWaiting))
 			Eventually(w.inFlight).WithContext(ctx).Should(Equal(1))
 			root := string(r.agent(ctx, "work").UID)
 			Expect(w.API.Delete(ctx, must(ctx, r.task("work")), client.PropagationPolicy("Background"))).To(Succeed())
@@ -81,7 +81,7 @@ func deleteBusyChat(ctx context.Context, w *world) *testNamespace {
 	r.sendMessage(ctx, "request", fmt.Sprintf(`Spawn [{"task":"Hang"},{"task":"Begin and hang"},{"task":"Ask: Which colour?"},{"task":"Write %s"},`+
 		`{"task":"Wait at %s"},{"role":"coder","task":"Delegate to tester: Hang"}]`, path, gate))
 	Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Waiting", HaveLen(2)))
-	Eventually(r.task("chat-6-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskRunning))
+	Eventually(r.task("chat-6-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskRunning))
 	Eventually(w.tools.isWaitingAt(gate)).WithContext(ctx).Should(BeTrue())
 	Eventually(w.inFlight).WithContext(ctx).Should(Equal(3))
 	r.sendMessage(ctx, "unread", "Hang up")
@@ -91,7 +91,7 @@ func deleteBusyChat(ctx context.Context, w *world) *testNamespace {
 	Expect(w.API.Delete(ctx, root, client.PropagationPolicy("Background"))).To(Succeed())
 
 	By("removing all of it from the cluster")
-	for _, list := range []client.ObjectList{&v1alpha1.AgentChatList{}, &v1alpha1.AgentMessageList{}, &v1alpha1.AgentTaskList{}, &v1alpha1.SubAgentList{}} {
+	for _, list := range []client.ObjectList{&v1beta1.AgentChatList{}, &v1beta1.AgentMessageList{}, &v1beta1.AgentTaskList{}, &v1beta1.SubAgentList{}} {
 		Eventually(func(ctx context.Context) (int, error) {
 			err := w.API.List(ctx, list, r.inNamespace())
 			return meta.LenList(list), err

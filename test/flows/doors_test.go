@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/npm"
 )
 
@@ -57,7 +57,7 @@ func doors(w *world) {
 				Expect(seen.Tools).NotTo(ContainElement("decide"), "a model must not decide")
 				Expect(seen.Forms).To(ConsistOf(ContainSubstring("Which colour?"), ContainSubstring("box__write")))
 				Expect(seen.Result.IsError).To(BeFalse(), "%+v", seen.Result)
-				Expect(seen.Result.StructuredContent.Phase).To(BeEquivalentTo(v1alpha1.TaskSuccess))
+				Expect(seen.Result.StructuredContent.Phase).To(BeEquivalentTo(v1beta1.TaskSuccess))
 				Expect(seen.Progress).To(BeNumerically(">", 0))
 				Expect(w.tools.writeCount(r.namespace + "/door")()).To(Equal(1))
 			})
@@ -80,7 +80,7 @@ func doors(w *world) {
 				task := "task=" + result.StructuredContent.Task
 				switch {
 				case answered[waiting.Ask]: // the status shows the ask for a moment after its answer
-				case waiting.Kind == string(v1alpha1.WaitingApproval):
+				case waiting.Kind == string(v1beta1.WaitingApproval):
 					Expect(call("answer", task, "ask="+waiting.Ask, "answer=approve").IsError).To(BeTrue(), "no tool decides")
 					waiting, err := r.task(result.StructuredContent.Task)(ctx)
 					Expect(err).NotTo(HaveOccurred())
@@ -93,7 +93,7 @@ func doors(w *world) {
 				result = call("get_task", task, "waitSeconds=120")
 			}
 			Expect(answered).To(HaveLen(2))
-			Expect(result.StructuredContent.Phase).To(BeEquivalentTo(v1alpha1.TaskSuccess), "%+v", result)
+			Expect(result.StructuredContent.Phase).To(BeEquivalentTo(v1beta1.TaskSuccess), "%+v", result)
 			Expect(w.tools.writeCount(r.namespace + "/door")()).To(Equal(1))
 		})
 
@@ -117,8 +117,8 @@ func doors(w *world) {
 				And(HaveField("Reason", "tool_call"), HaveField("Message", ContainSubstring("box__write"))),
 			))
 			Expect(seen.Types).To(ContainElements("RUN_STARTED", "STATE_SNAPSHOT", "TOOL_CALL_START", "SUBAGENT_STARTED", "STEP_STARTED", "SUBAGENT_FINISHED", "TEXT_MESSAGE_CONTENT", "RUN_FINISHED"))
-			Expect(seen.State.Nestor.Phase).To(BeEquivalentTo(v1alpha1.TaskSuccess))
-			Eventually(r.task(seen.State.Nestor.Task)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Expect(seen.State.Nestor.Phase).To(BeEquivalentTo(v1beta1.TaskSuccess))
+			Eventually(r.task(seen.State.Nestor.Task)).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			Expect(w.tools.writeCount(r.namespace + "/door")()).To(Equal(1))
 		})
 	})

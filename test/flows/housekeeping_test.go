@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // housekeeping covers limits, the deletion of finished tasks, changed roles, and Events.
@@ -27,7 +27,7 @@ func housekeeping(w *world) {
 			Eventually(r.phases("chat-1", "chat-2")).WithContext(ctx).Should(ConsistOf("Running", "Pending ParallelLimit"))
 			w.tools.open(r.namespace)
 			for _, name := range []string{"chat-1", "chat-2"} {
-				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			}
 		})
 
@@ -42,10 +42,10 @@ func housekeeping(w *world) {
 			Eventually(w.tools.isWaitingAt(r.namespace)).WithContext(ctx).Should(BeTrue())
 			r.sendMessage(ctx, "answer", "Tell chat-1: green")
 			Eventually(r.phases("chat-1", "chat-2")).WithContext(ctx).Should(Equal([]string{"Pending ParallelLimit", "Running"}))
-			Eventually(r.sub("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.SubAgentPending))
+			Eventually(r.sub("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.SubAgentPending))
 			w.tools.open(r.namespace)
 			for _, name := range []string{"chat-1", "chat-2"} {
-				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			}
 		})
 
@@ -57,8 +57,8 @@ func housekeeping(w *world) {
 			r.create(ctx, chat, job)
 			r.sendMessage(ctx, "request", "Delegate to general: Submit the result")
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("the result"), ReplyingTo("request")))
-			Eventually(func(ctx context.Context) ([]v1alpha1.AgentTask, error) {
-				var tasks v1alpha1.AgentTaskList
+			Eventually(func(ctx context.Context) ([]v1beta1.AgentTask, error) {
+				var tasks v1beta1.AgentTaskList
 				err := r.API.List(ctx, &tasks, r.inNamespace())
 				return tasks.Items, err
 			}).WithContext(ctx).Should(BeEmpty())
@@ -69,13 +69,13 @@ func housekeeping(w *world) {
 			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("box__*").Obj())
 			r.create(ctx, MakeTask("before", "Wait at "+r.namespace).Obj())
 			Eventually(w.tools.isWaitingAt(r.namespace)).WithContext(ctx).Should(BeTrue())
-			change(ctx, r, r.role("general"), func(role *v1alpha1.AgentRole) { role.Spec.Tools.Allow = []string{"calculator"} })
+			change(ctx, r, r.role("general"), func(role *v1beta1.AgentRole) { role.Spec.Tools.Allow = []string{"calculator"} })
 			awaitSeen(ctx, r.role("general"))
 			r.create(ctx, MakeTask("after", "Look at the sea").Obj())
-			Eventually(r.task("after")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("after")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			Expect(must(ctx, r.task("after")).Status.Result.Summary).To(ContainSubstring(`There is no tool "box__look" for you`))
 			w.tools.open(r.namespace)
-			Eventually(r.task("before")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("before")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			Expect(w.requestsOf(r.agent(ctx, "before").UID)(ctx)).To(HaveEach(WithTransform(modelRequest.tools, ContainElement("box__wait"))))
 		})
 
@@ -103,7 +103,7 @@ func (r *testNamespace) phases(names ...string) func(context.Context) ([]string,
 				return nil, err
 			}
 			standing := string(task.Status.Phase)
-			if task.Status.Phase == v1alpha1.TaskPending && len(task.Status.Conditions) > 0 {
+			if task.Status.Phase == v1beta1.TaskPending && len(task.Status.Conditions) > 0 {
 				standing += " " + task.Status.Conditions[0].Reason
 			}
 			standings = append(standings, standing)

@@ -11,7 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
@@ -21,12 +21,12 @@ func identity(w *world) {
 		It("a task that is recreated before its old sub-agent is collected gets its own run", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
 			r.create(ctx, MakeTask("work", "Submit first").Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			old := r.agent(ctx, "work")
 			removeFinalizer := r.addFinalizer(ctx, old)
 			Expect(w.API.Delete(ctx, must(ctx, r.task("work")), client.PropagationPolicy("Background"))).To(Succeed())
 			r.create(ctx, MakeTask("work", "Submit second").Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			task := must(ctx, r.task("work"))
 			Expect(task.Status.Result.Summary).To(Equal("second"))
 			Expect(task.Status.SubAgent).To(MatchRegexp(`^work-[a-z][a-z0-9]{4}$`))
@@ -45,7 +45,7 @@ func identity(w *world) {
 			r.sendMessage(ctx, "second", "Greet Bob")
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Bob!"), ReplyingTo("second"),
 				HaveField("Name", MatchRegexp(`^chat-post-1-[a-z][a-z0-9]{4}$`))))
-			Eventually(r.message("second")).WithContext(ctx).Should(HaveField("Status.Phase", v1alpha1.MessageHandled))
+			Eventually(r.message("second")).WithContext(ctx).Should(HaveField("Status.Phase", v1beta1.MessageHandled))
 			r.sendMessage(ctx, "third", "Greet Carol")
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Carol!"), HaveField("Name", "chat-post-2")))
 			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Messages", BeEquivalentTo(4)), "posts of the old chat do not count")
@@ -64,18 +64,18 @@ func identity(w *world) {
 			r := w.newNamespace(ctx)
 			r.openChat(ctx)
 			r.sendMessage(ctx, "one", "Delegate to coder: Delegate to tester: Ask: Which colour?")
-			Eventually(r.task("chat-1-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
+			Eventually(r.task("chat-1-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskWaiting))
 			r.create(ctx, MakeChat("chat-1").Obj(), MakeMessage("two").Chat("chat-1").Content("Delegate to general: Ask: How many?").Obj())
-			var second v1alpha1.AgentTask
+			var second v1beta1.AgentTask
 			Eventually(func(ctx context.Context) (string, error) {
-				var tasks v1alpha1.AgentTaskList
-				err := r.API.List(ctx, &tasks, r.inNamespace(), client.MatchingLabels{v1alpha1.LabelChat: "chat-1"})
+				var tasks v1beta1.AgentTaskList
+				err := r.API.List(ctx, &tasks, r.inNamespace(), client.MatchingLabels{v1beta1.LabelChat: "chat-1"})
 				if len(tasks.Items) == 1 {
 					second = tasks.Items[0]
 				}
 				return second.Name, err
 			}).WithContext(ctx).Should(MatchRegexp(`^chat-1-1-[a-z][a-z0-9]{4}$`))
-			Eventually(r.task(second.Name)).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
+			Eventually(r.task(second.Name)).WithContext(ctx).Should(BeIn(v1beta1.TaskWaiting))
 			r.create(ctx,
 				MakeMessage("blue").InReplyTo(r.question(ctx, "chat-1-1").Name).Content("blue").Obj(),
 				MakeMessage("seven").Chat("chat-1").InReplyTo(r.question(ctx, second.Name).Name).Content("seven").Obj())
@@ -89,20 +89,20 @@ func identity(w *world) {
 			r.openChat(ctx)
 			r.sendMessage(ctx, "request", `Spawn [{"task":"Hang"},{"role":"coder","task":"Delegate to tester: Hang"},{"task":"Ask: Which colour?"}]`)
 			Eventually(w.inFlight).WithContext(ctx).Should(Equal(2))
-			Eventually(r.task("chat-3")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
+			Eventually(r.task("chat-3")).WithContext(ctx).Should(BeIn(v1beta1.TaskWaiting))
 			old := must(ctx, r.chat)
 			Expect(w.API.Delete(ctx, old, client.PropagationPolicy("Orphan"))).To(Succeed())
 			Eventually(w.inFlight).WithContext(ctx).Should(BeZero())
 			Eventually(r.agents(string(old.UID))).WithContext(ctx).Should(And(HaveLen(5), HaveEach(ledger.StatusCancelled)))
 			for _, name := range []string{"chat-1", "chat-2", "chat-2-1", "chat-3"} {
-				Eventually(r.task(name)).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled)))
+				Eventually(r.task(name)).WithContext(ctx).Should(BeDone(v1beta1.TaskCancelled, string(v1beta1.ErrorCancelled)))
 			}
 			Eventually(isGone(r.chat)).WithContext(ctx).Should(BeTrue())
 
 			r.openChat(ctx)
 			r.sendMessage(ctx, "again", "Delegate to general: Submit anew")
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("anew"), WithText("Report of chat-1-"), ReplyingTo("again")))
-			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskCancelled))
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskCancelled))
 		})
 
 		DescribeTable("no usage until the garbage collector runs", func(ctx SpecContext, what string) {

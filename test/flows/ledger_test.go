@@ -18,7 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
@@ -29,9 +29,9 @@ func ledgerFailures(w *world) {
 		It("chats and runs with work to do report it, and continue afterwards", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
 			r.openChat(ctx)
-			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady))
 			r.create(ctx, MakeTask("asks", "Ask: Which colour?").Obj())
-			Eventually(r.task("asks")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
+			Eventually(r.task("asks")).WithContext(ctx).Should(BeIn(v1beta1.TaskWaiting))
 
 			restore := w.blockLedger(ctx)
 			restored := false
@@ -55,10 +55,10 @@ func ledgerFailures(w *world) {
 			restored = true
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!"), ReplyingTo("during")))
 			for _, name := range []string{"new", "sum", "asks"} {
-				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			}
-			Eventually(r.message("answer")).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
-			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+			Eventually(r.message("answer")).WithContext(ctx).Should(BeIn(v1beta1.MessageHandled))
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady))
 		})
 
 		It("after its loss nothing runs again, and chats report it and start a new conversation with the next message", func(ctx SpecContext) {
@@ -69,23 +69,23 @@ func ledgerFailures(w *world) {
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Alice!"), ReplyingTo("before")))
 			r.sendMessage(ctx, "work", "Delegate to general: Submit something")
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(ReplyingTo("work"), WithText("something")))
-			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady))
 			r.create(ctx, MakeToolTask("tool", "box__wait", `{"gate":"`+r.namespace+`"}`).Obj(), MakeTask("asks", "Ask: Which colour?").Obj())
 			Eventually(r.task("tool")).WithContext(ctx).Should(HaveField("Status.StartTime", Not(BeNil())))
-			Eventually(r.sub("asks")).WithContext(ctx).Should(BeIn(v1alpha1.SubAgentWaitingForUser))
+			Eventually(r.sub("asks")).WithContext(ctx).Should(BeIn(v1beta1.SubAgentWaitingForUser))
 			old := must(ctx, r.posts)
 
 			w.loseLedger(ctx, r)
 			w.tools.open(r.namespace)
-			Eventually(r.task("tool")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorHistoryLost), "may have run"))
-			Eventually(r.task("asks")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorHistoryLost)))
-			Eventually(r.chat).WithContext(ctx).Should(HaveStatus(And(ContainSubstring("(False "+v1alpha1.ReasonHistoryLost+": "), ContainSubstring("new conversation"))))
+			Eventually(r.task("tool")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorHistoryLost), "may have run"))
+			Eventually(r.task("asks")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorHistoryLost)))
+			Eventually(r.chat).WithContext(ctx).Should(HaveStatus(And(ContainSubstring("(False "+v1beta1.ReasonHistoryLost+": "), ContainSubstring("new conversation"))))
 
 			r.sendMessage(ctx, "after", "Greet Bob")
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Bob!"), ReplyingTo("after")))
 			r.sendMessage(ctx, "more", "Delegate to general: Submit something else")
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(ReplyingTo("more"), WithText("something else")))
-			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady))
 			for _, post := range old {
 				Expect(must(ctx, r.message(post.Name)).UID).To(Equal(post.UID), "earlier posts are unchanged")
 			}

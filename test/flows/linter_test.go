@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // problems returns the contradictions in the statuses of all objects of the room.
@@ -50,13 +50,13 @@ func lint(object client.Object) []string {
 		wrong = append(wrong, lintCondition(c, object.GetGeneration())...)
 	}
 	switch o := object.(type) {
-	case *v1alpha1.AgentChat:
+	case *v1beta1.AgentChat:
 		return append(wrong, lintChat(o, main)...)
-	case *v1alpha1.AgentMessage:
+	case *v1beta1.AgentMessage:
 		return append(wrong, lintMessage(o, main)...)
-	case *v1alpha1.AgentTask:
+	case *v1beta1.AgentTask:
 		return append(wrong, lintTask(o, main)...)
-	case *v1alpha1.SubAgent:
+	case *v1beta1.SubAgent:
 		return append(wrong, lintSubAgent(o, main)...)
 	}
 	return wrong
@@ -65,7 +65,7 @@ func lint(object client.Object) []string {
 // lintRoot checks the label of an object that the operator created in a tree, or that it has adopted.
 func lintRoot(object client.Object) []string {
 	var l problemList
-	owner, root := metav1.GetControllerOf(object), object.GetLabels()[v1alpha1.LabelRoot]
+	owner, root := metav1.GetControllerOf(object), object.GetLabels()[v1beta1.LabelRoot]
 	if owner == nil {
 		return nil
 	}
@@ -90,66 +90,66 @@ func lintCondition(c metav1.Condition, generation int64) []string {
 	return l
 }
 
-func lintChat(chat *v1alpha1.AgentChat, ready *metav1.Condition) []string {
+func lintChat(chat *v1beta1.AgentChat, ready *metav1.Condition) []string {
 	var l problemList
 	waits := len(chat.Status.Waiting) > 0
-	l.when(waits != (chat.Status.Phase == v1alpha1.ChatWaiting), "phase %s with %d waiting", chat.Status.Phase, len(chat.Status.Waiting))
-	good := ready.Reason == v1alpha1.ReasonReady || strings.HasPrefix(ready.Reason, "Paused")
+	l.when(waits != (chat.Status.Phase == v1beta1.ChatWaiting), "phase %s with %d waiting", chat.Status.Phase, len(chat.Status.Waiting))
+	good := ready.Reason == v1beta1.ReasonReady || strings.HasPrefix(ready.Reason, "Paused")
 	l.when((ready.Status == metav1.ConditionTrue) != good, "Ready is %s with reason %s", ready.Status, ready.Reason)
 	for _, item := range chat.Status.Waiting {
-		l.when(item.Text == "" || item.Since == nil, "waits for %s without text or time", item.Task)
+		l.when(item.Text == "" || item.StartTime == nil, "waits for %s without text or time", item.Task)
 	}
 	return l
 }
 
-func lintMessage(message *v1alpha1.AgentMessage, succeeded *metav1.Condition) []string {
+func lintMessage(message *v1beta1.AgentMessage, succeeded *metav1.Condition) []string {
 	var l problemList
-	want := map[v1alpha1.MessagePhase]metav1.ConditionStatus{
-		v1alpha1.MessagePending: metav1.ConditionUnknown, v1alpha1.MessageHandled: metav1.ConditionTrue, v1alpha1.MessageRejected: metav1.ConditionFalse,
+	want := map[v1beta1.MessagePhase]metav1.ConditionStatus{
+		v1beta1.MessagePending: metav1.ConditionUnknown, v1beta1.MessageHandled: metav1.ConditionTrue, v1beta1.MessageRejected: metav1.ConditionFalse,
 	}[message.Status.Phase]
 	l.when(succeeded.Status != want, "phase %q with Succeeded %s", message.Status.Phase, succeeded.Status)
 	l.when(message.Status.Reason != succeeded.Reason, "reason %s with Succeeded's %s", message.Status.Reason, succeeded.Reason)
 	return l
 }
 
-func lintTask(task *v1alpha1.AgentTask, succeeded *metav1.Condition) []string {
+func lintTask(task *v1beta1.AgentTask, succeeded *metav1.Condition) []string {
 	status := task.Status
 	var l problemList
 	want, terminal := metav1.ConditionUnknown, true
 	switch status.Phase {
-	case v1alpha1.TaskSuccess:
+	case v1beta1.TaskSuccess:
 		want = metav1.ConditionTrue
-	case v1alpha1.TaskFailed, v1alpha1.TaskCancelled:
+	case v1beta1.TaskFailed, v1beta1.TaskCancelled:
 		want = metav1.ConditionFalse
 	default:
 		terminal = false
 	}
 	l.when(succeeded.Status != want, "phase %q with Succeeded %s", status.Phase, succeeded.Status)
 	l.when((status.CompletionTime != nil) != terminal, "phase %s with completionTime %v", status.Phase, status.CompletionTime)
-	l.when((status.Waiting != nil) != (status.Phase == v1alpha1.TaskWaiting), "phase %s with waiting %v", status.Phase, status.Waiting)
-	l.when((status.Phase == v1alpha1.TaskCancelled) != (status.Error != nil && status.Error.Kind == v1alpha1.ErrorCancelled), "phase %s with error %v", status.Phase, status.Error)
+	l.when((status.Waiting != nil) != (status.Phase == v1beta1.TaskWaiting), "phase %s with waiting %v", status.Phase, status.Waiting)
+	l.when((status.Phase == v1beta1.TaskCancelled) != (status.Error != nil && status.Error.Kind == v1beta1.ErrorCancelled), "phase %s with error %v", status.Phase, status.Error)
 	l.run(want, succeeded, status.Error, status.Result, status.StartTime, status.CompletionTime)
 	return l
 }
 
-func lintSubAgent(sub *v1alpha1.SubAgent, succeeded *metav1.Condition) []string {
+func lintSubAgent(sub *v1beta1.SubAgent, succeeded *metav1.Condition) []string {
 	status := sub.Status
 	var l problemList
 	want, terminal := metav1.ConditionUnknown, true
 	switch status.Phase {
-	case v1alpha1.SubAgentCompleted:
+	case v1beta1.SubAgentCompleted:
 		want = metav1.ConditionTrue
-	case v1alpha1.SubAgentFailed:
+	case v1beta1.SubAgentFailed:
 		want = metav1.ConditionFalse
 	default:
 		terminal = false
 	}
 	l.when(succeeded.Status != want, "phase %q with Succeeded %s", status.Phase, succeeded.Status)
 	l.when((status.CompletionTime != nil) != terminal, "phase %s with completionTime %v", status.Phase, status.CompletionTime)
-	l.when((status.Question != "") && status.Phase != v1alpha1.SubAgentWaitingForUser && status.Phase != v1alpha1.SubAgentAwaitingApproval,
+	l.when((status.Question != "") && status.Phase != v1beta1.SubAgentWaitingForUser && status.Phase != v1beta1.SubAgentWaitingForApproval,
 		"phase %s with the question %q", status.Phase, status.Question)
 	l.when(terminal && status.Children.Pending != 0, "phase %s with %d pending children", status.Phase, status.Children.Pending)
-	l.when(status.BailoutReason != "" && status.Phase == v1alpha1.SubAgentCompleted, "a success that reached a limit: %s", status.BailoutReason)
+	l.when(status.BailoutReason != "" && status.Phase == v1beta1.SubAgentCompleted, "a success that reached a limit: %s", status.BailoutReason)
 	l.run(want, succeeded, status.Error, status.Result, status.StartTime, status.CompletionTime)
 	return l
 }
@@ -164,7 +164,7 @@ func (l *problemList) when(wrong bool, format string, args ...any) {
 }
 
 // run checks what tasks and sub-agents have in common.
-func (l *problemList) run(want metav1.ConditionStatus, c *metav1.Condition, failure *v1alpha1.RunError, result *v1alpha1.TaskResult, begun, ended *metav1.Time) {
+func (l *problemList) run(want metav1.ConditionStatus, c *metav1.Condition, failure *v1beta1.RunError, result *v1beta1.TaskResult, begun, ended *metav1.Time) {
 	l.when((failure != nil) != (want == metav1.ConditionFalse), "Succeeded %s with the error %v", want, failure)
 	l.when(failure != nil && (string(failure.Kind) != c.Reason || failure.Message == ""), "the reason %s with the error %v", c.Reason, failure)
 	l.when(want == metav1.ConditionTrue && result == nil, "a success without a result")

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // objectStatus is the common part of the status of all kinds.
@@ -25,24 +25,24 @@ type objectStatus struct {
 // statusOf reads the status of an object.
 func statusOf(object any) (objectStatus, bool) {
 	switch o := object.(type) {
-	case *v1alpha1.AgentChat:
-		return objectStatus{string(o.Status.Phase), v1alpha1.ConditionReady, o.Status.Conditions}, true
-	case *v1alpha1.AgentMessage:
-		return objectStatus{string(o.Status.Phase), v1alpha1.ConditionSucceeded, o.Status.Conditions}, true
-	case *v1alpha1.AgentTask:
-		return objectStatus{string(o.Status.Phase), v1alpha1.ConditionSucceeded, o.Status.Conditions}, true
-	case *v1alpha1.SubAgent:
-		return objectStatus{string(o.Status.Phase), v1alpha1.ConditionSucceeded, o.Status.Conditions}, true
-	case *v1alpha1.AgentRole:
-		return objectStatus{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
-	case *v1alpha1.ModelProvider:
-		return objectStatus{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
-	case *v1alpha1.ToolServer:
-		return objectStatus{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
-	case *v1alpha1.AgentTrigger:
-		return objectStatus{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
-	case *v1alpha1.AgentQuota:
-		return objectStatus{"", v1alpha1.ConditionReady, o.Status.Conditions}, true
+	case *v1beta1.AgentChat:
+		return objectStatus{string(o.Status.Phase), v1beta1.ConditionReady, o.Status.Conditions}, true
+	case *v1beta1.AgentMessage:
+		return objectStatus{string(o.Status.Phase), v1beta1.ConditionSucceeded, o.Status.Conditions}, true
+	case *v1beta1.AgentTask:
+		return objectStatus{string(o.Status.Phase), v1beta1.ConditionSucceeded, o.Status.Conditions}, true
+	case *v1beta1.SubAgent:
+		return objectStatus{string(o.Status.Phase), v1beta1.ConditionSucceeded, o.Status.Conditions}, true
+	case *v1beta1.AgentRole:
+		return objectStatus{"", v1beta1.ConditionReady, o.Status.Conditions}, true
+	case *v1beta1.ModelProvider:
+		return objectStatus{"", v1beta1.ConditionReady, o.Status.Conditions}, true
+	case *v1beta1.ToolServer:
+		return objectStatus{"", v1beta1.ConditionReady, o.Status.Conditions}, true
+	case *v1beta1.AgentTrigger:
+		return objectStatus{"", v1beta1.ConditionReady, o.Status.Conditions}, true
+	case *v1beta1.AgentQuota:
+		return objectStatus{"", v1beta1.ConditionReady, o.Status.Conditions}, true
 	}
 	return objectStatus{}, false
 }
@@ -94,4 +94,4 @@ func WithText(text string) types.GomegaMatcher {
 func ReplyingTo(message string) types.GomegaMatcher { return HaveField("Spec.InReplyTo", message) }
 
 // About matches a message by its task.
-func About(task string) types.GomegaMatcher { return HaveField("Spec.About", task) }
+func About(task string) types.GomegaMatcher { return HaveField("Spec.Task", task) }

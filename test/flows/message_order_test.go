@@ -11,7 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
@@ -26,19 +26,19 @@ func messageOrder(w *world) {
 		It("is handled in the order of creation, by an idle chat and by a busy one", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
 			r.openChat(ctx)
-			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady))
 			var created []string
 			for round := range 3 {
 				if round == 1 {
-					Eventually(r.message(created[burst-1])).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
-					Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
+					Eventually(r.message(created[burst-1])).WithContext(ctx).Should(BeIn(v1beta1.MessageHandled))
+					Eventually(r.chat).WithContext(ctx).Should(BeIn(v1beta1.ChatIdle))
 				} // the last round follows the previous one at once
 				for i := range burst {
 					created = append(created, name(round, i))
 					r.sendMessage(ctx, name(round, i), fmt.Sprintf("Greet number %d", i))
 				}
 			}
-			Eventually(r.message(created[len(created)-1])).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
+			Eventually(r.message(created[len(created)-1])).WithContext(ctx).Should(BeIn(v1beta1.MessageHandled))
 			uid := string(must(ctx, r.chat).UID)
 			Expect(arrivedMessages(ctx, w.history, uid)).To(Equal(created))
 		})
@@ -50,10 +50,10 @@ func messageOrder(w *world) {
 				created = append(created, name(0, i))
 				r.sendMessage(ctx, name(0, i), fmt.Sprintf("Greet number %d", i))
 			}
-			Eventually(r.message(created[burst-1])).WithContext(ctx).Should(BeDone(v1alpha1.MessagePending, v1alpha1.ReasonChatNotFound))
+			Eventually(r.message(created[burst-1])).WithContext(ctx).Should(BeDone(v1beta1.MessagePending, v1beta1.ReasonChatNotFound))
 			r.openChat(ctx)
 			for _, message := range created {
-				Eventually(r.message(message)).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
+				Eventually(r.message(message)).WithContext(ctx).Should(BeIn(v1beta1.MessageHandled))
 			}
 			Expect(arrivedMessages(ctx, w.history, string(must(ctx, r.chat).UID))).To(Equal(created))
 		})
@@ -63,15 +63,15 @@ func messageOrder(w *world) {
 			for round := range 3 {
 				task := fmt.Sprintf("asks-%d", round)
 				r.create(ctx, MakeTask(task, "Ask: Which number?").Obj())
-				Eventually(r.task(task)).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
+				Eventually(r.task(task)).WithContext(ctx).Should(BeIn(v1beta1.TaskWaiting))
 				for i := range burst {
 					r.create(ctx, MakeMessage(name(round, i)).Task(task).Content(fmt.Sprintf("number %d", i)).Obj())
 				}
-				Eventually(r.task(task)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+				Eventually(r.task(task)).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 				Expect(must(ctx, r.task(task)).Status.Result.Summary).To(Equal("number 0"))
-				Eventually(r.message(name(round, 0))).WithContext(ctx).Should(BeIn(v1alpha1.MessageHandled))
+				Eventually(r.message(name(round, 0))).WithContext(ctx).Should(BeIn(v1beta1.MessageHandled))
 				for i := 1; i < burst; i++ {
-					Eventually(r.message(name(round, i))).WithContext(ctx).Should(BeIn(v1alpha1.MessageRejected))
+					Eventually(r.message(name(round, i))).WithContext(ctx).Should(BeIn(v1beta1.MessageRejected))
 				}
 			}
 		})

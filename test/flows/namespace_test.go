@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/config/operator"
 )
 
@@ -72,64 +72,64 @@ func (r *testNamespace) sendMessage(ctx context.Context, name, text string) {
 }
 
 // chat, task, sub, message and so on read an object of the room, for Eventually.
-func (r *testNamespace) chat(ctx context.Context) (*v1alpha1.AgentChat, error) {
-	return fetch(ctx, r, "chat", &v1alpha1.AgentChat{})
+func (r *testNamespace) chat(ctx context.Context) (*v1beta1.AgentChat, error) {
+	return fetch(ctx, r, "chat", &v1beta1.AgentChat{})
 }
 
-func (r *testNamespace) task(name string) func(context.Context) (*v1alpha1.AgentTask, error) {
-	return func(ctx context.Context) (*v1alpha1.AgentTask, error) {
-		return fetch(ctx, r, name, &v1alpha1.AgentTask{})
+func (r *testNamespace) task(name string) func(context.Context) (*v1beta1.AgentTask, error) {
+	return func(ctx context.Context) (*v1beta1.AgentTask, error) {
+		return fetch(ctx, r, name, &v1beta1.AgentTask{})
 	}
 }
 
-func (r *testNamespace) sub(name string) func(context.Context) (*v1alpha1.SubAgent, error) {
-	return func(ctx context.Context) (*v1alpha1.SubAgent, error) {
-		return fetch(ctx, r, name, &v1alpha1.SubAgent{})
+func (r *testNamespace) sub(name string) func(context.Context) (*v1beta1.SubAgent, error) {
+	return func(ctx context.Context) (*v1beta1.SubAgent, error) {
+		return fetch(ctx, r, name, &v1beta1.SubAgent{})
 	}
 }
 
 // agent returns a sub-agent once its status matches its task's, which is written first.
-func (r *testNamespace) agent(ctx context.Context, name string) *v1alpha1.SubAgent {
+func (r *testNamespace) agent(ctx context.Context, name string) *v1beta1.SubAgent {
 	GinkgoHelper()
-	var sub *v1alpha1.SubAgent
+	var sub *v1beta1.SubAgent
 	Eventually(func(g Gomega, ctx context.Context) {
 		task, err := r.task(name)(ctx)
 		g.Expect(err).NotTo(HaveOccurred())
 		sub, err = r.sub(name)(ctx)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(sub.Status.CompletionTime == nil).To(Equal(task.Status.CompletionTime == nil))
-		g.Expect(sub.Status.Phase == v1alpha1.SubAgentActive && task.Status.Waiting != nil).To(BeFalse())
+		g.Expect(sub.Status.Phase == v1beta1.SubAgentActive && task.Status.Waiting != nil).To(BeFalse())
 	}).WithContext(ctx).Should(Succeed())
 	return sub
 }
 
-func (r *testNamespace) message(name string) func(context.Context) (*v1alpha1.AgentMessage, error) {
-	return func(ctx context.Context) (*v1alpha1.AgentMessage, error) {
-		return fetch(ctx, r, name, &v1alpha1.AgentMessage{})
+func (r *testNamespace) message(name string) func(context.Context) (*v1beta1.AgentMessage, error) {
+	return func(ctx context.Context) (*v1beta1.AgentMessage, error) {
+		return fetch(ctx, r, name, &v1beta1.AgentMessage{})
 	}
 }
 
-func (r *testNamespace) role(name string) func(context.Context) (*v1alpha1.AgentRole, error) {
-	return func(ctx context.Context) (*v1alpha1.AgentRole, error) {
-		return fetch(ctx, r, name, &v1alpha1.AgentRole{})
+func (r *testNamespace) role(name string) func(context.Context) (*v1beta1.AgentRole, error) {
+	return func(ctx context.Context) (*v1beta1.AgentRole, error) {
+		return fetch(ctx, r, name, &v1beta1.AgentRole{})
 	}
 }
 
-func (r *testNamespace) provider(name string) func(context.Context) (*v1alpha1.ModelProvider, error) {
-	return func(ctx context.Context) (*v1alpha1.ModelProvider, error) {
-		return fetch(ctx, r, name, &v1alpha1.ModelProvider{})
+func (r *testNamespace) provider(name string) func(context.Context) (*v1beta1.ModelProvider, error) {
+	return func(ctx context.Context) (*v1beta1.ModelProvider, error) {
+		return fetch(ctx, r, name, &v1beta1.ModelProvider{})
 	}
 }
 
-func (r *testNamespace) toolServer(name string) func(context.Context) (*v1alpha1.ToolServer, error) {
-	return func(ctx context.Context) (*v1alpha1.ToolServer, error) {
-		return fetch(ctx, r, name, &v1alpha1.ToolServer{})
+func (r *testNamespace) toolServer(name string) func(context.Context) (*v1beta1.ToolServer, error) {
+	return func(ctx context.Context) (*v1beta1.ToolServer, error) {
+		return fetch(ctx, r, name, &v1beta1.ToolServer{})
 	}
 }
 
 // addToolServer creates a ToolServer named box and waits until its tools are known, because a role that allows every tool does not wait
 // for it.
-func (r *testNamespace) addToolServer(ctx context.Context, server *v1alpha1.ToolServer) {
+func (r *testNamespace) addToolServer(ctx context.Context, server *v1beta1.ToolServer) {
 	GinkgoHelper()
 	r.create(ctx, server)
 	Eventually(r.toolServer(server.Name)).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready")))
@@ -173,13 +173,13 @@ func awaitSeen[T client.Object](ctx context.Context, read func(context.Context) 
 }
 
 // posts returns the posts of the operator in the room, in order.
-func (r *testNamespace) posts(ctx context.Context) ([]v1alpha1.AgentMessage, error) {
-	var list v1alpha1.AgentMessageList
+func (r *testNamespace) posts(ctx context.Context) ([]v1beta1.AgentMessage, error) {
+	var list v1beta1.AgentMessageList
 	if err := r.API.List(ctx, &list, r.inNamespace()); err != nil {
 		return nil, err
 	}
-	posts := slices.DeleteFunc(list.Items, func(m v1alpha1.AgentMessage) bool { return m.Spec.Role == v1alpha1.RoleUser })
-	slices.SortFunc(posts, func(a, b v1alpha1.AgentMessage) int { return number(a.Name) - number(b.Name) })
+	posts := slices.DeleteFunc(list.Items, func(m v1beta1.AgentMessage) bool { return m.Spec.Role == v1beta1.RoleUser })
+	slices.SortFunc(posts, func(a, b v1beta1.AgentMessage) int { return number(a.Name) - number(b.Name) })
 	return posts, nil
 }
 
@@ -190,17 +190,17 @@ func number(name string) (n int) {
 }
 
 // question returns the post of a task's question or approval.
-func (r *testNamespace) question(ctx context.Context, task string) v1alpha1.AgentMessage {
+func (r *testNamespace) question(ctx context.Context, task string) v1beta1.AgentMessage {
 	GinkgoHelper()
-	var found v1alpha1.AgentMessage
+	var found v1beta1.AgentMessage
 	Eventually(func(ctx context.Context) (string, error) {
 		posts, err := r.posts(ctx)
 		for _, post := range posts {
-			if post.Spec.About == task && post.Spec.Role == v1alpha1.RoleAssistant {
+			if post.Spec.Task == task && post.Spec.Role == v1beta1.RoleAssistant {
 				found = post
 			}
 		}
-		return found.Spec.About, err
+		return found.Spec.Task, err
 	}).WithContext(ctx).Should(Equal(task), "a post about "+task)
 	return found
 }
@@ -208,8 +208,8 @@ func (r *testNamespace) question(ctx context.Context, task string) v1alpha1.Agen
 // kinds returns lists of all kinds of objects.
 func kinds() []client.ObjectList {
 	return []client.ObjectList{
-		&v1alpha1.AgentChatList{}, &v1alpha1.AgentMessageList{}, &v1alpha1.AgentTaskList{}, &v1alpha1.SubAgentList{},
-		&v1alpha1.AgentRoleList{}, &v1alpha1.ModelProviderList{}, &v1alpha1.ToolServerList{}, &v1alpha1.AgentQuotaList{}, &v1alpha1.AgentTriggerList{},
+		&v1beta1.AgentChatList{}, &v1beta1.AgentMessageList{}, &v1beta1.AgentTaskList{}, &v1beta1.SubAgentList{},
+		&v1beta1.AgentRoleList{}, &v1beta1.ModelProviderList{}, &v1beta1.ToolServerList{}, &v1beta1.AgentQuotaList{}, &v1beta1.AgentTriggerList{},
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // nestedAgents covers the nested agent architecture (seed 000).
@@ -18,22 +18,22 @@ func nestedAgents(w *world) {
 	Describe("000 Nested agents", func() {
 		It("flow 1: a request becomes a task that names the message that caused it", func(ctx SpecContext) {
 			r := research(ctx, w)
-			Eventually(r.message("request")).WithContext(ctx).Should(BeDone(v1alpha1.MessageHandled, v1alpha1.ReasonHandled))
+			Eventually(r.message("request")).WithContext(ctx).Should(BeDone(v1beta1.MessageHandled, v1beta1.ReasonHandled))
 			task := must(ctx, r.task("chat-1"))
-			Expect(task.Spec.Type).To(Equal(v1alpha1.TaskAgent))
+			Expect(task.Spec.Type).To(Equal(v1beta1.TaskAgent))
 			Expect(task.Spec.Role).To(Equal("researcher"))
 			Expect(task.Spec.Instruction).To(ContainSubstring("lighthouse of Alexandria"))
 			Expect(task.Spec.SuccessCriteria).NotTo(BeEmpty())
 			Expect(task.Spec.TriggerMessage).To(Equal("request"))
-			Expect(task.Labels).To(And(HaveKeyWithValue(v1alpha1.LabelChat, "chat"), HaveKeyWithValue(v1alpha1.LabelRole, "researcher")))
+			Expect(task.Labels).To(And(HaveKeyWithValue(v1beta1.LabelChat, "chat"), HaveKeyWithValue(v1beta1.LabelRole, "researcher")))
 			Expect(metav1.IsControlledBy(task, must(ctx, r.chat))).To(BeTrue())
 		})
 
 		It("flow 1: a finished agent is continued with its history", func(ctx SpecContext) {
 			r := research(ctx, w)
-			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
+			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1beta1.ChatIdle))
 			r.sendMessage(ctx, "more", "Add how tall it was.")
-			Eventually(r.task("chat-2")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("chat-2")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			task := must(ctx, r.task("chat-2"))
 			Expect(task.Spec.ContinueFrom).To(Equal("chat-1"))
 			Expect(task.Spec.TriggerMessage).To(Equal("more"))
@@ -62,7 +62,7 @@ func nestedAgents(w *world) {
 			sub := r.agent(ctx, "chat-1")
 			Expect(sub.Status.Iterations).To(BeEquivalentTo(3))
 			Expect(sub.Status.Messages).To(ContainElements(
-				HaveField("Role", v1alpha1.TranscriptUser), HaveField("Role", v1alpha1.TranscriptAssistant), HaveField("Role", v1alpha1.TranscriptTool)))
+				HaveField("Role", v1beta1.TranscriptUser), HaveField("Role", v1beta1.TranscriptAssistant), HaveField("Role", v1beta1.TranscriptTool)))
 			Expect(sub.Status.Result.Summary).To(Equal("Begun under Ptolemy I, finished under Ptolemy II around 280 BC, ruined by earthquakes."))
 			Expect(sub.Status.Usage.ModelCalls).To(BeEquivalentTo(3))
 			task := must(ctx, r.task("chat-1"))
@@ -74,8 +74,8 @@ func nestedAgents(w *world) {
 			r := research(ctx, w)
 			sub := r.agent(ctx, "chat-1")
 			Expect(sub.Status.ToolCalls).To(ContainElements(
-				And(HaveField("Tool", "web_search"), HaveField("Phase", v1alpha1.ToolCallFailed), HaveField("Error", ContainSubstring("no tool"))),
-				And(HaveField("Tool", "think"), HaveField("Phase", v1alpha1.ToolCallSuccess), HaveField("Result", Not(BeEmpty())))))
+				And(HaveField("Tool", "web_search"), HaveField("Phase", v1beta1.ToolCallFailed), HaveField("Error", ContainSubstring("no tool"))),
+				And(HaveField("Tool", "think"), HaveField("Phase", v1beta1.ToolCallSuccess), HaveField("Result", Not(BeEmpty())))))
 			requests := must(ctx, w.requestsOf(sub.UID))
 			last := requests[2].Body.Messages
 			Expect(last[len(last)-1].Role).To(Equal("tool"))
@@ -86,9 +86,9 @@ func nestedAgents(w *world) {
 			r.openChat(ctx)
 			r.sendMessage(ctx, "sum", "What is 17 * 23?")
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("17 * 23 is 391."), ReplyingTo("sum")))
-			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			task := must(ctx, r.task("chat-1"))
-			Expect(task.Spec.Type).To(Equal(v1alpha1.TaskTool))
+			Expect(task.Spec.Type).To(Equal(v1beta1.TaskTool))
 			Expect(task.Spec.Tool).To(Equal("calculator"))
 			Expect(task.Spec.TriggerMessage).To(Equal("sum"))
 			Expect(task.Status.Result.Summary).To(Equal("391"))
@@ -98,7 +98,7 @@ func nestedAgents(w *world) {
 		It("flow 5: the orchestrator reads the result and answers the message that caused the work", func(ctx SpecContext) {
 			r := research(ctx, w)
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("The lighthouse of Alexandria was begun under Ptolemy I"), ReplyingTo("request")))
-			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonReady))
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady))
 			Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Tasks.Success", BeEquivalentTo(1)))
 			posts := must(ctx, r.posts)
 			Eventually(r.chat).WithContext(ctx).Should(And(
@@ -114,7 +114,7 @@ func research(ctx context.Context, w *world) *testNamespace {
 	r := w.newNamespace(ctx)
 	r.openChat(ctx)
 	r.sendMessage(ctx, "request", "Research the history of the lighthouse of Alexandria.")
-	Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
-	Eventually(r.sub("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.SubAgentCompleted))
+	Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
+	Eventually(r.sub("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.SubAgentCompleted))
 	return r
 }

@@ -18,7 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // vault is an MCP server that requires access tokens, and the authorization server that issues them. Both repeat credentials in their
@@ -123,10 +123,10 @@ func (v *vault) effects(path string) int {
 }
 
 // server returns the ToolServer.
-func (v *vault) server() *v1alpha1.ToolServer {
+func (v *vault) server() *v1beta1.ToolServer {
 	s := MakeToolServer("vault", v.tools.URL+"/?key=of-the-url")
-	s.Spec.Auth = &v1alpha1.ToolServerAuth{OAuth: v1alpha1.OAuthClient{
-		TokenURL: v.issuer.URL + "/token", ClientID: "nestor", ClientSecretRef: v1alpha1.SecretKeyRef{Name: "vault", Key: "secret"}, Scopes: []string{"doors:open"}, Audience: "doors",
+	s.Spec.Auth = &v1beta1.ToolServerAuth{OAuth: v1beta1.OAuthClient{
+		TokenURL: v.issuer.URL + "/token", ClientID: "nestor", ClientSecretKeyRef: v1beta1.SecretKeyRef{Name: "vault", Key: "secret"}, Scopes: []string{"doors:open"}, Audience: "doors",
 	}}
 	return s
 }
@@ -143,7 +143,7 @@ func oauthTokens(w *world) {
 			GinkgoHelper()
 			path := r.namespace + "/" + name
 			r.create(ctx, MakeToolTask(name, "vault__open", `{"path":"`+path+`"}`).Obj())
-			Eventually(r.task(name)).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskSuccess), HaveField("Status.Result.Summary", "opened "+path)))
+			Eventually(r.task(name)).WithContext(ctx).Should(And(BeIn(v1beta1.TaskSuccess), HaveField("Status.Result.Summary", "opened "+path)))
 			Expect(v.effects(path)).To(Equal(1))
 		}
 		setSecret := func(ctx context.Context, r *testNamespace, value string) {
@@ -188,7 +188,7 @@ func oauthTokens(w *world) {
 			r := w.newNamespace(ctx)
 			r.create(ctx, MakeSecret("vault", "secret", "wrong-"+clientSecret), v.server())
 			Eventually(r.toolServer("vault")).WithContext(ctx).Should(HaveStatus(And(ContainSubstring("False Unauthorized"),
-				ContainSubstring("(401 invalid_client): check clientID and the Secret in clientSecretRef"))))
+				ContainSubstring("(401 invalid_client): check clientID and the Secret in clientSecretKeyRef"))))
 			setSecret(ctx, r, clientSecret)
 			Eventually(r.toolServer("vault")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready")))
 			opens(ctx, r, "door")

@@ -12,7 +12,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // aggregate is the result of spawn_agents.
@@ -61,7 +61,7 @@ func parallelAgents(w *world) {
 				Expect(must(ctx, r.task(name)).Spec.Group).To(Equal(group))
 			}
 			Eventually(r.chat).WithContext(ctx).Should(And(
-				HaveField("Status.Tasks.Success", BeEquivalentTo(2)), HaveField("Status.Tasks.Failed", BeEquivalentTo(1)), BeIn(v1alpha1.ChatIdle)))
+				HaveField("Status.Tasks.Success", BeEquivalentTo(2)), HaveField("Status.Tasks.Failed", BeEquivalentTo(1)), BeIn(v1beta1.ChatIdle)))
 		})
 
 		It("a sub-agent that fans out waits without a model call, and continues once", func(ctx SpecContext) {
@@ -70,10 +70,10 @@ func parallelAgents(w *world) {
 			gate := r.namespace
 			r.create(ctx, MakeTask("work", fmt.Sprintf(
 				`Spawn [{"role":"reviewer","task":"Submit one"},{"role":"reviewer","task":"Give up: two"},{"role":"reviewer","task":"Wait at %s"}]`, gate)).Role("planner").Obj())
-			Eventually(r.sub("work")).WithContext(ctx).Should(And(BeIn(v1alpha1.SubAgentAwaitingSubAgents), HaveField("Status.Children.Completed", BeEquivalentTo(2))))
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskRunning))
+			Eventually(r.sub("work")).WithContext(ctx).Should(And(BeIn(v1beta1.SubAgentWaitingForSubAgents), HaveField("Status.Children.Finished", BeEquivalentTo(2))))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskRunning))
 			w.tools.open(gate)
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			requests := must(ctx, w.requestsOf(r.agent(ctx, "work").UID))
 			Expect(requests).To(HaveLen(2))
 			var got aggregate
@@ -88,23 +88,23 @@ func parallelAgents(w *world) {
 			r.openChat(ctx)
 			r.sendMessage(ctx, "request", `Race [{"task":"Submit first"},{"task":"Hang"}]`)
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText(`"result":"first"`), ReplyingTo("request")))
-			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
-			Eventually(r.task("chat-2")).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled)))
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
+			Eventually(r.task("chat-2")).WithContext(ctx).Should(BeDone(v1beta1.TaskCancelled, string(v1beta1.ErrorCancelled)))
 		})
 
 		It("a cancel while waiting reaches every child and its model call, and is acknowledged", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
 			r.openChat(ctx)
 			r.sendMessage(ctx, "request", `Delegate to planner: Spawn [{"role":"reviewer","task":"Hang 1"},{"role":"reviewer","task":"Hang 2"},{"role":"reviewer","task":"Hang 3"}]`)
-			Eventually(r.sub("chat-1")).WithContext(ctx).Should(And(BeIn(v1alpha1.SubAgentAwaitingSubAgents), HaveField("Status.Children.Pending", BeEquivalentTo(3))))
+			Eventually(r.sub("chat-1")).WithContext(ctx).Should(And(BeIn(v1beta1.SubAgentWaitingForSubAgents), HaveField("Status.Children.Pending", BeEquivalentTo(3))))
 			Eventually(w.inFlight).WithContext(ctx).Should(Equal(3))
 			r.create(ctx, MakeMessage("stop").Cancel("chat-1").Obj())
-			Eventually(r.message("stop")).WithContext(ctx).Should(BeDone(v1alpha1.MessageHandled, v1alpha1.ReasonHandled))
+			Eventually(r.message("stop")).WithContext(ctx).Should(BeDone(v1beta1.MessageHandled, v1beta1.ReasonHandled))
 			for _, name := range []string{"chat-1", "chat-1-1", "chat-1-2", "chat-1-3"} {
-				Eventually(r.task(name)).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled)))
-				Eventually(r.sub(name)).WithContext(ctx).Should(BeDone(v1alpha1.SubAgentFailed, string(v1alpha1.ErrorCancelled)))
+				Eventually(r.task(name)).WithContext(ctx).Should(BeDone(v1beta1.TaskCancelled, string(v1beta1.ErrorCancelled)))
+				Eventually(r.sub(name)).WithContext(ctx).Should(BeDone(v1beta1.SubAgentFailed, string(v1beta1.ErrorCancelled)))
 			}
-			Expect(r.agent(ctx, "chat-1").Status.Children).To(Equal(v1alpha1.ChildCounts{Completed: 3}))
+			Expect(r.agent(ctx, "chat-1").Status.Children).To(Equal(v1beta1.ChildCounts{Finished: 3}))
 			Eventually(w.inFlight).WithContext(ctx).Should(BeZero())
 		})
 
@@ -112,9 +112,9 @@ func parallelAgents(w *world) {
 			r := w.newNamespace(ctx)
 			r.openChat(ctx)
 			r.sendMessage(ctx, "request", "Delegate to general: Hang")
-			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskRunning))
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskRunning))
 			r.sendMessage(ctx, "stop", "Stop chat-1")
-			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled)))
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1beta1.TaskCancelled, string(v1beta1.ErrorCancelled)))
 			Eventually(w.inFlight).WithContext(ctx).Should(BeZero())
 		})
 
@@ -122,12 +122,12 @@ func parallelAgents(w *world) {
 			r := w.newNamespace(ctx)
 			work := r.reachTimeLimit(ctx, func(name string) taskBuilder {
 				return MakeTask(name, `Spawn [{"role":"reviewer","task":"Hang"},{"role":"reviewer","task":"Hang"}]`).Role("planner")
-			}, func(task *v1alpha1.AgentTask) bool {
+			}, func(task *v1beta1.AgentTask) bool {
 				_, err := r.task(task.Name + "-2")(ctx)
 				return err == nil
 			})
 			for _, name := range []string{work + "-1", work + "-2"} {
-				Eventually(r.task(name)).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled)))
+				Eventually(r.task(name)).WithContext(ctx).Should(BeDone(v1beta1.TaskCancelled, string(v1beta1.ErrorCancelled)))
 			}
 			Eventually(w.inFlight).WithContext(ctx).Should(BeZero())
 		})
@@ -136,7 +136,7 @@ func parallelAgents(w *world) {
 			r := w.newNamespace(ctx)
 			r.openChat(ctx)
 			r.sendMessage(ctx, "request", "Delegate to general: Give up: the door is locked")
-			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorSubAgent), "the door is locked"))
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorSubAgent), "the door is locked"))
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText(`"error_kind":"sub_agent_error"`), ReplyingTo("request")))
 		})
 
@@ -144,15 +144,15 @@ func parallelAgents(w *world) {
 			r := w.newNamespace(ctx)
 			r.create(ctx, MakeChat("chat").MaxDepth(1).Obj())
 			r.sendMessage(ctx, "request", `Spawn [{"role":"tester","task":"Spawn although you may not"},{"role":"planner","task":"Spawn although you may not"}]`)
-			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
-			Eventually(r.task("chat-2")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
+			Eventually(r.task("chat-2")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			for name, why := range map[string]string{"chat-1": "the role", "chat-2": "the depth"} {
 				requests := must(ctx, w.requestsOf(r.agent(ctx, name).UID))
 				Expect(requests[0].tools()).To(ContainElements("submit_result", "submit_error", "ask_user"))
 				Expect(requests[0].tools()).NotTo(ContainElement(BeElementOf("spawn_agents", "delegate_to_agent", "reply_to_agent", "cancel_task")), "forbidden by "+why)
 				Expect(requests[1].lastMessage()).To(ContainSubstring(`There is no tool "spawn_agents" for you`))
 			}
-			var tasks v1alpha1.AgentTaskList
+			var tasks v1beta1.AgentTaskList
 			Expect(w.API.List(ctx, &tasks, r.inNamespace())).To(Succeed())
 			Expect(tasks.Items).To(HaveLen(2))
 		})
@@ -161,12 +161,12 @@ func parallelAgents(w *world) {
 
 // reachTimeLimit runs a task to its time limit, and returns its name. On a busy machine it may have done too little by then: the next one has
 // more time.
-func (r *testNamespace) reachTimeLimit(ctx context.Context, build func(name string) taskBuilder, didEnough func(*v1alpha1.AgentTask) bool) string {
+func (r *testNamespace) reachTimeLimit(ctx context.Context, build func(name string) taskBuilder, didEnough func(*v1beta1.AgentTask) bool) string {
 	GinkgoHelper()
 	for seconds := int32(2); ; seconds *= 2 {
 		name := fmt.Sprintf("work-%d", seconds)
 		r.create(ctx, build(name).MaxSeconds(seconds).Obj())
-		Eventually(r.task(name)).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorTimedOut), fmt.Sprintf("time limit of %d seconds", seconds)))
+		Eventually(r.task(name)).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorTimedOut), fmt.Sprintf("time limit of %d seconds", seconds)))
 		if didEnough(must(ctx, r.task(name))) || seconds > 30 {
 			return name
 		}

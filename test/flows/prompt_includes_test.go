@@ -11,7 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // setConfigMap changes a key of a ConfigMap.
@@ -26,7 +26,7 @@ func (r *testNamespace) setConfigMap(ctx context.Context, name, key, value strin
 // systemPrompt returns the system prompt of the first request of a task's agent.
 func (r *testNamespace) systemPrompt(ctx context.Context, task string) string {
 	GinkgoHelper()
-	Eventually(r.task(task)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+	Eventually(r.task(task)).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 	return must(ctx, r.requestsOf(r.agent(ctx, task).UID))[0].Body.Messages[0].Content
 }
 
@@ -67,17 +67,17 @@ func promptIncludes(w *world) {
 				r.create(ctx, MakeRole("writer").Prompt(prompt).Obj(), MakeTask("work", "Submit one").Role("writer").Obj())
 				Eventually(r.role("writer")).WithContext(ctx).Should(HaveStatus(And(ContainSubstring("False "+reason), ContainSubstring(message))))
 				Eventually(r.task("work")).WithContext(ctx).Should(HaveStatus(And(ContainSubstring("Unknown "+reason), ContainSubstring(message))))
-				change(ctx, r, r.role("writer"), func(role *v1alpha1.AgentRole) { role.Spec.SystemPrompt = "You write." })
-				Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+				change(ctx, r, r.role("writer"), func(role *v1beta1.AgentRole) { role.Spec.SystemPrompt = "You write." })
+				Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 				Eventually(r.role("writer")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready")))
 			},
-			Entry("no ConfigMap", `{{ include "texts/style" }}`, v1alpha1.ReasonConfigMapNotFound, `Create the ConfigMap "texts"`),
-			Entry("no key", `{{ include "prompts/style" }}`, v1alpha1.ReasonConfigMapNotFound, `under the key "style": the prompt of the role writer includes it`),
-			Entry("no slash", `{{ include "prompts" }}`, v1alpha1.ReasonInvalidSpec, `includes "prompts": write the name of a ConfigMap, a slash and a key`),
-			Entry("no name", `{{ include "../secrets/key" }}`, v1alpha1.ReasonInvalidSpec, `includes "../secrets/key": write the name of a ConfigMap`),
-			Entry("a path as the key", `{{ include "prompts/a/b" }}`, v1alpha1.ReasonInvalidSpec, `includes "prompts/a/b": write the name of a ConfigMap`),
-			Entry("too long", `{{ include "prompts/long" }}{{ include "prompts/long" }}`, v1alpha1.ReasonInvalidSpec, "has 120000 characters with its includes, and may have at most 65536"),
-			Entry("too many", strings.Repeat(`{{ include "prompts/long" }}`, 33), v1alpha1.ReasonInvalidSpec, "has 33 includes, and may have at most 32"),
+			Entry("no ConfigMap", `{{ include "texts/style" }}`, v1beta1.ReasonConfigMapNotFound, `Create the ConfigMap "texts"`),
+			Entry("no key", `{{ include "prompts/style" }}`, v1beta1.ReasonConfigMapNotFound, `under the key "style": the prompt of the role writer includes it`),
+			Entry("no slash", `{{ include "prompts" }}`, v1beta1.ReasonInvalidSpec, `includes "prompts": write the name of a ConfigMap, a slash and a key`),
+			Entry("no name", `{{ include "../secrets/key" }}`, v1beta1.ReasonInvalidSpec, `includes "../secrets/key": write the name of a ConfigMap`),
+			Entry("a path as the key", `{{ include "prompts/a/b" }}`, v1beta1.ReasonInvalidSpec, `includes "prompts/a/b": write the name of a ConfigMap`),
+			Entry("too long", `{{ include "prompts/long" }}{{ include "prompts/long" }}`, v1beta1.ReasonInvalidSpec, "has 120000 characters with its includes, and may have at most 65536"),
+			Entry("too many", strings.Repeat(`{{ include "prompts/long" }}`, 33), v1beta1.ReasonInvalidSpec, "has 33 includes, and may have at most 32"),
 		)
 	})
 }

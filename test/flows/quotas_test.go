@@ -10,22 +10,22 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // MakeQuota returns a monthly token quota; the month does not end in the middle of a spec.
-func MakeQuota(name string, tokens int64) *v1alpha1.AgentQuota {
-	return &v1alpha1.AgentQuota{ObjectMeta: named(name), Spec: v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaMonth, MaxTokens: &tokens}}
+func MakeQuota(name string, tokens int64) *v1beta1.AgentQuota {
+	return &v1beta1.AgentQuota{ObjectMeta: named(name), Spec: v1beta1.AgentQuotaSpec{Period: v1beta1.QuotaMonth, MaxTokens: &tokens}}
 }
 
-func (r *testNamespace) quota(name string) func(context.Context) (*v1alpha1.AgentQuota, error) {
-	return func(ctx context.Context) (*v1alpha1.AgentQuota, error) {
-		return fetch(ctx, r, name, &v1alpha1.AgentQuota{})
+func (r *testNamespace) quota(name string) func(context.Context) (*v1beta1.AgentQuota, error) {
+	return func(ctx context.Context) (*v1beta1.AgentQuota, error) {
+		return fetch(ctx, r, name, &v1beta1.AgentQuota{})
 	}
 }
 
 // setLimits creates quotas, and waits until the operator has seen them: they do not limit what it sees before.
-func (r *testNamespace) setLimits(ctx context.Context, quotas ...*v1alpha1.AgentQuota) {
+func (r *testNamespace) setLimits(ctx context.Context, quotas ...*v1beta1.AgentQuota) {
 	GinkgoHelper()
 	for _, quota := range quotas {
 		r.create(ctx, quota)
@@ -34,7 +34,7 @@ func (r *testNamespace) setLimits(ctx context.Context, quotas ...*v1alpha1.Agent
 }
 
 // reason returns the reason of a task's condition.
-func reason(task *v1alpha1.AgentTask) string {
+func reason(task *v1beta1.AgentTask) string {
 	if len(task.Status.Conditions) == 0 {
 		return ""
 	}
@@ -48,7 +48,7 @@ func quotas(w *world) {
 			r := w.newNamespace(ctx)
 			r.setLimits(ctx, MakeQuota("monthly", 1000))
 			r.create(ctx, MakeTask("work", "Submit the result").MaxSeconds(5).Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskRunning),
+			Eventually(r.task("work")).WithContext(ctx).Should(And(BeIn(v1beta1.TaskRunning),
 				HaveStatus(ContainSubstring("Unknown QuotaExhausted: AgentQuota monthly (Month): 0 of 1000 tokens are used"))))
 			Eventually(r.sub("work")).WithContext(ctx).Should(HaveStatus(ContainSubstring("Unknown QuotaExhausted: AgentQuota monthly")))
 			Eventually(r.quota("monthly")).WithContext(ctx).Should(And(HaveStatus(ContainSubstring("True QuotaExhausted: 1 runs wait")),
@@ -59,11 +59,11 @@ func quotas(w *world) {
 			w.restartOperator(ctx)
 			// Longer than the time limit of the run: waiting does not count.
 			Consistently(r.task("work")).WithContext(ctx).WithTimeout(6 * time.Second).WithPolling(500 * time.Millisecond).Should(
-				WithTransform(reason, Equal(v1alpha1.ReasonQuotaExhausted)))
+				WithTransform(reason, Equal(v1beta1.ReasonQuotaExhausted)))
 			Expect(w.requestsOf(must(ctx, r.sub("work")).UID)(ctx)).To(BeEmpty(), "the model is not called")
 
-			change(ctx, r, r.quota("monthly"), func(q *v1alpha1.AgentQuota) { *q.Spec.MaxTokens = 10_000_000 })
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			change(ctx, r, r.quota("monthly"), func(q *v1beta1.AgentQuota) { *q.Spec.MaxTokens = 10_000_000 })
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			used := must(ctx, r.task("work")).Status.Usage.TotalTokens
 			Eventually(r.quota("monthly")).WithContext(ctx).Should(And(HaveStatus(ContainSubstring("True Ready")),
 				HaveField("Status.Used.Tokens", HaveValue(Equal(used))), HaveField("Status.Remaining.Tokens", HaveValue(Equal(10_000_000-used)))))
@@ -83,7 +83,7 @@ func quotas(w *world) {
 		It("count usage from before their creation", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
 			r.create(ctx, MakeTask("before", "Submit the result").Obj())
-			Eventually(r.task("before")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("before")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			used := must(ctx, r.task("before")).Status.Usage.TotalTokens
 			Expect(used).NotTo(BeZero())
 			r.create(ctx, MakeQuota("monthly", used))
@@ -95,23 +95,23 @@ func quotas(w *world) {
 			r := w.newNamespace(ctx)
 			r.setLimits(ctx, MakeQuota("monthly", 10))
 			r.create(ctx, MakeTask("work", "Submit the result").Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(WithTransform(reason, Equal(v1alpha1.ReasonQuotaExhausted)))
+			Eventually(r.task("work")).WithContext(ctx).Should(WithTransform(reason, Equal(v1beta1.ReasonQuotaExhausted)))
 			r.create(ctx, MakeMessage("stop").Task("work").Cancel("").Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskCancelled))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskCancelled))
 		})
 
 		It("of cost make runs wait whose model has no price", func(ctx SpecContext) {
 			r := w.newEmptyNamespace(ctx)
 			money := int64(1_000_000)
-			quota := &v1alpha1.AgentQuota{ObjectMeta: named("money"), Spec: v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaMonth, MaxCostMicros: &money}}
+			quota := &v1beta1.AgentQuota{ObjectMeta: named("money"), Spec: v1beta1.AgentQuotaSpec{Period: v1beta1.QuotaMonth, MaxCostMicros: &money}}
 			r.setLimits(ctx, quota)
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
 			r.create(ctx, MakeTask("work", "Submit the result").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(HaveStatus(ContainSubstring("Unknown PriceUnknown: AgentQuota money limits maxCostMicros")))
-			change(ctx, r, r.provider("default"), func(p *v1alpha1.ModelProvider) {
+			change(ctx, r, r.provider("default"), func(p *v1beta1.ModelProvider) {
 				p.Spec.Models = MakeProvider("", "").Price("scripted", 1_000_000).Obj().Spec.Models
 			})
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			Eventually(r.quota("money")).WithContext(ctx).Should(HaveField("Status.Used.CostMicros", HaveValue(Equal(*must(ctx, r.task("work")).Status.Usage.CostMicros))))
 		})
 
@@ -119,7 +119,7 @@ func quotas(w *world) {
 			r := w.newNamespace(ctx)
 			one := int32(1)
 			r.create(ctx, MakeToolServer("box", w.tools.URL), MakeRole("general").Allow("box__*").Obj())
-			r.setLimits(ctx, &v1alpha1.AgentQuota{ObjectMeta: named("few"), Spec: v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaHour, MaxActiveAgents: &one}})
+			r.setLimits(ctx, &v1beta1.AgentQuota{ObjectMeta: named("few"), Spec: v1beta1.AgentQuotaSpec{Period: v1beta1.QuotaHour, MaxActiveAgents: &one}})
 			r.create(ctx, MakeTask("first", "Wait at "+r.namespace).Obj())
 			Eventually(w.tools.isWaitingAt(r.namespace)).WithContext(ctx).Should(BeTrue())
 			r.create(ctx, MakeTask("second", "Submit the result").Obj())
@@ -127,7 +127,7 @@ func quotas(w *world) {
 			Eventually(r.quota("few")).WithContext(ctx).Should(HaveField("Status.ActiveAgents", BeEquivalentTo(1)))
 			w.tools.open(r.namespace)
 			for _, name := range []string{"first", "second"} {
-				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			}
 		})
 	})

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // refusals covers objects that the API server refuses to create for the operator.
@@ -25,14 +25,14 @@ func refusals(w *world) {
 			r.setQuota(ctx, "agenttasks", 1)
 			r.sendMessage(ctx, "request", `Spawn [{"task":"Submit one"},{"task":"Submit two"}]`)
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("exceeded quota: few-agenttasks"), WithText("invalid_spec"), ReplyingTo("request")))
-			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1alpha1.ChatIdle))
+			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1beta1.ChatIdle))
 		})
 
 		It("a refused sub-agent is its task's failure, with the API server's message", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
 			r.setQuota(ctx, "subagents", 0)
 			r.create(ctx, MakeTask("work", "Submit done").Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(v1alpha1.ErrorInvalidSpec), "exceeded quota: few-subagents"))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorInvalidSpec), "exceeded quota: few-subagents"))
 		})
 
 		It("a refused answer is retried, the chat reports it, and everything else continues", func(ctx SpecContext) {
@@ -44,11 +44,11 @@ func refusals(w *world) {
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Bob!")))
 			makeSpace := r.setQuota(ctx, "agentmessages", 1)
 			r.sendMessage(ctx, "last", "Greet Carol")
-			Eventually(r.chat).WithContext(ctx).Should(HaveStatus(And(ContainSubstring("False "+v1alpha1.ReasonPostRefused+": "), ContainSubstring("exceeded quota: few-agentmessages"))))
-			Eventually(r.message("last")).WithContext(ctx).Should(HaveField("Status.Phase", v1alpha1.MessageHandled), "another item of the outbox")
+			Eventually(r.chat).WithContext(ctx).Should(HaveStatus(And(ContainSubstring("False "+v1beta1.ReasonPostRefused+": "), ContainSubstring("exceeded quota: few-agentmessages"))))
+			Eventually(r.message("last")).WithContext(ctx).Should(HaveField("Status.Phase", v1beta1.MessageHandled), "another item of the outbox")
 			makeSpace(4)
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Carol!"), ReplyingTo("last")))
-			Eventually(r.chat).WithContext(ctx).Should(HaveStatus(ContainSubstring("True " + v1alpha1.ReasonReady + ": ")))
+			Eventually(r.chat).WithContext(ctx).Should(HaveStatus(ContainSubstring("True " + v1beta1.ReasonReady + ": ")))
 		})
 	})
 }
@@ -58,7 +58,7 @@ func refusals(w *world) {
 // server refuses.
 func (r *testNamespace) setQuota(ctx context.Context, kind string, more int64) (makeSpace func(int64)) {
 	GinkgoHelper()
-	name := corev1.ResourceName("count/" + kind + "." + v1alpha1.GroupVersion.Group)
+	name := corev1.ResourceName("count/" + kind + "." + v1beta1.GroupVersion.Group)
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "few-" + kind}}
 	quota.Spec.Hard = corev1.ResourceList{name: resource.Quantity{}}
 	r.create(ctx, quota)
@@ -94,7 +94,7 @@ func (r *testNamespace) dryRunCreate(ctx context.Context, kind string) error {
 	case "agenttasks":
 		obj = MakeTask("dry", "Nothing").Obj()
 	case "subagents":
-		obj = &v1alpha1.SubAgent{ObjectMeta: metav1.ObjectMeta{Name: "dry"}, Spec: v1alpha1.SubAgentSpec{Task: "dry", Role: "general", Depth: 1, Instruction: "Nothing"}}
+		obj = &v1beta1.SubAgent{ObjectMeta: metav1.ObjectMeta{Name: "dry"}, Spec: v1beta1.SubAgentSpec{Task: "dry", Role: "general", Depth: 1, Instruction: "Nothing"}}
 	}
 	obj.SetNamespace(r.namespace)
 	return client.NewDryRunClient(r.asOperator()).Create(ctx, obj)

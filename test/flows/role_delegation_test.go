@@ -11,7 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // roleDelegation covers the hierarchy of roles, and the limits (seed 002).
@@ -26,7 +26,7 @@ func roleDelegation(w *world) {
 			coder, tester := r.agent(ctx, "chat-1"), r.agent(ctx, "chat-1-1")
 			Expect(tester.Spec.Parent).To(Equal("chat-1"))
 			Expect(tester.Spec.Depth).To(BeEquivalentTo(2))
-			Expect(tester.Labels).To(HaveKeyWithValue(v1alpha1.LabelParent, "chat-1"))
+			Expect(tester.Labels).To(HaveKeyWithValue(v1beta1.LabelParent, "chat-1"))
 			Expect(metav1.IsControlledBy(must(ctx, r.task("chat-1-1")), coder)).To(BeTrue())
 
 			By("telling the coder the tester's result in the form of the design")
@@ -48,7 +48,7 @@ func roleDelegation(w *world) {
 			Expect(result.Duration).NotTo(BeNil())
 
 			By("showing the coder's result on its task")
-			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			task := must(ctx, r.task("chat-1"))
 			Expect(task.Status.Result.FilesModified).To(ConsistOf("main.go"))
 			Expect(task.Status.Result.FilesCreated).To(ConsistOf("jwt_middleware.go"))
@@ -66,7 +66,7 @@ func roleDelegation(w *world) {
 			r.create(ctx, MakeRole("coder").Model("qwen/qwen3-coder-30b").Obj(), MakeRole("tester").Model("deepseek-chat").Obj())
 			r.openChat(ctx)
 			r.sendMessage(ctx, "request", "Delegate to coder: Delegate to tester: Submit a test")
-			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			for name, model := range map[string]string{"chat-1": "qwen/qwen3-coder-30b", "chat-1-1": "deepseek-chat"} {
 				Expect(must(ctx, w.requestsOf(r.agent(ctx, name).UID))).To(HaveEach(HaveField("Model", model)))
 			}
@@ -74,23 +74,23 @@ func roleDelegation(w *world) {
 		})
 
 		DescribeTable("a reached limit is never reported as success",
-			func(ctx SpecContext, task taskBuilder, kind v1alpha1.ErrorKind, reason string, prepare ...func(context.Context, *testNamespace)) {
+			func(ctx SpecContext, task taskBuilder, kind v1beta1.ErrorKind, reason string, prepare ...func(context.Context, *testNamespace)) {
 				r := w.newNamespace(ctx)
 				for _, p := range prepare {
 					p(ctx, r)
 				}
 				r.create(ctx, task.Obj())
-				Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskFailed, string(kind), reason))
-				Eventually(r.sub("work")).WithContext(ctx).Should(BeDone(v1alpha1.SubAgentFailed, string(kind), reason))
+				Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(kind), reason))
+				Eventually(r.sub("work")).WithContext(ctx).Should(BeDone(v1beta1.SubAgentFailed, string(kind), reason))
 				Expect(r.agent(ctx, "work").Status.BailoutReason).To(ContainSubstring(reason))
 			},
-			Entry("iterations", MakeTask("work", "Ponder").MaxIterations(2), v1alpha1.ErrorIterationLimit, "limit of 2 iterations"),
-			Entry("time, at the model", MakeTask("work", "Hang").MaxSeconds(1), v1alpha1.ErrorTimedOut, "time limit of 1 seconds"),
-			Entry("a loop", MakeTask("work", "Repeat"), v1alpha1.ErrorLoopDetected, "called calculator 5 times"),
-			Entry("tokens", MakeTask("work", "Ponder"), v1alpha1.ErrorBudgetExhausted, "of 12000 tokens", func(ctx context.Context, r *testNamespace) {
+			Entry("iterations", MakeTask("work", "Ponder").MaxIterations(2), v1beta1.ErrorIterationLimit, "limit of 2 iterations"),
+			Entry("time, at the model", MakeTask("work", "Hang").MaxSeconds(1), v1beta1.ErrorTimedOut, "time limit of 1 seconds"),
+			Entry("a loop", MakeTask("work", "Repeat"), v1beta1.ErrorLoopDetected, "called calculator 5 times"),
+			Entry("tokens", MakeTask("work", "Ponder"), v1beta1.ErrorBudgetExhausted, "of 12000 tokens", func(ctx context.Context, r *testNamespace) {
 				r.create(ctx, MakeRole("general").MaxTokens(12000).Obj())
 			}),
-			Entry("money", MakeTask("work", "Ponder").Provider("priced"), v1alpha1.ErrorBudgetExhausted, "of 12000 millionths", func(ctx context.Context, r *testNamespace) {
+			Entry("money", MakeTask("work", "Ponder").Provider("priced"), v1beta1.ErrorBudgetExhausted, "of 12000 millionths", func(ctx context.Context, r *testNamespace) {
 				r.create(ctx, MakeRole("general").MaxCost(12000).Obj(), MakeProvider("priced", w.ModelURL).Price("scripted", 1_000_000).Obj())
 			}),
 		)
@@ -98,7 +98,7 @@ func roleDelegation(w *world) {
 		It("an agent at its limit reports a partial result", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
 			r.create(ctx, MakeTask("work", "Ponder").MaxIterations(2).Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskFailed))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskFailed))
 			task := must(ctx, r.task("work"))
 			Expect(task.Status.Result.Summary).To(Equal("So far: nothing."))
 			Expect(task.Status.Iterations).To(BeEquivalentTo(2), "the call for the partial answer does not count")
@@ -111,30 +111,30 @@ func roleDelegation(w *world) {
 			r := w.newNamespace(ctx)
 			r.create(ctx, MakeChat("chat").MaxTokens(100).Obj())
 			r.sendMessage(ctx, "request", "Greet Alice")
-			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1alpha1.ChatIdle, v1alpha1.ReasonBudgetExhausted, "of 100 tokens"))
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Stopped: "), ReplyingTo("request"), HaveField("Spec.Role", v1alpha1.RoleSystem)))
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonBudgetExhausted, "of 100 tokens"))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Stopped: "), ReplyingTo("request"), HaveField("Spec.Role", v1beta1.RoleSystem)))
 		})
 
 		DescribeTable("every other way to end without success",
-			func(ctx SpecContext, task taskBuilder, phase v1alpha1.TaskPhase, kind v1alpha1.ErrorKind, texts string) {
+			func(ctx SpecContext, task taskBuilder, phase v1beta1.TaskPhase, kind v1beta1.ErrorKind, texts string) {
 				r := w.newNamespace(ctx)
 				r.addToolServer(ctx, MakeToolServer("box", w.tools.URL))
 				r.create(ctx, task.Obj())
 				Eventually(r.task("work")).WithContext(ctx).Should(BeDone(phase, string(kind), texts))
 			},
-			Entry("the agent gives up", MakeTask("work", "Give up: it is too dark"), v1alpha1.TaskFailed, v1alpha1.ErrorSubAgent, "it is too dark"),
-			Entry("the provider refuses", MakeTask("work", "Be unauthorized"), v1alpha1.TaskFailed, v1alpha1.ErrorModel, "Incorrect API key provided."),
-			Entry("a tool fails", MakeToolTask("work", "calculator", `{"expression":"1/0"}`), v1alpha1.TaskFailed, v1alpha1.ErrorTool, "zero"),
+			Entry("the agent gives up", MakeTask("work", "Give up: it is too dark"), v1beta1.TaskFailed, v1beta1.ErrorSubAgent, "it is too dark"),
+			Entry("the provider refuses", MakeTask("work", "Be unauthorized"), v1beta1.TaskFailed, v1beta1.ErrorModel, "Incorrect API key provided."),
+			Entry("a tool fails", MakeToolTask("work", "calculator", `{"expression":"1/0"}`), v1beta1.TaskFailed, v1beta1.ErrorTool, "zero"),
 		)
 
 		It("a cancelled task is cancelled, not failed", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
 			r.create(ctx, MakeTask("work", "Ask: Shall I go on?").Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskWaiting))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskWaiting))
 			r.create(ctx, MakeMessage("stop").Task("work").Cancel("").Obj())
-			Eventually(r.message("stop")).WithContext(ctx).Should(BeDone(v1alpha1.MessageHandled, v1alpha1.ReasonHandled))
-			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1alpha1.TaskCancelled, string(v1alpha1.ErrorCancelled)))
-			Eventually(r.sub("work")).WithContext(ctx).Should(BeDone(v1alpha1.SubAgentFailed, string(v1alpha1.ErrorCancelled)))
+			Eventually(r.message("stop")).WithContext(ctx).Should(BeDone(v1beta1.MessageHandled, v1beta1.ReasonHandled))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1beta1.TaskCancelled, string(v1beta1.ErrorCancelled)))
+			Eventually(r.sub("work")).WithContext(ctx).Should(BeDone(v1beta1.SubAgentFailed, string(v1beta1.ErrorCancelled)))
 		})
 	})
 }

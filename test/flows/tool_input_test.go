@@ -16,7 +16,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // asker is an MCP server whose tools ask for input before they take effect.
@@ -93,12 +93,12 @@ func toolInput(w *world) {
 				r := w.newNamespace(ctx)
 				r.addToolServer(ctx, MakeToolServer("asker", a.URL))
 				role := MakeRole("tester").Allow("asker__*").Obj()
-				role.Spec.Approval = &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalNever}
+				role.Spec.Approval = &v1beta1.ApprovalPolicy{Mode: v1beta1.ApprovalNever}
 				r.create(ctx, role)
 				return r
 			}
-			asks := And(BeIn(v1alpha1.TaskWaiting), HaveField("Status.Waiting", HaveValue(And(
-				HaveField("Kind", v1alpha1.WaitingQuestion), HaveField("Text", And(ContainSubstring("tool server asker"), ContainSubstring("Which color?")))))))
+			asks := And(BeIn(v1beta1.TaskWaiting), HaveField("Status.Waiting", HaveValue(And(
+				HaveField("Kind", v1beta1.WaitingQuestion), HaveField("Text", And(ContainSubstring("tool server asker"), ContainSubstring("Which color?")))))))
 
 			It("asks at the root of a standalone task for an agent below it, and again if the answer does not fit", func(ctx SpecContext) {
 				r := prepare(ctx)
@@ -108,8 +108,8 @@ func toolInput(w *world) {
 				r.create(ctx, MakeMessage("green").Task("work").Content("green").Obj())
 				Eventually(r.task("work")).WithContext(ctx).Should(HaveField("Status.Waiting", HaveValue(HaveField("Text", ContainSubstring("does not fit")))))
 				r.create(ctx, MakeMessage("blue").Task("work").Content("blue").Obj())
-				Eventually(r.task("work-1")).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskSuccess), HaveField("Status.Result.Summary", "deployed "+path+" to blue")))
-				Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+				Eventually(r.task("work-1")).WithContext(ctx).Should(And(BeIn(v1beta1.TaskSuccess), HaveField("Status.Result.Summary", "deployed "+path+" to blue")))
+				Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 				Expect(a.count(path)()).To(Equal(1))
 			})
 
@@ -132,7 +132,7 @@ func toolInput(w *world) {
 				Expect(w.Operator.Kill()).To(Succeed())
 				Expect(w.StartOperator(ctx)).To(Succeed())
 				r.create(ctx, MakeMessage("answer").Task("work").Content("red").Obj())
-				Eventually(r.task("work")).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskSuccess), HaveField("Status.Result.Summary", "deployed "+path+" to red")))
+				Eventually(r.task("work")).WithContext(ctx).Should(And(BeIn(v1beta1.TaskSuccess), HaveField("Status.Result.Summary", "deployed "+path+" to red")))
 				Expect(a.count(path)()).To(Equal(1))
 			})
 
@@ -141,7 +141,7 @@ func toolInput(w *world) {
 				r.create(ctx, MakeTask("work", "Deploy "+r.namespace+"/no").Role("tester").Obj())
 				Eventually(r.task("work")).WithContext(ctx).Should(asks)
 				r.create(ctx, MakeMessage("no").Task("work").Content("decline").Obj())
-				Eventually(r.task("work")).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskSuccess), HaveField("Status.Result.Summary", "not deployed")))
+				Eventually(r.task("work")).WithContext(ctx).Should(And(BeIn(v1beta1.TaskSuccess), HaveField("Status.Result.Summary", "not deployed")))
 				Expect(a.count(r.namespace + "/no")()).To(BeZero())
 			})
 		})

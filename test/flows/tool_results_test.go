@@ -9,7 +9,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // toolResults covers how results of tools reach models.
@@ -19,7 +19,7 @@ func toolResults(w *world) {
 			r := w.newNamespace(ctx)
 			r.addToolServer(ctx, MakeToolServer("box", w.tools.URL))
 			r.create(ctx, MakeTask("work", "Show the picture").Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			Expect(must(ctx, r.task("work")).Status.Result.Summary).To(Equal("I see the picture."))
 		})
 
@@ -38,9 +38,9 @@ func toolResults(w *world) {
 			r := w.newNamespace(ctx)
 			r.addToolServer(ctx, MakeToolServer("box", w.tools.URL))
 			provider, blind := MakeProvider("blind", w.ModelURL).Obj(), false
-			provider.Spec.Models = []v1alpha1.ModelInfo{{Name: "scripted", Images: &blind}}
+			provider.Spec.Models = []v1beta1.ModelInfo{{Name: "scripted", SupportsImages: &blind}}
 			r.create(ctx, provider, MakeTask("work", "Show the picture").Provider("blind").Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			Expect(must(ctx, r.task("work")).Status.Result.Summary).To(ContainSubstring("image/png"))
 			for _, request := range must(ctx, w.requestsOf(r.agent(ctx, "work").UID)) {
 				Expect(request.Body.Messages).NotTo(ContainElement(HaveField("Content", ContainSubstring(base64.StdEncoding.EncodeToString(picture)))))
@@ -55,8 +55,8 @@ func toolResults(w *world) {
 			Eventually(r.sub("work")).WithContext(ctx).Should(HaveField("Status.ToolCalls", ContainElement(HaveField("Progress", "3/10 at the gate"))))
 			Eventually(r.task("tool")).WithContext(ctx).Should(HaveField("Status.Progress", "3/10 at the gate"))
 			w.tools.open(gate)
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1alpha1.TaskSuccess))
-			Eventually(r.task("tool")).WithContext(ctx).Should(And(BeIn(v1alpha1.TaskSuccess), HaveField("Status.Progress", BeEmpty())))
+			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
+			Eventually(r.task("tool")).WithContext(ctx).Should(And(BeIn(v1beta1.TaskSuccess), HaveField("Status.Progress", BeEmpty())))
 		})
 	})
 }

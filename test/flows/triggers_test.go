@@ -16,20 +16,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/internal/controller/agenttrigger"
 	"github.com/nestor-dev/nestor/internal/fault"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-type triggerBuilder struct{ trigger *v1alpha1.AgentTrigger }
+type triggerBuilder struct{ trigger *v1beta1.AgentTrigger }
 
 // MakeTrigger builds a trigger of tasks whose schedule is years away: it is fired by hand.
 func MakeTrigger(name, instruction string) triggerBuilder {
-	return triggerBuilder{&v1alpha1.AgentTrigger{ObjectMeta: named(name), Spec: v1alpha1.AgentTriggerSpec{
-		Schedule: &v1alpha1.TriggerSchedule{Cron: "0 0 29 2 *"},
-		Task:     &v1alpha1.TriggerTask{Role: "general", Instruction: instruction},
+	return triggerBuilder{&v1beta1.AgentTrigger{ObjectMeta: named(name), Spec: v1beta1.AgentTriggerSpec{
+		Schedule: &v1beta1.TriggerSchedule{Cron: "0 0 29 2 *"},
+		Task:     &v1beta1.TriggerTask{Role: "general", Instruction: instruction},
 	}}}
 }
 
@@ -38,7 +38,7 @@ func (b triggerBuilder) Cron(cron string) triggerBuilder {
 	return b
 }
 
-func (b triggerBuilder) Policy(p v1alpha1.ConcurrencyPolicy) triggerBuilder {
+func (b triggerBuilder) Policy(p v1beta1.ConcurrencyPolicy) triggerBuilder {
 	b.trigger.Spec.ConcurrencyPolicy = p
 	return b
 }
@@ -48,7 +48,7 @@ func (b triggerBuilder) Suspended() triggerBuilder { b.trigger.Spec.Suspend = tr
 // Webhook makes the source a webhook, which has body and headers.
 func (b triggerBuilder) Webhook(when string) triggerBuilder {
 	b.trigger.Spec.Schedule = nil
-	b.trigger.Spec.Webhook = &v1alpha1.TriggerWebhook{SecretKeyRef: v1alpha1.SecretKeyRef{Name: "hook", Key: "token"}, When: when}
+	b.trigger.Spec.Webhook = &v1beta1.TriggerWebhook{SecretKeyRef: v1beta1.SecretKeyRef{Name: "hook", Key: "token"}, When: when}
 	return b
 }
 
@@ -58,22 +58,22 @@ func webhookSecret() *corev1.Secret {
 
 func (b triggerBuilder) Watch(apiVersion, kind, when string) triggerBuilder {
 	b.trigger.Spec.Schedule = nil
-	b.trigger.Spec.Watch = &v1alpha1.TriggerWatch{APIVersion: apiVersion, Kind: kind, When: when}
+	b.trigger.Spec.Watch = &v1beta1.TriggerWatch{APIVersion: apiVersion, Kind: kind, When: when}
 	return b
 }
 
 func (b triggerBuilder) Dedup(key string) triggerBuilder { b.trigger.Spec.DedupKey = key; return b }
 
 func (b triggerBuilder) Message(chat, content string) triggerBuilder {
-	b.trigger.Spec.Task, b.trigger.Spec.Message = nil, &v1alpha1.TriggerMessage{Chat: chat, Content: content}
+	b.trigger.Spec.Task, b.trigger.Spec.Message = nil, &v1beta1.TriggerMessage{Chat: chat, Content: content}
 	return b
 }
 
-func (b triggerBuilder) Obj() *v1alpha1.AgentTrigger { return b.trigger }
+func (b triggerBuilder) Obj() *v1beta1.AgentTrigger { return b.trigger }
 
-func (r *testNamespace) trigger(name string) func(context.Context) (*v1alpha1.AgentTrigger, error) {
-	return func(ctx context.Context) (*v1alpha1.AgentTrigger, error) {
-		return fetch(ctx, r, name, &v1alpha1.AgentTrigger{})
+func (r *testNamespace) trigger(name string) func(context.Context) (*v1beta1.AgentTrigger, error) {
+	return func(ctx context.Context) (*v1beta1.AgentTrigger, error) {
+		return fetch(ctx, r, name, &v1beta1.AgentTrigger{})
 	}
 }
 
@@ -86,21 +86,21 @@ func (r *testNamespace) fire(ctx context.Context, name, id, more string) {
 
 func (r *testNamespace) requestFire(ctx context.Context, name, id, more string) {
 	GinkgoHelper()
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q,%q:%q}}}`, v1alpha1.AnnotationFire, fmt.Sprintf(`{"id":%q%s}`, id, more), v1alpha1.AnnotationFireUser, stack.Admin)
-	trigger := &v1alpha1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name}}
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q,%q:%q}}}`, v1beta1.AnnotationFire, fmt.Sprintf(`{"id":%q%s}`, id, more), v1beta1.AnnotationFireUser, stack.Admin)
+	trigger := &v1beta1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name}}
 	Expect(r.API.Patch(ctx, trigger, client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
 }
 
 func (r *testNamespace) awaitFire(ctx context.Context, name string) {
 	GinkgoHelper()
-	Eventually(r.trigger(name)).WithContext(ctx).Should(HaveField("Annotations", Not(HaveKey(v1alpha1.AnnotationFire))))
+	Eventually(r.trigger(name)).WithContext(ctx).Should(HaveField("Annotations", Not(HaveKey(v1beta1.AnnotationFire))))
 }
 
 // tasksOf returns the tasks of a trigger, oldest first.
-func (r *testNamespace) tasksOf(name string) func(context.Context) ([]v1alpha1.AgentTask, error) {
-	return func(ctx context.Context) ([]v1alpha1.AgentTask, error) {
-		var list v1alpha1.AgentTaskList
-		err := r.API.List(ctx, &list, r.inNamespace(), client.MatchingLabels{v1alpha1.LabelTrigger: name})
+func (r *testNamespace) tasksOf(name string) func(context.Context) ([]v1beta1.AgentTask, error) {
+	return func(ctx context.Context) ([]v1beta1.AgentTask, error) {
+		var list v1beta1.AgentTaskList
+		err := r.API.List(ctx, &list, r.inNamespace(), client.MatchingLabels{v1beta1.LabelTrigger: name})
 		return list.Items, err
 	}
 }
@@ -116,8 +116,8 @@ func triggers(w *world) {
 			r.create(ctx, trigger)
 			Eventually(r.trigger("reviews")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready")))
 			r.fire(ctx, "reviews", "1", `,"body":{"go":true,"word":"hello"}`)
-			Eventually(r.tasksOf("reviews")).WithContext(ctx).Should(HaveExactElements(And(HaveField("Status.Phase", v1alpha1.TaskSuccess),
-				HaveField("Status.Result.Summary", "hello"), HaveField("Spec.FiredBy", stack.Admin), HaveField("Finalizers", BeEmpty()),
+			Eventually(r.tasksOf("reviews")).WithContext(ctx).Should(HaveExactElements(And(HaveField("Status.Phase", v1beta1.TaskSuccess),
+				HaveField("Status.Result.Summary", "hello"), HaveField("Spec.FireUser", stack.Admin), HaveField("Finalizers", BeEmpty()),
 				HaveField("OwnerReferences", HaveExactElements(And(HaveField("Kind", "AgentTrigger"), HaveField("UID", trigger.UID)))))))
 			first := must(ctx, r.tasksOf("reviews"))[0].Name
 			Eventually(r.trigger("reviews")).WithContext(ctx).Should(And(HaveField("Status.Active", BeEmpty()), HaveField("Status.Pending", BeEmpty()),
@@ -127,9 +127,9 @@ func triggers(w *world) {
 			r.fire(ctx, "reviews", "2", `,"body":{"go":false,"word":"quietly"}`) // the condition is false
 			r.fire(ctx, "reviews", "3", `,"body":{"word":"wrong"}`)              // the condition fails
 			Eventually(r.trigger("reviews")).WithContext(ctx).Should(And(HaveField("Status.Firings", BeEquivalentTo(1)), HaveField("Status.Dropped", BeEquivalentTo(1)),
-				HaveField("Status.LastDrop", And(HaveField("Reason", v1alpha1.DropExpressionFailed), HaveField("Message", ContainSubstring("no such key: go"))))))
+				HaveField("Status.LastDrop", And(HaveField("Reason", v1beta1.DropExpressionFailed), HaveField("Message", ContainSubstring("no such key: go"))))))
 			r.fire(ctx, "reviews", "4", `,"body":{"go":true,"word":"bye"}`)
-			Eventually(r.tasksOf("reviews")).WithContext(ctx).Should(HaveExactElements(And(HaveField("Name", Not(Equal(first))), HaveField("Status.Phase", v1alpha1.TaskSuccess))),
+			Eventually(r.tasksOf("reviews")).WithContext(ctx).Should(HaveExactElements(And(HaveField("Name", Not(Equal(first))), HaveField("Status.Phase", v1beta1.TaskSuccess))),
 				"the history limit deletes the older one")
 			Expect(r.API.Delete(ctx, trigger)).To(Succeed())
 			Eventually(r.tasksOf("reviews")).WithContext(ctx).Should(BeEmpty(), "tasks are deleted with their trigger")
@@ -139,7 +139,7 @@ func triggers(w *world) {
 			r := w.newNamespace(ctx)
 			cron := fmt.Sprintf("%d * * * *", time.Now().UTC().Add(30*time.Minute).Minute()) // no time of it is near
 			r.create(ctx, MakeTrigger("often", "Submit {{ trigger.id }}").Cron(cron).Suspended().Obj())
-			Eventually(r.trigger("often")).WithContext(ctx).Should(And(HaveStatus(ContainSubstring("True Suspended")), HaveField("Status.NextTime", BeNil())))
+			Eventually(r.trigger("often")).WithContext(ctx).Should(And(HaveStatus(ContainSubstring("True Suspended")), HaveField("Status.NextScheduleTime", BeNil())))
 			// As if the trigger had last been seen three hours ago, before the operator was down.
 			api := r.asOperator()
 			Eventually(func(ctx context.Context) error {
@@ -148,34 +148,34 @@ func triggers(w *world) {
 					return err
 				}
 				since := metav1.NewTime(time.Now().Add(-3 * time.Hour))
-				trigger.Status.ObservedSchedule, trigger.Status.ScheduleSince = cron, &since
+				trigger.Status.ObservedSchedule, trigger.Status.ScheduleStartTime = cron, &since
 				return api.Status().Update(ctx, trigger)
 			}).WithContext(ctx).Should(Succeed())
-			change(ctx, r, r.trigger("often"), func(t *v1alpha1.AgentTrigger) { t.Spec.Suspend = false })
-			Eventually(r.tasksOf("often")).WithContext(ctx).Should(HaveExactElements(HaveField("Status.Phase", v1alpha1.TaskSuccess)))
+			change(ctx, r, r.trigger("often"), func(t *v1beta1.AgentTrigger) { t.Spec.Suspend = false })
+			Eventually(r.tasksOf("often")).WithContext(ctx).Should(HaveExactElements(HaveField("Status.Phase", v1beta1.TaskSuccess)))
 			Eventually(r.trigger("often")).WithContext(ctx).Should(And(HaveField("Status.Firings", BeEquivalentTo(1)), HaveField("Status.Dropped", BeEquivalentTo(2)),
-				HaveField("Status.LastDrop.Reason", v1alpha1.DropMissed), HaveField("Status.NextTime.Time", BeTemporally(">", time.Now()))))
+				HaveField("Status.LastDrop.Reason", v1beta1.DropMissed), HaveField("Status.NextScheduleTime.Time", BeTemporally(">", time.Now()))))
 			last := must(ctx, r.trigger("often")).Status.LastScheduleTime
 			Expect(must(ctx, r.tasksOf("often"))[0].Spec.Instruction).To(Equal(fmt.Sprintf("Submit s%d", last.Unix())))
 		})
 
 		It("drop, replace or allow firings while work is active", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
-			for _, policy := range []v1alpha1.ConcurrencyPolicy{v1alpha1.ConcurrencyAllow, v1alpha1.ConcurrencyForbid, v1alpha1.ConcurrencyReplace} {
-				name := map[v1alpha1.ConcurrencyPolicy]string{v1alpha1.ConcurrencyAllow: "allow", v1alpha1.ConcurrencyForbid: "forbid", v1alpha1.ConcurrencyReplace: "replace"}[policy]
+			for _, policy := range []v1beta1.ConcurrencyPolicy{v1beta1.ConcurrencyAllow, v1beta1.ConcurrencyForbid, v1beta1.ConcurrencyReplace} {
+				name := map[v1beta1.ConcurrencyPolicy]string{v1beta1.ConcurrencyAllow: "allow", v1beta1.ConcurrencyForbid: "forbid", v1beta1.ConcurrencyReplace: "replace"}[policy]
 				r.create(ctx, MakeTrigger(name, "Ask: May I?").Policy(policy).Obj())
 				r.fire(ctx, name, "1", "")
-				Eventually(r.tasksOf(name)).WithContext(ctx).Should(HaveExactElements(HaveField("Status.Phase", v1alpha1.TaskWaiting)))
+				Eventually(r.tasksOf(name)).WithContext(ctx).Should(HaveExactElements(HaveField("Status.Phase", v1beta1.TaskWaiting)))
 				r.fire(ctx, name, "2", "")
 			}
-			waits := HaveField("Status.Phase", v1alpha1.TaskWaiting)
+			waits := HaveField("Status.Phase", v1beta1.TaskWaiting)
 			Eventually(r.tasksOf("allow")).WithContext(ctx).Should(ConsistOf(waits, waits))
 			Eventually(r.trigger("allow")).WithContext(ctx).Should(HaveField("Status.Active", HaveLen(2)))
 			Eventually(r.trigger("forbid")).WithContext(ctx).Should(And(HaveField("Status.Active", HaveLen(1)), HaveField("Status.Dropped", BeEquivalentTo(1)),
-				HaveField("Status.LastDrop.Reason", v1alpha1.DropActive)))
+				HaveField("Status.LastDrop.Reason", v1beta1.DropActive)))
 			Expect(must(ctx, r.tasksOf("forbid"))).To(HaveLen(1))
-			Eventually(r.tasksOf("replace")).WithContext(ctx).Should(ConsistOf(waits, And(HaveField("Status.Phase", v1alpha1.TaskCancelled),
-				HaveField("Annotations", HaveKeyWithValue(v1alpha1.AnnotationCancelledBy, "trigger replace, which fired again")))))
+			Eventually(r.tasksOf("replace")).WithContext(ctx).Should(ConsistOf(waits, And(HaveField("Status.Phase", v1beta1.TaskCancelled),
+				HaveField("Annotations", HaveKeyWithValue(v1beta1.AnnotationCancelledBy, "trigger replace, which fired again")))))
 			Eventually(r.trigger("replace")).WithContext(ctx).Should(HaveField("Status.Active", HaveLen(1)))
 		})
 
@@ -201,8 +201,8 @@ func triggers(w *world) {
 			Eventually(r.trigger("greeter")).WithContext(ctx).Should(And(HaveField("Status.Active", BeEmpty()), HaveField("Status.Pending", BeEmpty())))
 			Expect(r.API.Delete(ctx, trigger)).To(Succeed())
 			Consistently(func(ctx context.Context) (int, error) {
-				var list v1alpha1.AgentMessageList
-				err := r.API.List(ctx, &list, r.inNamespace(), client.MatchingLabels{v1alpha1.LabelTrigger: "greeter"})
+				var list v1beta1.AgentMessageList
+				err := r.API.List(ctx, &list, r.inNamespace(), client.MatchingLabels{v1beta1.LabelTrigger: "greeter"})
 				return len(list.Items), err
 			}).WithContext(ctx).WithTimeout(time.Second).Should(Equal(1), "the message belongs to the chat")
 		})
@@ -235,11 +235,11 @@ func triggers(w *world) {
 			Expect(w.StartOperator(ctx)).To(Succeed())
 			firings(4) // only for the new one
 			Eventually(r.tasksOf("failures")).WithContext(ctx).Should(ContainElement(HaveField("Spec.Instruction", "Submit meanwhile")))
-			change(ctx, r, r.trigger("failures"), func(t *v1alpha1.AgentTrigger) { t.Spec.Suspend = true })
+			change(ctx, r, r.trigger("failures"), func(t *v1beta1.AgentTrigger) { t.Spec.Suspend = true })
 			Eventually(r.trigger("failures")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Suspended")))
 			set("good", "good again")
 			set("good", "bad")
-			change(ctx, r, r.trigger("failures"), func(t *v1alpha1.AgentTrigger) { t.Spec.Suspend = false })
+			change(ctx, r, r.trigger("failures"), func(t *v1beta1.AgentTrigger) { t.Spec.Suspend = false })
 			firings(4) // it was true before and is true now
 		})
 
@@ -247,10 +247,10 @@ func triggers(w *world) {
 			r := w.newNamespace(ctx)
 			r.create(ctx, MakeTrigger("deployments", "Submit {{ object.metadata.name }}").Watch("apps/v1", "ControllerRevision", "true").Obj(),
 				MakeTrigger("things", "Submit").Watch("example.com/v1", "Thing", "true").Obj(), MakeTrigger("nodes", "Submit").Watch("v1", "Node", "true").Obj())
-			Eventually(r.trigger("deployments")).WithContext(ctx).Should(HaveStatus(And(ContainSubstring("False "+v1alpha1.ReasonWatchNotAllowed),
+			Eventually(r.trigger("deployments")).WithContext(ctx).Should(HaveStatus(And(ContainSubstring("False "+v1beta1.ReasonWatchNotAllowed),
 				ContainSubstring(`add {apiGroups: ["apps"], resources: [controllerrevisions]} to triggers.watch`))))
-			Eventually(r.trigger("things")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False " + v1alpha1.ReasonKindNotFound + ": The API server has no kind Thing")))
-			Eventually(r.trigger("nodes")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False " + v1alpha1.ReasonKindNotFound + ": Objects of the kind Node have no namespace")))
+			Eventually(r.trigger("things")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False " + v1beta1.ReasonKindNotFound + ": The API server has no kind Thing")))
+			Eventually(r.trigger("nodes")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False " + v1beta1.ReasonKindNotFound + ": Objects of the kind Node have no namespace")))
 			r.create(ctx, &rbacv1.Role{ObjectMeta: named("watch"), Rules: []rbacv1.PolicyRule{{APIGroups: []string{"apps"}, Resources: []string{"controllerrevisions"}, Verbs: []string{"list", "watch"}}}},
 				&rbacv1.RoleBinding{ObjectMeta: named("watch"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "watch"},
 					Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: operator.Namespace, Name: operator.ServiceAccount}}})
@@ -261,11 +261,11 @@ func triggers(w *world) {
 			r := w.newNamespace(ctx)
 			r.create(ctx, MakeTrigger("expression", "Look at {{ object.metadata }}").Obj(), MakeTrigger("cron", "Submit").Cron("61 * * * *").Obj())
 			Eventually(r.trigger("expression")).WithContext(ctx).Should(HaveStatus(ContainSubstring(
-				"False " + v1alpha1.ReasonInvalidExpression + ": spec.task.instruction: {{ object.metadata }}: line 1, column 2: undeclared reference to 'object'")))
-			Eventually(r.trigger("cron")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False " + v1alpha1.ReasonInvalidSpec + ": spec.schedule.cron: ")))
+				"False " + v1beta1.ReasonInvalidExpression + ": spec.task.instruction: {{ object.metadata }}: line 1, column 2: undeclared reference to 'object'")))
+			Eventually(r.trigger("cron")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False " + v1beta1.ReasonInvalidSpec + ": spec.schedule.cron: ")))
 			r.fire(ctx, "expression", "1", "") // it is not left waiting
-			change(ctx, r, r.trigger("cron"), func(t *v1alpha1.AgentTrigger) { t.Spec.Schedule.Cron = "0 0 1 1 *" })
-			Eventually(r.trigger("cron")).WithContext(ctx).Should(And(HaveStatus(ContainSubstring("True Ready")), HaveField("Status.NextTime", Not(BeNil()))))
+			change(ctx, r, r.trigger("cron"), func(t *v1beta1.AgentTrigger) { t.Spec.Schedule.Cron = "0 0 1 1 *" })
+			Eventually(r.trigger("cron")).WithContext(ctx).Should(And(HaveStatus(ContainSubstring("True Ready")), HaveField("Status.NextScheduleTime", Not(BeNil()))))
 		})
 
 		It("wait while the API server refuses their tasks", func(ctx SpecContext) {
@@ -273,10 +273,10 @@ func triggers(w *world) {
 			r.create(ctx, MakeTrigger("refused", "Submit done").Obj())
 			makeSpace := r.setQuota(ctx, "agenttasks", 0)
 			r.requestFire(ctx, "refused", "1", "")
-			Eventually(r.trigger("refused")).WithContext(ctx).Should(And(HaveStatus(And(ContainSubstring("False "+v1alpha1.ReasonCreationRefused), ContainSubstring("exceeded quota"))),
+			Eventually(r.trigger("refused")).WithContext(ctx).Should(And(HaveStatus(And(ContainSubstring("False "+v1beta1.ReasonCreationRefused), ContainSubstring("exceeded quota"))),
 				HaveField("Status.Pending", HaveLen(1))))
 			makeSpace(5)
-			Eventually(r.tasksOf("refused")).WithContext(ctx).Should(HaveExactElements(HaveField("Status.Phase", v1alpha1.TaskSuccess)))
+			Eventually(r.tasksOf("refused")).WithContext(ctx).Should(HaveExactElements(HaveField("Status.Phase", v1beta1.TaskSuccess)))
 			Eventually(r.trigger("refused")).WithContext(ctx).Should(And(HaveStatus(ContainSubstring("True Ready")), HaveField("Status.Firings", BeEquivalentTo(1))))
 		})
 
@@ -293,7 +293,7 @@ func triggers(w *world) {
 				Eventually(w.Operator.Exited()).WithContext(ctx).Should(BeClosed(), "the operator reaches %s", point)
 				Expect(w.StartOperator(ctx)).To(Succeed())
 				r.awaitFire(ctx, "exact")
-				Eventually(r.tasksOf("exact")).WithContext(ctx).Should(ContainElement(And(HaveField("Spec.Instruction", "Submit m"+id), HaveField("Status.Phase", v1alpha1.TaskSuccess))))
+				Eventually(r.tasksOf("exact")).WithContext(ctx).Should(ContainElement(And(HaveField("Spec.Instruction", "Submit m"+id), HaveField("Status.Phase", v1beta1.TaskSuccess))))
 				for _, task := range must(ctx, r.tasksOf("exact")) {
 					if task.Spec.Instruction != "Submit m"+id {
 						continue

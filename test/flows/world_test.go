@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
@@ -32,7 +32,7 @@ type world struct {
 	tools   *toolbox
 	serial  int
 	// api is the API of the providers; empty means the default.
-	api v1alpha1.ModelAPI
+	api v1beta1.ModelAPI
 	// seen counts the requests that were checked.
 	seen int
 	// namespaces are those of the current spec.

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
 	"github.com/nestor-dev/nestor/test/world"
@@ -81,7 +81,7 @@ func TestGitOpsToolsSeeTheHealthOfObjects(t *testing.T) {
 func makeObject(t *testing.T, kind, name, spec string) *unstructured.Unstructured {
 	t.Helper()
 	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
+	object.SetGroupVersionKind(v1beta1.GroupVersion.WithKind(kind))
 	object.SetNamespace(namespace)
 	object.SetName(name)
 	var fields map[string]any

@@ -21,7 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
 	"github.com/nestor-dev/nestor/test/world"
@@ -63,11 +63,11 @@ func start(t *testing.T) *environment {
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + w.collector.http, "OTEL_BSP_SCHEDULE_DELAY=50", "OTEL_METRIC_EXPORT_INTERVAL=100",
 	}})
 	w.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "key"}, StringData: map[string]string{"key": apiKey}})
-	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "default"}}
+	provider := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "default"}}
 	provider.Spec.BaseURL, provider.Spec.DefaultModel = w.ModelURL, "scripted"
-	provider.Spec.APIKeySecretRef = &v1alpha1.SecretKeyRef{Name: "key", Key: "key"}
+	provider.Spec.APIKeyRef = &v1beta1.SecretKeyRef{Name: "key", Key: "key"}
 	w.create(provider)
-	w.create(&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "chat"}})
+	w.create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "chat"}})
 	return w
 }
 
@@ -80,7 +80,7 @@ func (w *environment) create(object client.Object) {
 
 func (w *environment) sendMessage(name string) {
 	w.t.Helper()
-	w.create(&v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Content: "A private question."}})
+	w.create(&v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: v1beta1.AgentMessageSpec{Chat: "chat", Content: "A private question."}})
 }
 
 // awaitSpans waits until the given number of spans with a name was received.

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1beta1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // spec is the spec of an object.
@@ -41,17 +41,17 @@ var kinds = []kind{
 }
 
 func resource(name string) schema.GroupVersionResource {
-	return v1alpha1.GroupVersion.WithResource(name)
+	return v1beta1.GroupVersion.WithResource(name)
 }
 
 func history(name string) schema.GroupVersionResource {
-	return historyv1alpha1.GroupVersion.WithResource(name)
+	return historyv1beta1.GroupVersion.WithResource(name)
 }
 
 // object returns an object of a kind.
 func object(kind, name string, s spec) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": v1alpha1.GroupVersion.String(), "kind": kind,
+		"apiVersion": v1beta1.GroupVersion.String(), "kind": kind,
 		"metadata": map[string]any{"namespace": team, "name": name}, "spec": s,
 	}}
 }
@@ -80,19 +80,19 @@ func createObjects(ctx context.Context) {
 	} {
 		Expect(env.API.Create(ctx, o)).To(Succeed())
 	}
-	Eventually(func(ctx context.Context) (v1alpha1.TaskPhase, error) {
-		var task v1alpha1.AgentTask
+	Eventually(func(ctx context.Context) (v1beta1.TaskPhase, error) {
+		var task v1beta1.AgentTask
 		err := env.API.Get(ctx, client.ObjectKey{Namespace: team, Name: "research"}, &task)
 		if task.Status.Error != nil {
 			return "", StopTrying(task.Status.Error.Message)
 		}
 		return task.Status.Phase, err
-	}).WithContext(ctx).Should(Equal(v1alpha1.TaskSuccess))
-	Eventually(func(ctx context.Context) ([]v1alpha1.AgentMessage, error) {
-		var messages v1alpha1.AgentMessageList
+	}).WithContext(ctx).Should(Equal(v1beta1.TaskSuccess))
+	Eventually(func(ctx context.Context) ([]v1beta1.AgentMessage, error) {
+		var messages v1beta1.AgentMessageList
 		err := env.API.List(ctx, &messages, client.InNamespace(team))
 		return messages.Items, err
-	}).WithContext(ctx).Should(ContainElement(HaveField("Spec.Role", v1alpha1.RoleAssistant)), "the chat is answered")
+	}).WithContext(ctx).Should(ContainElement(HaveField("Spec.Role", v1beta1.RoleAssistant)), "the chat is answered")
 	nightly := object("AgentTrigger", "nightly", spec{"schedule": spec{"cron": "0 0 1 1 *"}, "user": "runner", "task": spec{"role": "general", "instruction": "Look."}})
 	_, err := as(runner).Resource(resource("agenttriggers")).Namespace(team).Create(ctx, nightly, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
@@ -104,7 +104,7 @@ func createObjects(ctx context.Context) {
 		task := object("AgentTask", name, s)
 		if name == "of-the-research" {
 			task.SetOwnerReferences([]metav1.OwnerReference{{
-				APIVersion: v1alpha1.GroupVersion.String(), Kind: "SubAgent", Name: "research", UID: standing(ctx, "subagents", "research").GetUID(),
+				APIVersion: v1beta1.GroupVersion.String(), Kind: "SubAgent", Name: "research", UID: standing(ctx, "subagents", "research").GetUID(),
 			}})
 		}
 		_, err := as(theOperator).Resource(resource("agenttasks")).Namespace(team).Create(ctx, task, metav1.CreateOptions{})

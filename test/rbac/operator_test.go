@@ -38,7 +38,7 @@ var accessReviews = []accessReview{
 	{"rbac.authorization.k8s.io", "rolebindings", "", ""},
 	{"", "namespaces", "", ""},
 	{"", "nodes", "", ""},
-	{"apiregistration.k8s.io", "apiservices", "", "v1alpha1.history.nestor.dev"},
+	{"apiregistration.k8s.io", "apiservices", "", "v1beta1.history.nestor.dev"},
 	{"apiregistration.k8s.io", "apiservices", "", "v1.apps"},
 	{"authentication.k8s.io", "tokenreviews", "", ""},
 	{"authorization.k8s.io", "subjectaccessreviews", "", ""},

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // policyCase is a request that RBAC allows. If words is not empty, a policy rejects it with that message.
@@ -112,7 +112,7 @@ func policyCases() []policyCase {
 		creates(theOperator, "a task with a group and a context", "AgentTask", work(spec{"context": "Summary", "group": "g1"}), ""),
 		creates(runner, "a task of a chat", "AgentTask", tool(spec{"chat": "talk"}), byChat),
 		creates(owner, "a task of a chat", "AgentTask", tool(spec{"chat": "talk"}), byChat),
-		createsOwned(runner, "a task that the sub-agent owns", v1alpha1.GroupVersion.String(), byAgent),
+		createsOwned(runner, "a task that the sub-agent owns", v1beta1.GroupVersion.String(), byAgent),
 		createsOwned(runner, "a task that a sub-agent of another group owns", "example.com/v1", byAgent),
 		patches(runner, "cancels a standalone task", "agenttasks", "research", `{"spec":{"cancel":true}}`, ""),
 		patches(runner, "cancels a chat's task", "agenttasks", "of-the-chat", `{"spec":{"cancel":true}}`, unchanged),
@@ -134,9 +134,9 @@ func policyCases() []policyCase {
 		creates(runner, "a task with a tool of a server", "AgentTask", spec{"type": "Tool", "tool": "github__merge"}, ""),
 		creates(runner, "a task with their group", "AgentTask", tool(spec{"user": "runner", "userGroups": []any{"system:authenticated"}}), ""),
 		creates(runner, "a task with a group of others", "AgentTask", tool(spec{"user": "runner", "userGroups": []any{"platform"}}), "spec.userGroups must be groups that you are in"),
-		creates(runner, "a task that somebody fired", "AgentTask", tool(spec{"firedBy": "owner"}), "spec.firedBy is the operator's"),
-		creates(user, "a message that somebody fired", "AgentMessage", message(spec{"firedBy": "owner"}), "spec.firedBy is the operator's"),
-		creates(theOperator, "a task that somebody fired", "AgentTask", tool(spec{"firedBy": "owner"}), ""),
+		creates(runner, "a task that somebody fired", "AgentTask", tool(spec{"fireUser": "owner"}), "spec.fireUser is the operator's"),
+		creates(user, "a message that somebody fired", "AgentMessage", message(spec{"fireUser": "owner"}), "spec.fireUser is the operator's"),
+		creates(theOperator, "a task that somebody fired", "AgentTask", tool(spec{"fireUser": "owner"}), ""),
 		patches(runner, "holds an agent's task", "agenttasks", "of-the-research", `{"metadata":{"finalizers":["nestor.dev/firing"]}}`, "the finalizer nestor.dev/firing is the operator's"),
 		patches(owner, "marks a role", "agentroles", "helper", `{"metadata":{"labels":{"nestor.dev/root":"x"}}}`, "the label nestor.dev/root is the operator's"),
 		patches(owner, "gives a chat the label of a chat", "agentchats", "talk", `{"metadata":{"labels":{"nestor.dev/chat":"talk"}}}`, "the label nestor.dev/chat must be spec.chat"),
@@ -243,7 +243,7 @@ func createsOwned(who person, what, group, message string) policyCase {
 func annotates(who person, what, kind string, s spec, message string) policyCase {
 	return policyCase{who, "creates with the annotation of a firing " + what, message, func(ctx context.Context) error {
 		forged := object(kind, "new", s)
-		forged.SetAnnotations(map[string]string{v1alpha1.AnnotationFiring: "uid/m1"})
+		forged.SetAnnotations(map[string]string{v1beta1.AnnotationFiring: "uid/m1"})
 		_, err := as(who).Resource(resource(plural(kind))).Namespace(team).Create(ctx, forged, metav1.CreateOptions{DryRun: dry})
 		return err
 	}}
@@ -254,7 +254,7 @@ func createsOwnedByTrigger(who person, message string) policyCase {
 	return policyCase{who, "creates a task that a trigger owns", message, func(ctx context.Context) error {
 		task := object("AgentTask", "new", tool(spec{}))
 		task.SetOwnerReferences([]metav1.OwnerReference{{
-			APIVersion: v1alpha1.GroupVersion.String(), Kind: "AgentTrigger", Name: "nightly", Controller: ptr.To(true), UID: standing(ctx, "agenttriggers", "nightly").GetUID(),
+			APIVersion: v1beta1.GroupVersion.String(), Kind: "AgentTrigger", Name: "nightly", Controller: ptr.To(true), UID: standing(ctx, "agenttriggers", "nightly").GetUID(),
 		}})
 		_, err := as(who).Resource(resource("agenttasks")).Namespace(team).Create(ctx, task, metav1.CreateOptions{DryRun: dry})
 		return err

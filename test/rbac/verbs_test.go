@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	historyv1beta1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 )
 
 // Requests pass authorization and admission; dry runs do not write.
@@ -89,28 +89,28 @@ var histories = []struct {
 	try  func(context.Context, person) error
 }{
 	{"get transcripts", func(ctx context.Context, who person) error {
-		_, err := as(who).Resource(history("transcripts")).Namespace(team).Get(ctx, historyv1alpha1.TranscriptName("AgentChat", "talk"), metav1.GetOptions{})
+		_, err := as(who).Resource(history("transcripts")).Namespace(team).Get(ctx, historyv1beta1.TranscriptName("AgentChat", "talk"), metav1.GetOptions{})
 		return err
 	}},
 	{"list transcripts", lists("transcripts")},
 	{"get transcripts/image", func(ctx context.Context, who person) error {
-		return client.IgnoreNotFound(readSubresource(ctx, who, historyv1alpha1.TranscriptName("AgentChat", "talk"), "image", "digest", "sha256:none"))
+		return client.IgnoreNotFound(readSubresource(ctx, who, historyv1beta1.TranscriptName("AgentChat", "talk"), "image", "digest", "sha256:none"))
 	}},
 	{"get transcripts/log", func(ctx context.Context, who person) error {
-		return readSubresource(ctx, who, historyv1alpha1.TranscriptName("AgentChat", "talk"), "log", "tail", "1")
+		return readSubresource(ctx, who, historyv1beta1.TranscriptName("AgentChat", "talk"), "log", "tail", "1")
 	}},
 	{"list modelcalls", lists("modelcalls")},
 	{"list usages", lists("usages")},
 	{"get workspacechanges", func(ctx context.Context, who person) error {
-		_, err := as(who).Resource(history("workspacechanges")).Namespace(team).Get(ctx, historyv1alpha1.TranscriptName("AgentChat", "talk"), metav1.GetOptions{})
+		_, err := as(who).Resource(history("workspacechanges")).Namespace(team).Get(ctx, historyv1beta1.TranscriptName("AgentChat", "talk"), metav1.GetOptions{})
 		return client.IgnoreNotFound(err) // the chat has no workspace
 	}},
 	{"get workspacechanges/file", func(ctx context.Context, who person) error {
-		_, err := as(who).Resource(history("workspacechanges")).Namespace(team).Get(ctx, historyv1alpha1.TranscriptName("AgentChat", "talk"), metav1.GetOptions{}, "file")
+		_, err := as(who).Resource(history("workspacechanges")).Namespace(team).Get(ctx, historyv1beta1.TranscriptName("AgentChat", "talk"), metav1.GetOptions{}, "file")
 		return client.IgnoreNotFound(err)
 	}},
 	{"get workspacechanges/archive", func(ctx context.Context, who person) error {
-		_, err := as(who).Resource(history("workspacechanges")).Namespace(team).Get(ctx, historyv1alpha1.TranscriptName("AgentChat", "talk"), metav1.GetOptions{}, "archive")
+		_, err := as(who).Resource(history("workspacechanges")).Namespace(team).Get(ctx, historyv1beta1.TranscriptName("AgentChat", "talk"), metav1.GetOptions{}, "archive")
 		return client.IgnoreNotFound(err)
 	}},
 	{"list transcripts of all namespaces", func(ctx context.Context, who person) error {
@@ -132,7 +132,7 @@ func readSubresource(ctx context.Context, who person, transcript, subresource, p
 	if err != nil {
 		return err
 	}
-	stream, err := clients.RESTClient().Get().AbsPath("/apis", historyv1alpha1.GroupVersion.String(), "namespaces", team, "transcripts", transcript, subresource).
+	stream, err := clients.RESTClient().Get().AbsPath("/apis", historyv1beta1.GroupVersion.String(), "namespaces", team, "transcripts", transcript, subresource).
 		Param(parameter, value).Stream(ctx)
 	if err != nil {
 		return err

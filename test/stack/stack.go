@@ -25,7 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/internal/intake"
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
@@ -156,7 +156,7 @@ func Start(ctx context.Context, options Options) (s *Stack, err error) {
 // connect creates the client and the operator's namespace.
 func (s *Stack) connect(ctx context.Context) error {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta1.AddToScheme(scheme)); err != nil {
 		return fmt.Errorf("build the scheme: %w", err)
 	}
 	config := rest.CopyConfig(s.Cluster.Config)
@@ -261,10 +261,10 @@ func (s *Stack) Provider(ctx context.Context, namespace, name string) error {
 }
 
 // ProviderOf creates a ModelProvider for the scripted model that uses an API; empty means the default.
-func (s *Stack) ProviderOf(ctx context.Context, namespace, name string, api v1alpha1.ModelAPI) error {
-	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+func (s *Stack) ProviderOf(ctx context.Context, namespace, name string, api v1beta1.ModelAPI) error {
+	provider := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	provider.Spec.API, provider.Spec.BaseURL, provider.Spec.DefaultModel = api, s.ModelURL, "scripted"
-	if api == v1alpha1.APIAnthropic || api == v1alpha1.APIGemini {
+	if api == v1beta1.APIAnthropic || api == v1beta1.APIGemini {
 		provider.Spec.BaseURL = strings.TrimSuffix(s.ModelURL, "/v1")
 	}
 	if err := s.API.Create(ctx, provider); err != nil {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
 )
@@ -32,14 +32,14 @@ func TestAStackRunsATaskAndSurvivesTheOperator(t *testing.T) {
 	if err := s.StartOperator(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sum"}}
-	task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: "calculator", Arguments: &runtime.RawExtension{Raw: []byte(`{"expression":"6*7"}`)}}
+	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sum"}}
+	task.Spec = v1beta1.AgentTaskSpec{Type: v1beta1.TaskTool, Tool: "calculator", Arguments: &runtime.RawExtension{Raw: []byte(`{"expression":"6*7"}`)}}
 	if err := s.API.Create(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}
 	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience.Limit(), true, func(ctx context.Context) (bool, error) {
 		err := s.API.Get(ctx, client.ObjectKeyFromObject(task), task)
-		return task.Status.Phase == v1alpha1.TaskSuccess, err
+		return task.Status.Phase == v1beta1.TaskSuccess, err
 	})
 	if err != nil {
 		t.Errorf("the task is %s: %v\n%s", task.Status.Phase, err, s.OperatorLog())
@@ -83,7 +83,7 @@ func awaitRole(t *testing.T, s *stack.Stack) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := api.List(t.Context(), &v1alpha1.AgentChatList{}, client.InNamespace("default")); err != nil {
+	if err := api.List(t.Context(), &v1beta1.AgentChatList{}, client.InNamespace("default")); err != nil {
 		t.Errorf("alice has the role, and may not use it: %v", err)
 	}
 }

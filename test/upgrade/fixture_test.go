@@ -24,7 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/config/operator"
 )
 
@@ -59,7 +59,7 @@ func (w *environment) capture(ctx context.Context, t *testing.T, ledger, commit 
 	f.Ledger = places.Replace(w.dump(ctx, t, ledger))
 	for _, kind := range []string{"ModelProvider", "ToolServer", "AgentRole", "AgentChat", "AgentTask", "SubAgent", "AgentMessage"} {
 		var list unstructured.UnstructuredList
-		list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind + "List"))
+		list.SetGroupVersionKind(v1beta1.GroupVersion.WithKind(kind + "List"))
 		if err := w.API.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 			t.Fatal(err)
 		}

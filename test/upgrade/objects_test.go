@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/patience"
 	"github.com/nestor-dev/nestor/test/stack"
 	"github.com/nestor-dev/nestor/test/world"
@@ -149,7 +149,7 @@ func (w *environment) apply(ctx context.Context, t *testing.T, text string, repl
 		if err := yaml.Unmarshal([]byte(part), &object.Object); err != nil {
 			t.Fatal(err)
 		}
-		object.SetAPIVersion(v1alpha1.GroupVersion.String())
+		object.SetAPIVersion(v1beta1.GroupVersion.String())
 		object.SetNamespace(namespace)
 		if err := w.API.Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
 			t.Fatalf("create %s %s: %v", object.GetKind(), object.GetName(), err)
@@ -160,14 +160,14 @@ func (w *environment) apply(ctx context.Context, t *testing.T, text string, repl
 // state returns the state of all chats and tasks.
 func (w *environment) state(ctx context.Context) ([]string, error) {
 	var lines []string
-	var chats v1alpha1.AgentChatList
+	var chats v1beta1.AgentChatList
 	if err := w.API.List(ctx, &chats, client.InNamespace(namespace)); err != nil {
 		return nil, err
 	}
 	for _, chat := range chats.Items {
 		lines = append(lines, fmt.Sprintf("chat %s %s", chat.Name, chat.Status.Phase))
 	}
-	var tasks v1alpha1.AgentTaskList
+	var tasks v1beta1.AgentTaskList
 	if err := w.API.List(ctx, &tasks, client.InNamespace(namespace)); err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func (w *environment) await(ctx context.Context, t *testing.T, want []string, al
 // waiting returns the message with a chat's question, and the tool call that waits for a decision.
 func (w *environment) waiting(ctx context.Context, t *testing.T) (question, call string) {
 	t.Helper()
-	var messages v1alpha1.AgentMessageList
+	var messages v1beta1.AgentMessageList
 	if err := w.API.List(ctx, &messages, client.InNamespace(namespace)); err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func (w *environment) waiting(ctx context.Context, t *testing.T) (question, call
 			question = message.Name
 		}
 	}
-	var chat v1alpha1.AgentChat
+	var chat v1beta1.AgentChat
 	if err := w.API.Get(ctx, types.NamespacedName{Namespace: namespace, Name: "approving"}, &chat); err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func (w *environment) finish(ctx context.Context, t *testing.T, before []string)
 			t.Errorf("the model call %q had been answered before the upgrade, and was made again", again)
 		}
 	}
-	for kind, list := range map[string]client.ObjectList{"chat": &v1alpha1.AgentChatList{}, "task": &v1alpha1.AgentTaskList{}, "sub-agent": &v1alpha1.SubAgentList{}} {
+	for kind, list := range map[string]client.ObjectList{"chat": &v1beta1.AgentChatList{}, "task": &v1beta1.AgentTaskList{}, "sub-agent": &v1beta1.SubAgentList{}} {
 		if err := w.API.List(ctx, list, client.InNamespace(namespace)); err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +253,7 @@ func (w *environment) expectPosts(ctx context.Context, t *testing.T) {
 	want := []string{"approving: All is signed.", "asking: It is settled.", "talking: I will.", "talking: You said blue."}
 	var missing []string
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience.Limit(), true, func(ctx context.Context) (bool, error) {
-		var messages v1alpha1.AgentMessageList
+		var messages v1beta1.AgentMessageList
 		if err := w.API.List(ctx, &messages, client.InNamespace(namespace)); err != nil {
 			return false, err
 		}
@@ -261,7 +261,7 @@ func (w *environment) expectPosts(ctx context.Context, t *testing.T) {
 		for _, line := range want {
 			n := 0
 			for _, message := range messages.Items {
-				if message.Spec.Role == v1alpha1.RoleAssistant && message.Spec.Chat+": "+message.Spec.Content == line {
+				if message.Spec.Role == v1beta1.RoleAssistant && message.Spec.Chat+": "+message.Spec.Content == line {
 					n++
 				}
 			}

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/health"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/operator"
@@ -130,9 +130,9 @@ func (s *stack) createQuota(ctx context.Context, namespace string) error {
 	if err != nil {
 		return fmt.Errorf("connect to the cluster: %w", err)
 	}
-	q := &v1alpha1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "small"}}
+	q := &v1beta1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "small"}}
 	tokens := int64(1)
-	q.Spec = v1alpha1.AgentQuotaSpec{Period: v1alpha1.QuotaMonth, MaxTokens: &tokens}
+	q.Spec = v1beta1.AgentQuotaSpec{Period: v1beta1.QuotaMonth, MaxTokens: &tokens}
 	return api.Create(ctx, q)
 }
 

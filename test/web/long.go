@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/operator"
@@ -53,17 +53,17 @@ func (s *stack) createLongTranscript(ctx context.Context, namespace, chat string
 }
 
 // finishedAgent creates the objects of a chat whose only agent has ended.
-func finishedAgent(ctx context.Context, api client.Client, namespace, chat string) (*v1alpha1.SubAgent, error) {
-	labels := map[string]string{v1alpha1.LabelChat: chat}
+func finishedAgent(ctx context.Context, api client.Client, namespace, chat string) (*v1beta1.SubAgent, error) {
+	labels := map[string]string{v1beta1.LabelChat: chat}
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: chat + "-1", Labels: labels}
-	task := &v1alpha1.AgentTask{ObjectMeta: meta, Spec: v1alpha1.AgentTaskSpec{Chat: chat, Type: v1alpha1.TaskAgent, Role: "scribe", Instruction: "Keep a long record."}}
-	sub := &v1alpha1.SubAgent{ObjectMeta: meta, Spec: v1alpha1.SubAgentSpec{Chat: chat, Task: task.Name, Role: "scribe", Depth: 1, Instruction: task.Spec.Instruction}}
-	for _, object := range []client.Object{&v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: chat}}, task, sub} {
+	task := &v1beta1.AgentTask{ObjectMeta: meta, Spec: v1beta1.AgentTaskSpec{Chat: chat, Type: v1beta1.TaskAgent, Role: "scribe", Instruction: "Keep a long record."}}
+	sub := &v1beta1.SubAgent{ObjectMeta: meta, Spec: v1beta1.SubAgentSpec{Chat: chat, Task: task.Name, Role: "scribe", Depth: 1, Instruction: task.Spec.Instruction}}
+	for _, object := range []client.Object{&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: chat}}, task, sub} {
 		if err := api.Create(ctx, object); err != nil {
 			return nil, fmt.Errorf("create %T: %w", object, err)
 		}
 	}
-	task.Status.Phase, task.Status.SubAgent, sub.Status.Phase = v1alpha1.TaskSuccess, sub.Name, v1alpha1.SubAgentCompleted
+	task.Status.Phase, task.Status.SubAgent, sub.Status.Phase = v1beta1.TaskSuccess, sub.Name, v1beta1.SubAgentCompleted
 	for _, object := range []client.Object{task, sub} {
 		if err := api.Status().Update(ctx, object); err != nil {
 			return nil, fmt.Errorf("update the status of %T: %w", object, err)

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
@@ -44,34 +44,34 @@ func serviceAccount(namespace, name string) client.Object {
 
 // provider returns the provider of the scripted model, with a price.
 func provider(namespace, url string) client.Object {
-	p := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
+	p := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
 	p.Spec.BaseURL, p.Spec.DefaultModel = url, "scripted"
 	input, output := int64(3_000_000), int64(15_000_000)
-	p.Spec.Models = []v1alpha1.ModelInfo{{Name: "scripted", InputMicrosPerMillion: &input, OutputMicrosPerMillion: &output}}
+	p.Spec.Models = []v1beta1.ModelInfo{{Name: "scripted", InputMicrosPerMillion: &input, OutputMicrosPerMillion: &output}}
 	return p
 }
 
 // quota returns a budget of a day that the flows do not reach.
 func quota(namespace string) client.Object {
 	tokens := int64(2_000_000)
-	q := &v1alpha1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "daily"}}
-	q.Spec.Period, q.Spec.MaxTokens = v1alpha1.QuotaDay, &tokens
+	q := &v1beta1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "daily"}}
+	q.Spec.Period, q.Spec.MaxTokens = v1beta1.QuotaDay, &tokens
 	return q
 }
 
 func toolServer(namespace, url string) client.Object {
-	t := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "notes"}}
+	t := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "notes"}}
 	t.Spec.URL = url
 	return t
 }
 
 // scribe returns a role that writes with a tool and so needs approval.
 func scribe(namespace string) client.Object {
-	r := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "scribe"}}
-	r.Spec = v1alpha1.AgentRoleSpec{
+	r := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "scribe"}}
+	r.Spec = v1beta1.AgentRoleSpec{
 		DisplayName: "Scribe", Icon: "✍️", Description: "Writes notes and keeps them in order.", SystemPrompt: "You write notes.",
-		Tools: &v1alpha1.ToolPolicy{Allow: []string{"notes__*", "calculator", "think"}}, Limits: &v1alpha1.RoleLimits{MaxIterations: 1000, MaxDurationSeconds: 3600},
-		Delegation: &v1alpha1.Delegation{Roles: []string{"scribe", "reviewer"}},
+		Tools: &v1beta1.ToolPolicy{Allow: []string{"notes__*", "calculator", "think"}}, Limits: &v1beta1.RoleLimits{MaxIterations: 1000, MaxDurationSeconds: 3600},
+		Delegation: &v1beta1.Delegation{Roles: []string{"scribe", "reviewer"}},
 	}
 	return r
 }
@@ -79,23 +79,23 @@ func scribe(namespace string) client.Object {
 // orchestrator returns an orchestrator role that may also delegate to the scribe.
 func orchestrator(namespace string) client.Object {
 	builtIn, _ := role.BuiltIn(role.Orchestrator)
-	r := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Orchestrator}}
-	r.Spec.Delegation = &v1alpha1.Delegation{Roles: append(builtIn.Delegates(), "scribe", "builder")}
+	r := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Orchestrator}}
+	r.Spec.Delegation = &v1beta1.Delegation{Roles: append(builtIn.Delegates(), "scribe", "builder")}
 	return r
 }
 
 // nightly returns a trigger that people fire by hand: its schedule is far away.
 func nightly(namespace string) client.Object {
-	t := &v1alpha1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "nightly"}}
-	t.Spec.Schedule = &v1alpha1.TriggerSchedule{Cron: "0 0 29 2 *", TimeZone: "Europe/Berlin"}
-	t.Spec.Task = &v1alpha1.TriggerTask{Role: "researcher", Instruction: "Research the history of the lighthouse of Alexandria."}
+	t := &v1beta1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "nightly"}}
+	t.Spec.Schedule = &v1beta1.TriggerSchedule{Cron: "0 0 29 2 *", TimeZone: "Europe/Berlin"}
+	t.Spec.Task = &v1beta1.TriggerTask{Role: "researcher", Instruction: "Research the history of the lighthouse of Alexandria."}
 	return t
 }
 
 // onComments returns a trigger of a webhook with a condition.
 func onComments(namespace string) client.Object {
-	t := &v1alpha1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "on-comments"}}
-	t.Spec.Webhook = &v1alpha1.TriggerWebhook{Format: v1alpha1.WebhookGitHub, SecretKeyRef: v1alpha1.SecretKeyRef{Name: "github", Key: "secret"}, When: "body.action == 'created'"}
-	t.Spec.Task = &v1alpha1.TriggerTask{Role: "researcher", Instruction: "Research the history of the lighthouse of Alexandria."}
+	t := &v1beta1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "on-comments"}}
+	t.Spec.Webhook = &v1beta1.TriggerWebhook{Format: v1beta1.WebhookGitHub, SecretKeyRef: v1beta1.SecretKeyRef{Name: "github", Key: "secret"}, When: "body.action == 'created'"}
+	t.Spec.Task = &v1beta1.TriggerTask{Role: "researcher", Instruction: "Research the history of the lighthouse of Alexandria."}
 	return t
 }

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/operator"
 )
@@ -49,17 +49,17 @@ func (s *stack) workspaces() (*workspace.Workspaces, error) {
 
 // projectChat returns a chat whose agents work in the project.
 func projectChat(namespace, dir string) client.Object {
-	c := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "project"}}
-	c.Spec.Workspace = &v1alpha1.Workspace{Directory: &v1alpha1.DirectorySource{Path: dir}}
+	c := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "project"}}
+	c.Spec.Workspace = &v1beta1.Workspace{Directory: &v1beta1.DirectorySource{Path: dir}}
 	return c
 }
 
 // builder returns a role that changes files, each change with an approval.
 func builder(namespace string) client.Object {
-	r := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "builder"}}
-	r.Spec = v1alpha1.AgentRoleSpec{
+	r := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "builder"}}
+	r.Spec = v1beta1.AgentRoleSpec{
 		DisplayName: "Builder", Icon: "🔨", Description: "Changes the files of a project.", SystemPrompt: "You change files.",
-		Tools: &v1alpha1.ToolPolicy{Allow: []string{"read", "write", "patch"}},
+		Tools: &v1beta1.ToolPolicy{Allow: []string{"read", "write", "patch"}},
 	}
 	return r
 }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	historyv1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	historyv1beta1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/history"
 	"github.com/nestor-dev/nestor/internal/history/live"
@@ -136,7 +136,7 @@ func (s *stack) serveHistory(ctx context.Context) error {
 		return <-stopped
 	}
 	return s.cluster.ServeAPI(ctx, localcluster.API{
-		GroupVersion: historyv1alpha1.GroupVersion, Namespace: operatorNamespace, Service: service, Port: server.Port(), CABundle: server.CABundle(),
+		GroupVersion: historyv1beta1.GroupVersion, Namespace: operatorNamespace, Service: service, Port: server.Port(), CABundle: server.CABundle(),
 	})
 }
 

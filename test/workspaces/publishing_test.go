@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/programs"
 )
 
@@ -42,7 +42,7 @@ func approved(p *project) {
 	p.Expect(waiting.ArgumentsDigest).NotTo(BeEmpty())
 	p.Expect(waiting.Text).To(ContainSubstring("sha256 "+p.changes().Digest), "what a person reads has the digest of the approval")
 	p.Expect(p.refs()).To(Equal(noOtherBranch))
-	p.decide(waiting, v1alpha1.DecisionApprove, "")
+	p.decide(waiting, v1beta1.DecisionApprove, "")
 	p.Expect(p.result()).To(MatchRegexp(`^Published nestor/fix: 1 file, \+1 -0 since [0-9a-f]{40}, sha256 [0-9a-f]{64} as the commit ` + p.tip() + `\.$`))
 	p.expectPublishedOnce()
 	p.publisherIsGone()
@@ -50,7 +50,7 @@ func approved(p *project) {
 
 func denied(p *project) {
 	p.task("publisher", "Add two to f")
-	p.decide(p.approval(), v1alpha1.DecisionDeny, "Ask the owners first.")
+	p.decide(p.approval(), v1beta1.DecisionDeny, "Ask the owners first.")
 	p.Expect(p.result()).To(And(ContainSubstring("denied"), ContainSubstring("Ask the owners first.")))
 	p.Expect(p.refs()).To(Equal(noOtherBranch))
 	p.Expect(p.pods()).NotTo(ContainElement(HavePrefix("wp-")))
@@ -58,7 +58,7 @@ func denied(p *project) {
 
 func notReviewed(p *project) {
 	p.task("publisher", "Publish without a review: nestor/fix: 1 file, +1 -0 since "+programs.Script(p.t, p.upstream, "git rev-parse main")+", sha256 "+strings.Repeat("0", 64))
-	p.decide(p.approval(), v1alpha1.DecisionApprove, "")
+	p.decide(p.approval(), v1beta1.DecisionApprove, "")
 	p.Expect(p.result()).To(ContainSubstring("does not have the changes that you named, and nothing was published"))
 	p.Expect(p.refs()).To(Equal(noOtherBranch))
 }
@@ -67,7 +67,7 @@ func changedAfterTheApproval(p *project) {
 	p.task("publisher", "Add two to f")
 	waiting := p.approval()
 	p.Expect(os.WriteFile(filepath.Join(p.files(), "f"), []byte("something else\n"), 0o600)).To(Succeed())
-	p.decide(waiting, v1alpha1.DecisionApprove, "")
+	p.decide(waiting, v1beta1.DecisionApprove, "")
 	p.Expect(p.result()).To(ContainSubstring("does not have the changes that you named, and nothing was published"))
 	p.Expect(p.refs()).To(Equal(noOtherBranch))
 }
@@ -85,7 +85,7 @@ func tooLargeToBeKept(p *project) {
 	p.task("publisher", "Write a large file")
 	p.Expect(p.result()).To(Equal("Done."))
 	p.Eventually(func() []metav1.Condition { return p.current().Status.Conditions }).Should(ContainElement(And(
-		HaveField("Type", v1alpha1.ConditionWorkspaceKept), HaveField("Status", metav1.ConditionFalse), HaveField("Reason", v1alpha1.ReasonWorkspaceTooLarge),
+		HaveField("Type", v1beta1.ConditionWorkspaceChangesLost), HaveField("Status", metav1.ConditionTrue), HaveField("Reason", v1beta1.ReasonWorkspaceTooLarge),
 		HaveField("Message", ContainSubstring("large")))))
 	p.Expect(p.changes().Digest).To(BeEmpty())
 }
@@ -126,7 +126,7 @@ func (p *project) killOperatorAt(before func(http.ResponseWriter, *http.Request,
 	})
 	defer p.node.Intercept(nil)
 	p.task("publisher", "Add two to f")
-	p.decide(p.approval(), v1alpha1.DecisionApprove, "")
+	p.decide(p.approval(), v1beta1.DecisionApprove, "")
 	p.Eventually(killed).Should(BeClosed())
 	p.Expect(p.refs()).To(Equal(refs))
 	p.Expect(p.StartOperator(p.t.Context())).To(Succeed())

@@ -18,8 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/gitserver"
 	"github.com/nestor-dev/nestor/test/programs"
 	"github.com/nestor-dev/nestor/test/stack"
@@ -88,7 +88,7 @@ func (w *site) newProject(t *testing.T) *project {
 	p.upstream = filepath.Join(w.repos, p.Namespace+".git")
 	programs.Script(t, t.TempDir(), "git init -q -b main w && cd w && echo one > f && git add . && git commit -qm first && cd .. && git clone -q --bare w "+p.upstream)
 	p.Create(&corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: "login", Annotations: map[string]string{v1alpha1.AnnotationGitHosts: gitHost}},
+		ObjectMeta: metav1.ObjectMeta{Name: "login", Annotations: map[string]string{v1beta1.AnnotationGitHosts: gitHost}},
 		StringData: map[string]string{"username": gitUser, "password": gitPassword},
 	})
 	p.createRole("publisher")
@@ -98,38 +98,38 @@ func (w *site) newProject(t *testing.T) *project {
 // createRole creates a role that needs no approvals of its own.
 func (p *project) createRole(name string, deny ...string) {
 	p.t.Helper()
-	role := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	role := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	role.Spec.SystemPrompt = "You fix files."
-	role.Spec.Tools = &v1alpha1.ToolPolicy{Allow: []string{"bash", "read", "review_changes", "publish_changes"}, Deny: deny}
-	role.Spec.Approval = &v1alpha1.ApprovalPolicy{Mode: v1alpha1.ApprovalNever}
+	role.Spec.Tools = &v1beta1.ToolPolicy{Allow: []string{"bash", "read", "review_changes", "publish_changes"}, Deny: deny}
+	role.Spec.Approval = &v1beta1.ApprovalPolicy{Mode: v1beta1.ApprovalNever}
 	p.Create(role)
 }
 
 // workspace returns the workspace with the repository.
-func (p *project) workspace() *v1alpha1.Workspace {
-	return &v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: gitHost + "/" + filepath.Base(p.upstream), SecretName: "login", Push: &v1alpha1.GitPush{}}}
+func (p *project) workspace() *v1beta1.Workspace {
+	return &v1beta1.Workspace{Git: &v1beta1.GitSource{URL: gitHost + "/" + filepath.Base(p.upstream), SecretName: "login", Push: &v1beta1.GitPush{}}}
 }
 
 // task starts a standalone task named fix.
 func (p *project) task(role, instruction string) {
 	p.t.Helper()
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "fix"}}
-	task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent, Role: role, Instruction: instruction, Workspace: p.workspace()}
+	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "fix"}}
+	task.Spec = v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: role, Instruction: instruction, Workspace: p.workspace()}
 	p.Create(task)
 }
 
-func (p *project) current() v1alpha1.AgentTask {
+func (p *project) current() v1beta1.AgentTask {
 	p.t.Helper()
-	var task v1alpha1.AgentTask
+	var task v1beta1.AgentTask
 	p.Expect(p.Get("fix", &task)).To(Succeed())
 	return task
 }
 
 // approval waits until the task needs a decision, and returns what a person sees.
-func (p *project) approval() v1alpha1.Waiting { return p.WaitForApproval("fix") }
+func (p *project) approval() v1beta1.Waiting { return p.WaitForApproval("fix") }
 
 // decide decides about the call that a person saw.
-func (p *project) decide(waiting v1alpha1.Waiting, decision v1alpha1.Decision, comment string) {
+func (p *project) decide(waiting v1beta1.Waiting, decision v1beta1.Decision, comment string) {
 	p.t.Helper()
 	p.Decide("fix", waiting, decision, comment)
 }
@@ -137,7 +137,7 @@ func (p *project) decide(waiting v1alpha1.Waiting, decision v1alpha1.Decision, c
 // result waits until the task ends and returns the result that its agent submitted, which is the output of its last tool call.
 func (p *project) result() string {
 	p.t.Helper()
-	return p.WaitForPhase("fix", v1alpha1.TaskSuccess).Status.Result.Summary
+	return p.WaitForPhase("fix", v1beta1.TaskSuccess).Status.Result.Summary
 }
 
 // refs returns the branches of the repository.
@@ -178,7 +178,7 @@ func (p *project) changes() (found historyv1.WorkspaceChanges) {
 // offered returns the tools that the agents of the task were offered.
 func (p *project) offered() []string {
 	p.t.Helper()
-	var sub v1alpha1.SubAgent
+	var sub v1beta1.SubAgent
 	p.Expect(p.Get("fix", &sub)).To(Succeed())
 	var record struct {
 		Requests []struct {

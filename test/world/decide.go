@@ -7,27 +7,27 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
 // WaitForApproval waits until a task needs an approval, and returns what a person sees.
-func (r *Room) WaitForApproval(task string) v1alpha1.Waiting {
+func (r *Room) WaitForApproval(task string) v1beta1.Waiting {
 	r.Test.Helper()
-	var waiting *v1alpha1.Waiting
+	var waiting *v1beta1.Waiting
 	r.Eventually(func() (bool, error) {
 		found, err := r.Task(task)()
 		waiting = found.Status.Waiting
-		return waiting != nil && waiting.Kind == v1alpha1.WaitingApproval, err
+		return waiting != nil && waiting.Kind == v1beta1.WaitingApproval, err
 	}).Should(BeTrue(), task+" needs an approval")
 	return *waiting
 }
 
 // Decide decides about the call of a standalone task that a person saw.
-func (r *Room) Decide(task string, shown v1alpha1.Waiting, decision v1alpha1.Decision, comment string) {
+func (r *Room) Decide(task string, shown v1beta1.Waiting, decision v1beta1.Decision, comment string) {
 	r.Test.Helper()
-	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{GenerateName: "decision-"}}
-	message.Spec = v1alpha1.AgentMessageSpec{Task: task, User: stack.Admin, Approval: &v1alpha1.Approval{
+	message := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{GenerateName: "decision-"}}
+	message.Spec = v1beta1.AgentMessageSpec{Task: task, User: stack.Admin, Approval: &v1beta1.Approval{
 		Task: task, ToolCall: shown.ToolCall, ArgumentsDigest: shown.ArgumentsDigest, Decision: decision, Comment: comment,
 	}}
 	r.Create(message)

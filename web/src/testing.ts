@@ -18,7 +18,7 @@ export function aTask(name: string, task: { spec?: Partial<Task['spec']>; status
   };
 }
 
-export const aRun = (run: Partial<RunView> = {}): RunView => ({ title: 'run', badge: 'pending', state: 'active', order: [1, 0], activeAt: '2026-01-01T00:00:00Z', ...run });
+export const aRun = (run: Partial<RunView> = {}): RunView => ({ title: 'run', badge: 'pending', state: 'active', order: [1, 0], activeTime: '2026-01-01T00:00:00Z', ...run });
 
 export const aStandstill = (kind: Standstill['kind'], reason: string, message = 'Words.'): Standstill => ({ kind, head: kind === 'Blocked' ? 'Cannot start' : kind, reason, message });
 

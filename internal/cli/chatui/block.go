@@ -12,7 +12,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/shorten"
 	"github.com/nestor-dev/nestor/internal/view"
@@ -63,7 +63,7 @@ func (m Model) activity(n *view.Node) string {
 		return terminal.Line(status.Result.Summary)
 	case n.Ended():
 		return ""
-	case status.Waiting != nil && status.Waiting.Kind == v1alpha1.WaitingQuestion:
+	case status.Waiting != nil && status.Waiting.Kind == v1beta1.WaitingQuestion:
 		return "asks: " + terminal.Line(status.Waiting.Text)
 	case status.Waiting != nil:
 		return "wants to run: " + terminal.Line(status.Waiting.Text)
@@ -84,7 +84,7 @@ func (m Model) activity(n *view.Node) string {
 }
 
 func instruction(n *view.Node) string {
-	if n.Task.Spec.Type == v1alpha1.TaskTool && n.Task.Spec.Arguments != nil {
+	if n.Task.Spec.Type == v1beta1.TaskTool && n.Task.Spec.Arguments != nil {
 		return terminal.JSON(n.Task.Spec.Arguments.Raw)
 	}
 	return n.Task.Spec.Instruction
@@ -131,9 +131,9 @@ func (m Model) details(n *view.Node, width int) []string {
 }
 
 // callPhase maps the phase of a tool call to that of a task, for which there are signs.
-func callPhase(p v1alpha1.ToolCallPhase) string {
+func callPhase(p v1beta1.ToolCallPhase) string {
 	switch p {
-	case v1alpha1.ToolCallDenied, v1alpha1.ToolCallUnknown:
+	case v1beta1.ToolCallDenied, v1beta1.ToolCallUnknown:
 		return "Failed"
 	}
 	return string(p)

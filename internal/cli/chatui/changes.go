@@ -10,7 +10,7 @@ import (
 	"charm.land/bubbles/v2/viewport"
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/view"
 )
@@ -38,7 +38,7 @@ func (v changesView) open() bool { return v.call != "" }
 
 // openChanges opens the changes of the call in the panel and starts to read them.
 func (m Model) openChanges() (Model, tea.Cmd) {
-	ask, approvals := m.firstAsk(v1alpha1.WaitingApproval)
+	ask, approvals := m.firstAsk(v1beta1.WaitingApproval)
 	switch {
 	case approvals == 0:
 		m.notice = notice{"nothing waits for an approval", false}

@@ -12,12 +12,12 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
-func writeApproval(task string) v1alpha1.ChatWaitingItem {
+func writeApproval(task string) v1beta1.ChatWaitingItem {
 	item := approval(task)
 	item.Text = `write {"path":"a.txt","content":"b"}`
 	return item

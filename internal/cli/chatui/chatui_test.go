@@ -15,7 +15,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/view"
@@ -51,7 +51,7 @@ func (r *recorder) FullArguments(_ context.Context, ask view.Ask) (view.Ask, err
 	return whole, nil
 }
 
-func (r *recorder) Decide(_ context.Context, ask view.Ask, d v1alpha1.Decision, comment string) error {
+func (r *recorder) Decide(_ context.Context, ask view.Ask, d v1beta1.Decision, comment string) error {
 	r.did = append(r.did, fmt.Sprintf("%s %s %q", d, ask.Key(), comment))
 	return r.err
 }
@@ -139,26 +139,26 @@ func (s *harness) did(want ...string) {
 }
 
 // chat returns a snapshot of a chat with open asks.
-func chat(waiting ...v1alpha1.ChatWaitingItem) view.Snapshot {
-	c := v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
-	c.Status.Phase, c.Status.Waiting = v1alpha1.ChatIdle, waiting
-	s := view.Snapshot{Chats: []v1alpha1.AgentChat{c}}
+func chat(waiting ...v1beta1.ChatWaitingItem) view.Snapshot {
+	c := v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
+	c.Status.Phase, c.Status.Waiting = v1beta1.ChatIdle, waiting
+	s := view.Snapshot{Chats: []v1beta1.AgentChat{c}}
 	for _, w := range waiting {
-		m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "post-" + w.Task, Annotations: map[string]string{v1alpha1.AnnotationCall: w.ToolCall}}}
-		m.Spec.Role, m.Spec.About, m.Spec.Content = v1alpha1.RoleAssistant, w.Task, "Agent X needs input: "+w.Text
-		task := v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: w.Task}}
-		task.Spec.Chat, task.Spec.Role, task.Status.Phase = "chat", "coder", v1alpha1.TaskWaiting
+		m := v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "post-" + w.Task, Annotations: map[string]string{v1beta1.AnnotationCall: w.ToolCall}}}
+		m.Spec.Role, m.Spec.Task, m.Spec.Content = v1beta1.RoleAssistant, w.Task, "Agent X needs input: "+w.Text
+		task := v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: w.Task}}
+		task.Spec.Chat, task.Spec.Role, task.Status.Phase = "chat", "coder", v1beta1.TaskWaiting
 		s.Messages, s.Tasks = append(s.Messages, m), append(s.Tasks, task)
 	}
 	return s
 }
 
-func question(task string) v1alpha1.ChatWaitingItem {
-	return v1alpha1.ChatWaitingItem{Task: task, Waiting: v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, Text: "Which one?", ToolCall: "q-" + task}}
+func question(task string) v1beta1.ChatWaitingItem {
+	return v1beta1.ChatWaitingItem{Task: task, Waiting: v1beta1.Waiting{Kind: v1beta1.WaitingQuestion, Text: "Which one?", ToolCall: "q-" + task}}
 }
 
-func approval(task string) v1alpha1.ChatWaitingItem {
-	return v1alpha1.ChatWaitingItem{Task: task, Waiting: v1alpha1.Waiting{Kind: v1alpha1.WaitingApproval, Text: `bash {"command":"rm x"}`, ToolCall: "c-" + task}}
+func approval(task string) v1beta1.ChatWaitingItem {
+	return v1beta1.ChatWaitingItem{Task: task, Waiting: v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Text: `bash {"command":"rm x"}`, ToolCall: "c-" + task}}
 }
 
 func TestEnterSendsTheInput(t *testing.T) {
@@ -252,8 +252,8 @@ func TestStreamedReplyIsReplacedByItsMessage(t *testing.T) {
 	s.send(Delta{Text: "Again", Reset: true})
 	s.hides("world")
 	now := chat()
-	m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "p1"}}
-	m.Spec.Role, m.Spec.Content = v1alpha1.RoleAssistant, "Again and whole"
+	m := v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "p1"}}
+	m.Spec.Role, m.Spec.Content = v1beta1.RoleAssistant, "Again and whole"
 	now.Messages = append(now.Messages, m)
 	s.send(Updated(now))
 	s.shows("Again and whole")
@@ -263,10 +263,10 @@ func TestStreamedReplyIsReplacedByItsMessage(t *testing.T) {
 func TestFilesAreAttachedToTheNextMessage(t *testing.T) {
 	s := newHarness(t)
 	now := chat()
-	m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "u9"}}
-	m.Spec.Role, m.Spec.Content = v1alpha1.RoleUser, "See."
-	m.Spec.Attachments = []v1alpha1.Attachment{{Name: "a.png", MediaType: "image/png", Data: []byte("12345")},
-		{Name: "b.csv", MediaType: "text/csv", ConfigMapKeyRef: &v1alpha1.ConfigMapKeyRef{Name: "tables", Key: "b"}}}
+	m := v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "u9"}}
+	m.Spec.Role, m.Spec.Content = v1beta1.RoleUser, "See."
+	m.Spec.Attachments = []v1beta1.Attachment{{Name: "a.png", MediaType: "image/png", Data: []byte("12345")},
+		{Name: "b.csv", MediaType: "text/csv", ConfigMapKeyRef: &v1beta1.ConfigMapKeyRef{Name: "tables", Key: "b"}}}
 	now.Messages = append(now.Messages, m)
 	s.send(Updated(now))
 	s.shows("[image a.png, image/png, 5 bytes]", "[b.csv, text/csv, ConfigMap tables]")
@@ -301,8 +301,8 @@ func TestTextBesideAToolCallStaysUntilItIsPosted(t *testing.T) {
 	s.send(Updated(chat()))
 	s.send(Delta{Text: "Let me ask a resear"})
 	other := chat()
-	m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "p1"}}
-	m.Spec.Role, m.Spec.Content = v1alpha1.RoleAssistant, "Agent Coder needs input: Which one?"
+	m := v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "p1"}}
+	m.Spec.Role, m.Spec.Content = v1beta1.RoleAssistant, "Agent Coder needs input: Which one?"
 	other.Messages = append(other.Messages, m)
 	s.send(Updated(other)) // a message of another agent
 	s.shows("nestor …", "Let me ask a resear")
@@ -332,7 +332,7 @@ func TestProblemsAreShown(t *testing.T) {
 	s.send(Updated(now))
 	s.shows("this chat has been deleted")
 	now = chat()
-	now.Chats[0].Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "ProviderNotFound", Message: "Create it."}}
+	now.Chats[0].Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse, Reason: "ProviderNotFound", Message: "Create it."}}
 	s.send(Updated(now))
 	s.shows("ProviderNotFound: Create it.")
 }
@@ -359,8 +359,8 @@ func TestEverythingFitsIntoAnyWindow(t *testing.T) {
 func TestNarrowWindowShowsTheWholeAnswer(t *testing.T) {
 	s := newHarness(t)
 	now := chat()
-	m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "p1"}}
-	m.Spec.Role = v1alpha1.RoleAssistant
+	m := v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "p1"}}
+	m.Spec.Role = v1beta1.RoleAssistant
 	m.Spec.Content = "- Security: tokens are compared in constant time, but errors tell an attacker whether a user exists.\n\n```\n" +
 		"a line of code that is a good deal longer than the window is wide\n```\n"
 	now.Messages = append(now.Messages, m)
@@ -376,7 +376,7 @@ func TestNarrowWindowShowsTheWholeAnswer(t *testing.T) {
 }
 
 // longApproval returns a call whose arguments do not fit into a status.
-func longApproval(task string) (item v1alpha1.ChatWaitingItem, arguments string) {
+func longApproval(task string) (item v1beta1.ChatWaitingItem, arguments string) {
 	arguments = `{"command":"` + strings.Repeat(`echo line\n`, 100) + `echo the\u202e end"}`
 	item = approval(task)
 	item.Text, item.ArgumentsDigest = "bash "+arguments[:200]+"…", agent.CallDigest("bash", arguments)
@@ -430,16 +430,16 @@ func TestApprovingALongCallByNameShowsItFirst(t *testing.T) {
 func TestStandstillIsShown(t *testing.T) {
 	s := newHarness(t)
 	now := chat()
-	now.Chats[0].Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "PausedLoop", Message: "The same delegation came five times."}}
+	now.Chats[0].Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, Reason: "PausedLoop", Message: "The same delegation came five times."}}
 	s.send(Updated(now))
 	s.shows("paused (PausedLoop): The same delegation came five times.")
-	now.Chats[0].Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "QuotaExhausted", Message: "It resets at noon."}}
+	now.Chats[0].Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse, Reason: "QuotaExhausted", Message: "It resets at noon."}}
 	s.send(Updated(now))
 	s.shows("waits (QuotaExhausted): It resets at noon.")
 	now = chat()
-	task := v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "chat-1"}}
-	task.Spec.Chat, task.Status.Phase = "chat", v1alpha1.TaskRunning
-	task.Status.Conditions = []metav1.Condition{{Type: "Progressing", Status: metav1.ConditionFalse, Reason: "RateLimited", Message: "Slow down."}}
+	task := v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "chat-1"}}
+	task.Spec.Chat, task.Status.Phase = "chat", v1beta1.TaskRunning
+	task.Status.Conditions = []metav1.Condition{{Type: "Reconciling", Status: metav1.ConditionTrue, Reason: "RateLimited", Message: "Slow down."}}
 	now.Tasks = append(now.Tasks, task)
 	s.send(Updated(now))
 	s.shows("waits (RateLimited): Slow down.")

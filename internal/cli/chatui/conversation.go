@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/view"
@@ -79,10 +79,10 @@ func (m Model) conversation() canvas {
 	return s
 }
 
-func (m Model) writeMessage(s *canvas, message v1alpha1.AgentMessage) {
+func (m Model) writeMessage(s *canvas, message v1beta1.AgentMessage) {
 	head := terminal.Accent.Render(narrate.Sender(message)) + terminal.Faint.Render(" "+message.CreationTimestamp.Local().Format("15:04"))
 	s.write(terminal.Fit(head+messageState(message), m.width))
-	if message.Spec.Role == v1alpha1.RoleUser || message.Spec.Role == "" {
+	if message.Spec.Role == v1beta1.RoleUser || message.Spec.Role == "" {
 		s.write(terminal.Indent(terminal.Wrap(terminal.Clean(message.Spec.Content), m.width-2), "  ")...)
 		for _, line := range narrate.AttachmentLines(message) {
 			s.write("  " + terminal.Faint.Render(terminal.Fit(line, m.width-2)))
@@ -93,37 +93,37 @@ func (m Model) writeMessage(s *canvas, message v1alpha1.AgentMessage) {
 }
 
 // messageState returns a note on the state of a person's message, if it was rejected or is not handled yet.
-func messageState(message v1alpha1.AgentMessage) string {
+func messageState(message v1beta1.AgentMessage) string {
 	switch {
-	case message.Spec.Role != v1alpha1.RoleUser || message.Status.Phase == v1alpha1.MessageHandled:
+	case message.Spec.Role != v1beta1.RoleUser || message.Status.Phase == v1beta1.MessageHandled:
 		return ""
-	case message.Status.Phase == v1alpha1.MessageRejected:
+	case message.Status.Phase == v1beta1.MessageRejected:
 		return terminal.Bad.Render(" · rejected: " + terminal.Line(message.Status.Reason))
 	}
 	return terminal.Faint.Render(" · not handled yet")
 }
 
 // actionLine renders a message without content as one line.
-func (m Model) actionLine(message v1alpha1.AgentMessage) string {
+func (m Model) actionLine(message v1beta1.AgentMessage) string {
 	sign := terminal.Mark("Success")
-	if approval := message.Spec.Approval; approval == nil || approval.Decision == v1alpha1.DecisionDeny {
+	if approval := message.Spec.Approval; approval == nil || approval.Decision == v1beta1.DecisionDeny {
 		sign = terminal.Mark("Cancelled")
 	}
 	return sign + " " + terminal.Faint.Render(narrate.Sender(message)+" "+terminal.Line(narrate.DescribeAction(message))) + messageState(message)
 }
 
-func asksApproval(message v1alpha1.AgentMessage) bool {
-	return message.Annotations[v1alpha1.AnnotationCall] != "" && strings.Contains(message.Spec.Content, " asks for approval of ")
+func asksApproval(message v1beta1.AgentMessage) bool {
+	return message.Annotations[v1beta1.AnnotationCall] != "" && strings.Contains(message.Spec.Content, " asks for approval of ")
 }
 
 // maxRequestLines limits the lines of a call's arguments in the conversation.
 const maxRequestLines = 6
 
 // approvalRequestLines renders a request for approval: the agent, the tool and the arguments.
-func (m Model) approvalRequestLines(message v1alpha1.AgentMessage) []string {
+func (m Model) approvalRequestLines(message v1beta1.AgentMessage) []string {
 	sentence, arguments, _ := strings.Cut(message.Spec.Content, ":\n")
 	sentence, _, _ = strings.Cut(sentence, " (task ")
-	lines := []string{"  " + terminal.Fit(terminal.Mark("Waiting")+" "+terminal.Line(strings.ReplaceAll(sentence, "`", ""))+" ("+terminal.Line(message.Spec.About)+")", m.width-2)}
+	lines := []string{"  " + terminal.Fit(terminal.Mark("Waiting")+" "+terminal.Line(strings.ReplaceAll(sentence, "`", ""))+" ("+terminal.Line(message.Spec.Task)+")", m.width-2)}
 	shown, rest := truncateLines(argumentLines(arguments, m.width-4), maxRequestLines)
 	for _, line := range shown {
 		lines = append(lines, "    "+terminal.Faint.Render(line))

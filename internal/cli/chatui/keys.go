@@ -9,7 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // handleKey handles a key: first the global keys, then those of the focused part.
@@ -43,9 +43,9 @@ func (m Model) handleKey(k tea.KeyPressMsg) (Model, tea.Cmd) {
 	case "tab":
 		return m.changeFocus(), nil
 	case "ctrl+y":
-		return m.decide(v1alpha1.DecisionApprove)
+		return m.decide(v1beta1.DecisionApprove)
 	case "ctrl+n":
-		return m.decide(v1alpha1.DecisionDeny)
+		return m.decide(v1beta1.DecisionDeny)
 	case "ctrl+g":
 		m.prompt.expanded, m.prompt.top = !m.prompt.expanded, 0
 		return m, nil
@@ -62,7 +62,7 @@ func (m Model) handleInputKey(k tea.KeyPressMsg) (Model, tea.Cmd) {
 	case "enter":
 		return m.submit()
 	case "esc":
-		if _, questions := m.firstAsk(v1alpha1.WaitingQuestion); questions > 0 {
+		if _, questions := m.firstAsk(v1beta1.WaitingQuestion); questions > 0 {
 			m.toOrchestrator = !m.toOrchestrator
 		}
 		return m, nil
@@ -171,7 +171,7 @@ func (m Model) scrollToSelected() Model {
 
 // toggleAll opens every block, or closes them if all are open.
 func (m Model) toggleAll() Model {
-	open := slices.ContainsFunc(m.snapshot.Tasks, func(t v1alpha1.AgentTask) bool { return !m.expanded[t.Name] })
+	open := slices.ContainsFunc(m.snapshot.Tasks, func(t v1beta1.AgentTask) bool { return !m.expanded[t.Name] })
 	for _, task := range m.snapshot.Tasks {
 		m.expanded[task.Name] = open
 	}

@@ -12,7 +12,7 @@ import (
 	"charm.land/bubbles/v2/viewport"
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/view"
 )
@@ -28,7 +28,7 @@ type Actions interface {
 	// Changes returns what a call would change in a file. It returns no lines for arguments that cannot be shown as a diff.
 	Changes(ctx context.Context, ask view.Ask) ([]terminal.ChangeLine, error)
 	// Decide decides about a tool call.
-	Decide(ctx context.Context, ask view.Ask, decision v1alpha1.Decision, comment string) error
+	Decide(ctx context.Context, ask view.Ask, decision v1beta1.Decision, comment string) error
 	// Cancel stops a task, or with an empty name all the work of the chat.
 	Cancel(ctx context.Context, task string) error
 }
@@ -123,20 +123,20 @@ func tick() tea.Cmd {
 }
 
 // status returns the chat's status, or an empty one before the first snapshot.
-func (m Model) status() v1alpha1.AgentChatStatus {
+func (m Model) status() v1beta1.AgentChatStatus {
 	if c := m.snapshot.Chat(m.chat); c != nil {
 		return c.Status
 	}
-	return v1alpha1.AgentChatStatus{}
+	return v1beta1.AgentChatStatus{}
 }
 
 // firstAsk returns the first ask of a kind and how many there are.
-func (m Model) firstAsk(kind v1alpha1.WaitingKind) (first view.Ask, count int) {
+func (m Model) firstAsk(kind v1beta1.WaitingKind) (first view.Ask, count int) {
 	for _, ask := range m.snapshot.Asks(m.chat) {
 		if ask.Kind != kind {
 			continue
 		}
-		if count == 0 || (kind == v1alpha1.WaitingApproval && ask.Key() == m.chosenCall) {
+		if count == 0 || (kind == v1beta1.WaitingApproval && ask.Key() == m.chosenCall) {
 			first = ask
 		}
 		count++

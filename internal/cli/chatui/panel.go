@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/view"
 )
@@ -18,10 +18,10 @@ import (
 // panel renders what waits for the person in at most height lines. The keys come last and are never cut off.
 func (m Model) panel(height int) []string {
 	var asked []string
-	if ask, count := m.firstAsk(v1alpha1.WaitingQuestion); count > 0 {
+	if ask, count := m.firstAsk(v1beta1.WaitingQuestion); count > 0 {
 		asked = m.questionLines(ask, count)
 	}
-	ask, count := m.firstAsk(v1alpha1.WaitingApproval)
+	ask, count := m.firstAsk(v1beta1.WaitingApproval)
 	if count == 0 {
 		return asked
 	}
@@ -66,7 +66,7 @@ func (m Model) visibleLines(lines, height int) (from, to int) {
 
 // callLines returns the number of argument lines of the call that waits, and the visible range.
 func (m Model) callLines() (lines, from, to int) {
-	ask, count := m.firstAsk(v1alpha1.WaitingApproval)
+	ask, count := m.firstAsk(v1beta1.WaitingApproval)
 	if count == 0 {
 		return 0, 0, 0
 	}
@@ -87,7 +87,7 @@ func (m Model) recordRead() Model {
 	if m.changes.open() { // the panel is not on the screen
 		return m
 	}
-	ask, _ := m.firstAsk(v1alpha1.WaitingApproval)
+	ask, _ := m.firstAsk(v1beta1.WaitingApproval)
 	if lines, _, to := m.callLines(); lines > 0 && to == lines && !ask.Truncated {
 		m.prompt.read = true
 	}

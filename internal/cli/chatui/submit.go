@@ -9,7 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
@@ -35,9 +35,9 @@ func (m Model) submit() (Model, tea.Cmd) {
 	case "attach":
 		return m, m.attach(c.Text)
 	case "approve":
-		return m.decideNamed(c, v1alpha1.DecisionApprove)
+		return m.decideNamed(c, v1beta1.DecisionApprove)
 	case "deny":
-		return m.decideNamed(c, v1alpha1.DecisionDeny)
+		return m.decideNamed(c, v1beta1.DecisionDeny)
 	case "cancel":
 		return m, m.cancel(c.Task)
 	}
@@ -46,7 +46,7 @@ func (m Model) submit() (Model, tea.Cmd) {
 
 // sendMessage sends a message: to the agent whose question is shown, or to the orchestrator.
 func (m Model) sendMessage(text string) tea.Cmd {
-	question, questions := m.firstAsk(v1alpha1.WaitingQuestion)
+	question, questions := m.firstAsk(v1beta1.WaitingQuestion)
 	done, inReplyTo := "", ""
 	if questions > 0 && !m.toOrchestrator {
 		inReplyTo, done = question.Message, "answered "+question.Task
@@ -72,8 +72,8 @@ func (m Model) cancel(task string) tea.Cmd {
 }
 
 // decide decides about the shown call; the input becomes the comment.
-func (m Model) decide(d v1alpha1.Decision) (Model, tea.Cmd) {
-	ask, approvals := m.firstAsk(v1alpha1.WaitingApproval)
+func (m Model) decide(d v1beta1.Decision) (Model, tea.Cmd) {
+	ask, approvals := m.firstAsk(v1beta1.WaitingApproval)
 	switch {
 	case approvals == 0:
 		m.notice = notice{"nothing waits for an approval", false}
@@ -84,7 +84,7 @@ func (m Model) decide(d v1alpha1.Decision) (Model, tea.Cmd) {
 		m.notice = notice{"this call has only just appeared: read it, then press the key again", true}
 		return m, nil
 	}
-	if d == v1alpha1.DecisionApprove {
+	if d == v1beta1.DecisionApprove {
 		switch {
 		case ask.Truncated:
 			m.notice = notice{"the full call has not arrived yet: fetching it again", true}
@@ -102,12 +102,12 @@ func (m Model) decide(d v1alpha1.Decision) (Model, tea.Cmd) {
 }
 
 // decideNamed decides about the call of the task that a command names, or about the shown one.
-func (m Model) decideNamed(c Command, d v1alpha1.Decision) (Model, tea.Cmd) {
+func (m Model) decideNamed(c Command, d v1beta1.Decision) (Model, tea.Cmd) {
 	for _, ask := range m.snapshot.Asks(m.chat) {
-		if ask.Kind != v1alpha1.WaitingApproval || (c.Task != "" && ask.Task != c.Task) {
+		if ask.Kind != v1beta1.WaitingApproval || (c.Task != "" && ask.Task != c.Task) {
 			continue
 		}
-		if d == v1alpha1.DecisionApprove && (ask.Truncated || len(argumentLines(ask.Arguments, m.width-4)) > maxRequestLines+1) {
+		if d == v1beta1.DecisionApprove && (ask.Truncated || len(argumentLines(ask.Arguments, m.width-4)) > maxRequestLines+1) {
 			m.chosenCall = ask.Key()
 			m.notice = notice{"the call is long: read it below, then press ctrl+y", true}
 			return m.showApproval(ask)
@@ -121,9 +121,9 @@ func (m Model) decideNamed(c Command, d v1alpha1.Decision) (Model, tea.Cmd) {
 	return m, nil
 }
 
-func (m Model) decideOn(ask view.Ask, d v1alpha1.Decision, comment string) tea.Cmd {
+func (m Model) decideOn(ask view.Ask, d v1beta1.Decision, comment string) tea.Cmd {
 	done := fmt.Sprintf("approved %s of %s", ask.Tool, ask.Task)
-	if d == v1alpha1.DecisionDeny {
+	if d == v1beta1.DecisionDeny {
 		done = fmt.Sprintf("denied %s of %s", ask.Tool, ask.Task)
 	}
 	return func() tea.Msg {

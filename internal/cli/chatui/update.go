@@ -10,7 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/shorten"
 	"github.com/nestor-dev/nestor/internal/view"
@@ -61,10 +61,10 @@ func (m Model) onSnapshot(s view.Snapshot) (Model, tea.Cmd) {
 			m.dropStream(task.Name)
 		}
 	}
-	if _, questions := m.firstAsk(v1alpha1.WaitingQuestion); questions == 0 {
+	if _, questions := m.firstAsk(v1beta1.WaitingQuestion); questions == 0 {
 		m.toOrchestrator = false
 	}
-	ask, approvals := m.firstAsk(v1alpha1.WaitingApproval)
+	ask, approvals := m.firstAsk(v1beta1.WaitingApproval)
 	if approvals == 0 {
 		m.prompt = prompt{}
 		return m.closeStaleChanges(), nil
@@ -115,7 +115,7 @@ func (m Model) posted(reply string) bool {
 	messages := m.snapshot.Messages
 	for _, message := range messages[max(0, len(messages)-recentMessages):] {
 		content := strings.TrimSpace(message.Spec.Content)
-		if message.Spec.Role != v1alpha1.RoleAssistant || reply == "" || content == "" {
+		if message.Spec.Role != v1beta1.RoleAssistant || reply == "" || content == "" {
 			continue
 		}
 		if strings.HasPrefix(content, reply) || strings.HasPrefix(reply, content) { // a long one is posted in parts

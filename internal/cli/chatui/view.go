@@ -11,7 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/view"
 )
@@ -59,7 +59,7 @@ func (m Model) panelHeight() int {
 }
 
 func (m Model) placeholder() string {
-	if question, questions := m.firstAsk(v1alpha1.WaitingQuestion); questions > 0 && !m.toOrchestrator {
+	if question, questions := m.firstAsk(v1beta1.WaitingQuestion); questions > 0 && !m.toOrchestrator {
 		return "Answer " + question.Task
 	}
 	return "Write a message"

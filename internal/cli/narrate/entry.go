@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"strings"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
@@ -19,7 +19,7 @@ func title(e historyv1.Entry) string {
 	child := terminal.Line(e.Child)
 	switch e.Kind {
 	case historyv1.EntryUser:
-		return cmp.Or(terminal.Line(e.By), "user")
+		return cmp.Or(terminal.Line(e.User), "user")
 	case historyv1.EntryToolResult:
 		for _, call := range e.ToolCalls {
 			return "tool " + terminal.Line(call.Tool)
@@ -35,14 +35,14 @@ func title(e historyv1.Entry) string {
 	case historyv1.EntryApproval:
 		return child + " needs approval"
 	case historyv1.EntryAllowance:
-		return cmp.Or(terminal.Line(e.By), "a user")
+		return cmp.Or(terminal.Line(e.User), "a user")
 	case historyv1.EntryDecision:
 		if e.Allowance != "" {
-			return "allowed by " + cmp.Or(terminal.Line(e.By), "a user") + " for this chat"
+			return "allowed by " + cmp.Or(terminal.Line(e.User), "a user") + " for this chat"
 		}
-		return cmp.Or(terminal.Line(e.By), "a user") + map[string]string{"Approve": " approved", "Deny": " denied", "": " decided"}[e.Decision]
+		return cmp.Or(terminal.Line(e.User), "a user") + map[string]string{"Approve": " approved", "Deny": " denied", "": " decided"}[e.Decision]
 	case historyv1.EntryCancelled:
-		return "cancelled by " + cmp.Or(terminal.Line(e.By), "a user")
+		return "cancelled by " + cmp.Or(terminal.Line(e.User), "a user")
 	}
 	return strings.ToLower(string(e.Kind))
 }
@@ -130,7 +130,7 @@ func outcomeLines(o historyv1.Outcome) []string {
 	return lines
 }
 
-func AttachmentLines(m v1alpha1.AgentMessage) []string {
+func AttachmentLines(m v1beta1.AgentMessage) []string {
 	var lines []string
 	for _, a := range m.Spec.Attachments {
 		size := int64(len(a.Data))

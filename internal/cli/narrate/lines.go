@@ -8,28 +8,28 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // Sender returns the name of a message's author.
-func Sender(m v1alpha1.AgentMessage) string {
+func Sender(m v1beta1.AgentMessage) string {
 	switch m.Spec.Role {
-	case v1alpha1.RoleAssistant:
+	case v1beta1.RoleAssistant:
 		return "nestor"
-	case v1alpha1.RoleSystem:
+	case v1beta1.RoleSystem:
 		return "system"
 	}
 	return cmp.Or(terminal.Line(m.Spec.User), "you")
 }
 
 // DescribeAction describes a message without content: a decision, a cancellation or the end of an allowance.
-func DescribeAction(m v1alpha1.AgentMessage) string {
+func DescribeAction(m v1beta1.AgentMessage) string {
 	switch {
 	case m.Spec.Approval != nil:
 		verb := "approved"
-		if m.Spec.Approval.Decision == v1alpha1.DecisionDeny {
+		if m.Spec.Approval.Decision == v1beta1.DecisionDeny {
 			verb = "denied"
 		}
 		text := fmt.Sprintf("%s a call of %s", verb, m.Spec.Approval.Task)
@@ -51,15 +51,15 @@ func DescribeAction(m v1alpha1.AgentMessage) string {
 }
 
 // Text returns the text of a message for a terminal.
-func Text(m v1alpha1.AgentMessage) string {
+func Text(m v1beta1.AgentMessage) string {
 	content := m.Spec.Content
-	if m.Annotations[v1alpha1.AnnotationCall] != "" { // it ends with the arguments of a call
+	if m.Annotations[v1beta1.AnnotationCall] != "" { // it ends with the arguments of a call
 		content = terminal.JSON(content)
 	}
 	return strings.TrimRight(terminal.Clean(content), "\n")
 }
 
-func messageLines(m v1alpha1.AgentMessage) []string {
+func messageLines(m v1beta1.AgentMessage) []string {
 	if action := DescribeAction(m); action != "" {
 		return []string{terminal.Accent.Render(Sender(m)) + " " + terminal.Line(action)}
 	}
@@ -73,7 +73,7 @@ func messageLines(m v1alpha1.AgentMessage) []string {
 
 // Command returns the command that answers a question or approves a call.
 func Command(a view.Ask) string {
-	if a.Kind == v1alpha1.WaitingQuestion {
+	if a.Kind == v1beta1.WaitingQuestion {
 		return fmt.Sprintf("kubectl nestor send %s \"...\"", a.Task)
 	}
 	return "kubectl nestor approve " + a.Task
@@ -81,7 +81,7 @@ func Command(a view.Ask) string {
 
 // Hint returns the commands that resolve an ask.
 func Hint(a view.Ask) string {
-	if a.Kind == v1alpha1.WaitingQuestion {
+	if a.Kind == v1beta1.WaitingQuestion {
 		return "answer: " + Command(a)
 	}
 	return fmt.Sprintf("decide: kubectl nestor approve %s, or kubectl nestor deny %s --comment \"...\"", a.Task, a.Task)
@@ -89,7 +89,7 @@ func Hint(a view.Ask) string {
 
 func beginLines(n *view.Node, depth int) []string {
 	what := n.Task.Spec.Instruction
-	if n.Task.Spec.Type == v1alpha1.TaskTool && n.Task.Spec.Arguments != nil {
+	if n.Task.Spec.Type == v1beta1.TaskTool && n.Task.Spec.Arguments != nil {
 		what = terminal.JSON(n.Task.Spec.Arguments.Raw)
 	}
 	return []string{fmt.Sprintf("%s%s %s (%s): %s", strings.Repeat("  ", depth+1), terminal.Mark("Running"), n.Task.Name, n.Role(), brief(what))}
@@ -98,7 +98,7 @@ func beginLines(n *view.Node, depth int) []string {
 func endLines(n *view.Node, depth int) []string {
 	status := n.Task.Status
 	text := string(status.Phase)
-	if status.Error != nil && status.Error.Kind != v1alpha1.ErrorCancelled {
+	if status.Error != nil && status.Error.Kind != v1beta1.ErrorCancelled {
 		text += ", " + string(status.Error.Kind) + ": " + brief(status.Error.Message)
 	}
 	if status.Result != nil && status.Error == nil {

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 )
 
 func TestTranscriptAsMarkdown(t *testing.T) {
@@ -21,7 +21,7 @@ func TestTranscriptAsMarkdown(t *testing.T) {
 	p.Reasoning = true
 	at := metav1.NewMicroTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	for _, e := range []historyv1.Entry{
-		{Seq: 1, Kind: historyv1.EntryUser, By: "al_ice", Content: "Run *it*.\n", Time: at},
+		{Seq: 1, Kind: historyv1.EntryUser, User: "al_ice", Content: "Run *it*.\n", Time: at},
 		{Kind: historyv1.EntryDelta, Delta: &historyv1.Delta{Text: "skipped"}},
 		{Seq: 2, Kind: historyv1.EntryAssistant, Content: "Of course.", Reasoning: "Why not?", Time: at,
 			ToolCalls: []historyv1.ToolCall{{ID: "c1", Tool: "bash", Arguments: `{"command":"a \u0026\u0026 b"}`, Phase: historyv1.ToolCallRunning}}},

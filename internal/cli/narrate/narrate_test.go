@@ -14,30 +14,30 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
-func message(role v1alpha1.MessageRole, name, replyTo, text string) v1alpha1.AgentMessage {
-	m := v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: name}}
+func message(role v1beta1.MessageRole, name, replyTo, text string) v1beta1.AgentMessage {
+	m := v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	m.Spec.Chat, m.Spec.Role, m.Spec.Content, m.Spec.InReplyTo = "chat", role, text, replyTo
 	return m
 }
 
 func exampleSnapshot() view.Snapshot {
-	task := v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "chat-1"}}
+	task := v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "chat-1"}}
 	task.Spec.Chat, task.Spec.Role, task.Spec.Instruction, task.Spec.TriggerMessage = "chat", "coder", "Do\nit.", "u1"
-	task.Status.Phase, task.Status.Result = v1alpha1.TaskSuccess, &v1alpha1.TaskResult{Summary: "Done."}
+	task.Status.Phase, task.Status.Result = v1beta1.TaskSuccess, &v1beta1.TaskResult{Summary: "Done."}
 	child := task
-	child.Name, child.Labels, child.Spec.Role = "chat-1-1", map[string]string{v1alpha1.LabelParent: "chat-1"}, "tester"
-	child.Status.Phase, child.Status.Result, child.Status.Error = v1alpha1.TaskFailed, nil, &v1alpha1.RunError{Kind: v1alpha1.ErrorTimedOut, Message: "too slow\x1b[2J"}
+	child.Name, child.Labels, child.Spec.Role = "chat-1-1", map[string]string{v1beta1.LabelParent: "chat-1"}, "tester"
+	child.Status.Phase, child.Status.Result, child.Status.Error = v1beta1.TaskFailed, nil, &v1beta1.RunError{Kind: v1beta1.ErrorTimedOut, Message: "too slow\x1b[2J"}
 	return view.Snapshot{
-		Messages: []v1alpha1.AgentMessage{
-			message(v1alpha1.RoleUser, "u1", "", "Please\ndo it."), message(v1alpha1.RoleAssistant, "p1", "u1", "Somebody does."), message(v1alpha1.RoleAssistant, "p2", "u1", "It is done."),
+		Messages: []v1beta1.AgentMessage{
+			message(v1beta1.RoleUser, "u1", "", "Please\ndo it."), message(v1beta1.RoleAssistant, "p1", "u1", "Somebody does."), message(v1beta1.RoleAssistant, "p2", "u1", "It is done."),
 		},
-		Tasks: []v1alpha1.AgentTask{task, child},
+		Tasks: []v1beta1.AgentTask{task, child},
 	}
 }
 
@@ -65,12 +65,12 @@ func entries(pieces ...string) []historyv1.Entry {
 		all = append(all, historyv1.Entry{Seq: 1, Time: at, Kind: historyv1.EntryDelta, ModelCall: call, Delta: &historyv1.Delta{Text: text}})
 	}
 	return append(all, historyv1.Entry{Seq: 2, Time: at, Kind: historyv1.EntryAssistant, Content: "One\ntwo.", ToolCalls: []historyv1.ToolCall{
-		{ID: "c", Tool: "bash", Arguments: `{"command":"ls"}`, Phase: historyv1.ToolCallAwaitingApproval},
+		{ID: "c", Tool: "bash", Arguments: `{"command":"ls"}`, Phase: historyv1.ToolCallWaitingForApproval},
 	}})
 }
 
 func TestStreamedRepliesAreNotRepeated(t *testing.T) {
-	const head, tail = "user  #1 03:04:05\n  Hello\n\nassistant  #2 03:04:05\n", "  → bash {\"command\":\"ls\"}  AwaitingApproval\n"
+	const head, tail = "user  #1 03:04:05\n  Hello\n\nassistant  #2 03:04:05\n", "  → bash {\"command\":\"ls\"}  WaitingForApproval\n"
 	for name, c := range map[string]struct {
 		pieces []string
 		want   string
@@ -137,18 +137,18 @@ func TestImagesAreDescribed(t *testing.T) {
 }
 
 func TestStandstillIsPrintedOnceUntilItEnds(t *testing.T) {
-	chat := v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
+	chat := v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
 	at := func(kind string, status metav1.ConditionStatus, reason, message string) view.Snapshot {
 		c := chat
 		c.Status.Conditions = []metav1.Condition{{Type: kind, Status: status, Reason: reason, Message: message}}
-		return view.Snapshot{Chats: []v1alpha1.AgentChat{c}}
+		return view.Snapshot{Chats: []v1beta1.AgentChat{c}}
 	}
 	n := New("chat")
 	var printed []string
 	for _, s := range []view.Snapshot{
 		at("Ready", "True", "Ready", ""),
-		at("Progressing", "False", "RateLimited", "Attempt 1 failed."),
-		at("Progressing", "False", "RateLimited", "Attempt 2 failed."),
+		at("Reconciling", "True", "RateLimited", "Attempt 1 failed."),
+		at("Reconciling", "True", "RateLimited", "Attempt 2 failed."),
 		at("Ready", "True", "Ready", ""),
 		at("Ready", "True", "PausedTurnLimit", "25 turns."),
 		at("Ready", "True", "PausedTurnLimit", "25 turns."),

@@ -7,7 +7,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/view"
 )
@@ -33,7 +33,7 @@ func (n *Narrator) Skip(s view.Snapshot) { n.Lines(s) }
 // Lines returns the lines about what is new in a snapshot: messages in order, a task after the message that led to it,
 // and its end before the answer that it led to.
 func (n *Narrator) Lines(s view.Snapshot) []string {
-	var fresh []v1alpha1.AgentMessage
+	var fresh []v1beta1.AgentMessage
 	for _, m := range s.Messages {
 		if !n.messages[m.Name] {
 			n.messages[m.Name] = true
@@ -122,15 +122,15 @@ func (n *Narrator) taskItems(node *view.Node, depth, begin, end int) []item {
 }
 
 // startPlace returns the place of the message that led to a task, or the first place if that was printed before.
-func startPlace(node *view.Node, fresh []v1alpha1.AgentMessage) int {
-	return slices.IndexFunc(fresh, func(m v1alpha1.AgentMessage) bool { return m.Name == node.Task.Spec.TriggerMessage })
+func startPlace(node *view.Node, fresh []v1beta1.AgentMessage) int {
+	return slices.IndexFunc(fresh, func(m v1beta1.AgentMessage) bool { return m.Name == node.Task.Spec.TriggerMessage })
 }
 
 // endPlace returns the place of the answer that a task led to, which is the last reply to the same message, or the last
 // place.
-func endPlace(node *view.Node, fresh []v1alpha1.AgentMessage) int {
+func endPlace(node *view.Node, fresh []v1beta1.AgentMessage) int {
 	for i, m := range slices.Backward(fresh) {
-		if m.Spec.About == node.Task.Name {
+		if m.Spec.Task == node.Task.Name {
 			break // a later question
 		}
 		if m.Spec.InReplyTo != "" && m.Spec.InReplyTo == node.Task.Spec.TriggerMessage {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 )
 
@@ -43,12 +43,12 @@ assistant  #4
 }
 
 func TestRequestsForApprovalAreReadable(t *testing.T) {
-	post := v1alpha1.AgentMessage{Spec: v1alpha1.AgentMessageSpec{Role: v1alpha1.RoleAssistant, Content: "Agent Coder asks for approval of `bash`:\n{\"command\":\"make \\u0026\\u0026 make test\"}"}}
-	post.Annotations = map[string]string{v1alpha1.AnnotationCall: "call-1"}
+	post := v1beta1.AgentMessage{Spec: v1beta1.AgentMessageSpec{Role: v1beta1.RoleAssistant, Content: "Agent Coder asks for approval of `bash`:\n{\"command\":\"make \\u0026\\u0026 make test\"}"}}
+	post.Annotations = map[string]string{v1beta1.AnnotationCall: "call-1"}
 	if got := strings.Join(messageLines(post), "\n"); !strings.Contains(got, `{"command":"make && make test"}`) {
 		t.Errorf("printed as %s", got)
 	}
-	delete(post.Annotations, v1alpha1.AnnotationCall)
+	delete(post.Annotations, v1beta1.AnnotationCall)
 	if got := strings.Join(messageLines(post), "\n"); !strings.Contains(got, `\u0026`) {
 		t.Errorf("a text of the model was changed: %s", got)
 	}

@@ -37,9 +37,9 @@ func phaseStyle(phase string) lipgloss.Style {
 		return Good
 	case "Failed", "Rejected":
 		return Bad
-	case "Waiting", "WaitingForUser", "AwaitingApproval":
+	case "Waiting", "WaitingForUser", "WaitingForApproval":
 		return Warning
-	case "Running", "Active", "AwaitingSubAgents":
+	case "Running", "Active", "WaitingForSubAgents":
 		return Busy
 	}
 	return Faint
@@ -55,9 +55,9 @@ func Mark(phase string) string {
 		sign = "✗"
 	case "Cancelled":
 		sign = "⊘"
-	case "Waiting", "WaitingForUser", "AwaitingApproval":
+	case "Waiting", "WaitingForUser", "WaitingForApproval":
 		sign = "?"
-	case "Running", "Active", "AwaitingSubAgents", "Cancelling":
+	case "Running", "Active", "WaitingForSubAgents", "Cancelling":
 		sign = "●"
 	}
 	return phaseStyle(phase).Render(sign)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/view"
 )
@@ -49,7 +49,7 @@ func runRows(now view.Snapshot) []row {
 	return rows
 }
 
-func chatRow(now view.Snapshot, chat v1alpha1.AgentChat) row {
+func chatRow(now view.Snapshot, chat v1beta1.AgentChat) row {
 	tree := now.Tree(chat.Name)
 	r := row{key: chat.Namespace + "/chat/" + chat.Name, namespace: chat.Namespace, name: chat.Name, kind: "chat", phase: string(cmp.Or(chat.Status.Phase, "Pending")),
 		role: cmp.Or(chat.Spec.Role, "orchestrator"), tokens: chat.Status.Usage.TotalTokens, cost: chat.Status.Usage.CostMicros, since: chat.CreationTimestamp.Time, chat: chat.Name, run: view.RunOfChat(&chat)}
@@ -91,7 +91,7 @@ func countActive(nodes []*view.Node) int {
 }
 
 func describe(ask view.Ask) string {
-	if ask.Kind == v1alpha1.WaitingQuestion {
+	if ask.Kind == v1beta1.WaitingQuestion {
 		return "asks: " + ask.Question
 	}
 	return "wants to run: " + ask.Tool + " " + terminal.JSON(ask.Arguments)
@@ -178,8 +178,8 @@ func detailLines(now view.Snapshot, task string, width int) []string {
 	return append(lines, "", terminal.Faint.Render(terminal.Fit(fmt.Sprintf("All of it: kubectl nestor transcript %s -n %s -f", t.Name, t.Namespace), width)))
 }
 
-func markOf(phase v1alpha1.ToolCallPhase) string {
-	if phase == v1alpha1.ToolCallDenied || phase == v1alpha1.ToolCallUnknown {
+func markOf(phase v1beta1.ToolCallPhase) string {
+	if phase == v1beta1.ToolCallDenied || phase == v1beta1.ToolCallUnknown {
 		return "Failed"
 	}
 	return string(phase)

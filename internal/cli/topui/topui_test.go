@@ -13,7 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
@@ -26,25 +26,25 @@ func meta(namespace, name string, age time.Duration) metav1.ObjectMeta {
 // snapshot has a chat with a running agent and its child, a task that asks, and a chat of the same name in another namespace.
 func snapshot(tokens int64) view.Snapshot {
 	cost := int64(250_000)
-	busy := v1alpha1.AgentChat{ObjectMeta: meta("a", "busy", time.Hour)}
-	busy.Status.Phase, busy.Status.Usage = v1alpha1.ChatRunning, v1alpha1.Usage{TotalTokens: 100, CostMicros: &cost}
-	other := v1alpha1.AgentChat{ObjectMeta: meta("b", "busy", time.Minute)}
-	other.Status.Phase = v1alpha1.ChatIdle
-	coder := v1alpha1.AgentTask{ObjectMeta: meta("a", "busy-1", time.Minute)}
-	coder.Spec.Chat, coder.Spec.Role, coder.Spec.Instruction, coder.Status.Phase = "busy", "coder", "Write it.", v1alpha1.TaskRunning
-	tester := v1alpha1.AgentTask{ObjectMeta: meta("a", "busy-1-1", time.Second)}
-	tester.Spec.Chat, tester.Spec.Role, tester.Status.Phase = "busy", "tester", v1alpha1.TaskRunning
-	tester.Labels[v1alpha1.LabelParent] = "busy-1"
-	agent := v1alpha1.SubAgent{ObjectMeta: meta("a", "busy-1", time.Minute)}
-	agent.Status.Phase, agent.Status.Usage, agent.Status.Iterations = v1alpha1.SubAgentActive, v1alpha1.Usage{TotalTokens: tokens}, 3
-	agent.Status.Messages = []v1alpha1.TranscriptMessage{
-		{Role: v1alpha1.TranscriptUser, Content: "Write it."}, {Role: v1alpha1.TranscriptTool, Content: "\n     1\tone\n     2\ttwo\n"}, {Role: v1alpha1.TranscriptAssistant, Content: "I write \x1b[31mit\nnow."},
+	busy := v1beta1.AgentChat{ObjectMeta: meta("a", "busy", time.Hour)}
+	busy.Status.Phase, busy.Status.Usage = v1beta1.ChatRunning, v1beta1.Usage{TotalTokens: 100, CostMicros: &cost}
+	other := v1beta1.AgentChat{ObjectMeta: meta("b", "busy", time.Minute)}
+	other.Status.Phase = v1beta1.ChatIdle
+	coder := v1beta1.AgentTask{ObjectMeta: meta("a", "busy-1", time.Minute)}
+	coder.Spec.Chat, coder.Spec.Role, coder.Spec.Instruction, coder.Status.Phase = "busy", "coder", "Write it.", v1beta1.TaskRunning
+	tester := v1beta1.AgentTask{ObjectMeta: meta("a", "busy-1-1", time.Second)}
+	tester.Spec.Chat, tester.Spec.Role, tester.Status.Phase = "busy", "tester", v1beta1.TaskRunning
+	tester.Labels[v1beta1.LabelParent] = "busy-1"
+	agent := v1beta1.SubAgent{ObjectMeta: meta("a", "busy-1", time.Minute)}
+	agent.Status.Phase, agent.Status.Usage, agent.Status.Iterations = v1beta1.SubAgentActive, v1beta1.Usage{TotalTokens: tokens}, 3
+	agent.Status.Messages = []v1beta1.TranscriptMessage{
+		{Role: v1beta1.TranscriptUser, Content: "Write it."}, {Role: v1beta1.TranscriptTool, Content: "\n     1\tone\n     2\ttwo\n"}, {Role: v1beta1.TranscriptAssistant, Content: "I write \x1b[31mit\nnow."},
 	}
-	agent.Status.ToolCalls = []v1alpha1.ToolCallStatus{{ID: "c", Tool: "bash", Arguments: `{"command":"a \u0026\u0026 b"}`, Phase: v1alpha1.ToolCallRunning}}
-	alone := v1alpha1.AgentTask{ObjectMeta: meta("a", "alone", 2*time.Hour)}
-	alone.Spec.Role, alone.Status.Phase = "researcher", v1alpha1.TaskWaiting
-	alone.Status.Waiting = &v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, Text: "Which year is it?"}
-	return view.Snapshot{Chats: []v1alpha1.AgentChat{busy, other}, Tasks: []v1alpha1.AgentTask{coder, tester, alone}, Agents: []v1alpha1.SubAgent{agent}}
+	agent.Status.ToolCalls = []v1beta1.ToolCallStatus{{ID: "c", Tool: "bash", Arguments: `{"command":"a \u0026\u0026 b"}`, Phase: v1beta1.ToolCallRunning}}
+	alone := v1beta1.AgentTask{ObjectMeta: meta("a", "alone", 2*time.Hour)}
+	alone.Spec.Role, alone.Status.Phase = "researcher", v1beta1.TaskWaiting
+	alone.Status.Waiting = &v1beta1.Waiting{Kind: v1beta1.WaitingQuestion, Text: "Which year is it?"}
+	return view.Snapshot{Chats: []v1beta1.AgentChat{busy, other}, Tasks: []v1beta1.AgentTask{coder, tester, alone}, Agents: []v1beta1.SubAgent{agent}}
 }
 
 func press(m Model, keys ...string) Model {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
@@ -26,7 +26,7 @@ type Scope struct {
 func (s Scope) selector() labels.Selector {
 	switch {
 	case s.Chat != "":
-		return labels.SelectorFromSet(labels.Set{v1alpha1.LabelChat: s.Chat})
+		return labels.SelectorFromSet(labels.Set{v1beta1.LabelChat: s.Chat})
 	case s.Standalone:
 		return unlabelled
 	}
@@ -35,7 +35,7 @@ func (s Scope) selector() labels.Selector {
 
 // unlabelled selects what belongs to no chat.
 var unlabelled = func() labels.Selector {
-	requirement, err := labels.NewRequirement(v1alpha1.LabelChat, selection.DoesNotExist, nil)
+	requirement, err := labels.NewRequirement(v1beta1.LabelChat, selection.DoesNotExist, nil)
 	if err != nil {
 		panic(err) // the label is a constant
 	}
@@ -51,7 +51,7 @@ func (s Scope) chatField() fields.Selector {
 
 func (s Scope) options(list client.ObjectList) []client.ListOption {
 	options := []client.ListOption{client.InNamespace(s.Namespace)}
-	if _, isChat := list.(*v1alpha1.AgentChatList); isChat {
+	if _, isChat := list.(*v1beta1.AgentChatList); isChat {
 		return append(options, client.MatchingFieldsSelector{Selector: s.chatField()})
 	}
 	return append(options, client.MatchingLabelsSelector{Selector: s.selector()})
@@ -65,10 +65,10 @@ func ReadSnapshot(ctx context.Context, api client.Reader, scope Scope) (view.Sna
 // read reads the parts of a snapshot.
 func read(ctx context.Context, api client.Reader, options func(client.ObjectList) []client.ListOption) (view.Snapshot, error) {
 	var (
-		chats    v1alpha1.AgentChatList
-		messages v1alpha1.AgentMessageList
-		tasks    v1alpha1.AgentTaskList
-		agents   v1alpha1.SubAgentList
+		chats    v1beta1.AgentChatList
+		messages v1beta1.AgentMessageList
+		tasks    v1beta1.AgentTaskList
+		agents   v1beta1.SubAgentList
 	)
 	for _, list := range []client.ObjectList{&chats, &messages, &tasks, &agents} {
 		if err := api.List(ctx, list, options(list)...); err != nil {

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
@@ -31,7 +31,7 @@ type Cluster struct {
 }
 
 func kinds() []client.Object {
-	return []client.Object{&v1alpha1.AgentChat{}, &v1alpha1.AgentMessage{}, &v1alpha1.AgentTask{}, &v1alpha1.SubAgent{}}
+	return []client.Object{&v1beta1.AgentChat{}, &v1beta1.AgentMessage{}, &v1beta1.AgentTask{}, &v1beta1.SubAgent{}}
 }
 
 // Watch returns snapshots of a scope, the first at once, until ctx ends; then it closes the channel. A slow reader
@@ -49,7 +49,7 @@ func Watch(ctx context.Context, cluster Cluster, scope Scope) (<-chan view.Snaps
 	byObject := map[client.Object]cache.ByObject{}
 	for _, kind := range kinds() {
 		byObject[kind] = cache.ByObject{Label: scope.selector()}
-		if _, isChat := kind.(*v1alpha1.AgentChat); isChat {
+		if _, isChat := kind.(*v1beta1.AgentChat); isChat {
 			byObject[kind] = cache.ByObject{Label: labels.Everything(), Field: scope.chatField()}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 )
 
 // WorkspaceChanges returns what was changed in a workspace, given a name such as chat.NAME.

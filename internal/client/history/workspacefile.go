@@ -7,7 +7,7 @@ import (
 	"context"
 	"fmt"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 )
 
 // WorkspaceFile returns the current content of one file of a workspace, given a name such as chat.NAME.
@@ -17,8 +17,8 @@ func (r *Reader) WorkspaceFile(ctx context.Context, name string, o historyv1.Wor
 		return nil, err
 	}
 	request := c.Get().Namespace(r.namespace).Resource("workspacechanges").Name(name).SubResource("file").SetHeader("Accept", "application/json").Param("path", o.Path)
-	if o.Cwd != "" {
-		request = request.Param("cwd", o.Cwd)
+	if o.WorkingDir != "" {
+		request = request.Param("workingDir", o.WorkingDir)
 	}
 	if o.Agent != "" {
 		request = request.Param("agent", o.Agent)

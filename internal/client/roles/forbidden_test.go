@@ -16,20 +16,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // Roles are listed without their ConfigMap texts if the user may not get ConfigMaps.
 func TestRolesWithoutTheRightToReadConfigMaps(t *testing.T) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, v1beta1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
 	}
-	writer := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "writer"}}
+	writer := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "writer"}}
 	writer.Spec.Description, writer.Spec.SystemPrompt = "Writes.", `You write. {{ include "prompts/style" }}`
-	writer.Status.Skills = []v1alpha1.RoleSkill{{Name: "letters", Description: "Writes letters.", ConfigMap: "letters"}}
+	writer.Status.Skills = []v1beta1.RoleSkill{{Name: "letters", Description: "Writes letters.", ConfigMapName: "letters"}}
 	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(writer, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team"}}).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, api client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 			if _, ok := object.(*corev1.ConfigMap); ok {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/role"
 )
@@ -30,7 +30,7 @@ type Entry struct {
 
 // List returns the roles that a namespace may use, resolved as the operator does.
 func List(ctx context.Context, api client.Reader, namespace, operatorNamespace string) ([]Entry, error) {
-	var here, shared v1alpha1.AgentRoleList
+	var here, shared v1beta1.AgentRoleList
 	if err := api.List(ctx, &here, client.InNamespace(namespace)); err != nil {
 		return nil, err
 	}
@@ -39,8 +39,8 @@ func List(ctx context.Context, api client.Reader, namespace, operatorNamespace s
 		// Most users may not read the operator's namespace; its shared roles are then not listed.
 		finder.OperatorNamespace, shared.Items = namespace, nil
 	}
-	objects := map[string]*v1alpha1.AgentRole{}
-	for _, list := range []v1alpha1.AgentRoleList{shared, here} {
+	objects := map[string]*v1beta1.AgentRole{}
+	for _, list := range []v1beta1.AgentRoleList{shared, here} {
 		for i := range list.Items {
 			objects[list.Items[i].Name] = &list.Items[i]
 		}
@@ -66,7 +66,7 @@ func union(a, b []string) []string {
 
 // entryOf returns the role with a name, given the AgentRole of that name if there is one. It reports false for a
 // shared role that this namespace may not use.
-func entryOf(ctx context.Context, finder resolve.Finder, namespace, name string, object *v1alpha1.AgentRole) (Entry, bool, error) {
+func entryOf(ctx context.Context, finder resolve.Finder, namespace, name string, object *v1beta1.AgentRole) (Entry, bool, error) {
 	builtIn, isBuiltIn := role.BuiltIn(name)
 	found, err := read(ctx, finder, namespace, name)
 	var missing *resolve.Missing
@@ -85,7 +85,7 @@ func entryOf(ctx context.Context, finder resolve.Finder, namespace, name string,
 	}
 	if len(entry.SkillTexts) == 0 { // the reader may not read the ConfigMaps
 		for _, s := range object.Status.Skills {
-			entry.SkillTexts = append(entry.SkillTexts, role.Skill{Name: s.Name, Description: s.Description, ConfigMap: s.ConfigMap})
+			entry.SkillTexts = append(entry.SkillTexts, role.Skill{Name: s.Name, Description: s.Description, ConfigMap: s.ConfigMapName})
 		}
 	}
 	entry.Source = "namespace"
@@ -98,7 +98,7 @@ func entryOf(ctx context.Context, finder resolve.Finder, namespace, name string,
 	if isBuiltIn {
 		entry.Source += ", overrides a built-in role"
 	}
-	if c := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Status == "False" {
+	if c := meta.FindStatusCondition(object.Status.Conditions, v1beta1.ConditionReady); c != nil && c.Status == "False" {
 		entry.Problem = c.Reason + ": " + c.Message
 	}
 	return entry, true, nil

@@ -20,7 +20,7 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 )
 
@@ -131,7 +131,7 @@ func selected(object client.Object, which client.ListOptions) bool {
 // DrawView draws an older version of each kind, which is not older than the one before.
 func DrawView(t *rapid.T, h *History) View {
 	at := map[reflect.Type]int{}
-	for _, object := range []client.Object{&v1alpha1.AgentChat{}, &v1alpha1.AgentTask{}, &v1alpha1.SubAgent{}, &v1alpha1.AgentMessage{}} {
+	for _, object := range []client.Object{&v1beta1.AgentChat{}, &v1beta1.AgentTask{}, &v1beta1.SubAgent{}, &v1beta1.AgentMessage{}} {
 		at[reflect.TypeOf(object)] = rapid.IntRange(0, h.Last()).Draw(t, fmt.Sprintf("version of %T", object))
 	}
 	return View{h, func(kind reflect.Type) int { return at[kind] }}
@@ -168,7 +168,7 @@ func (h *History) change(t *rapid.T, object client.Object) {
 	what := rapid.SampledFrom([]string{"cancel", "begin", "end", "show the sub-agent"}).Draw(t, "change")
 	now := &metav1.Time{Time: time.Unix(2, 0)}
 	switch o := object.DeepCopyObject().(type) {
-	case *v1alpha1.AgentTask:
+	case *v1beta1.AgentTask:
 		switch what {
 		case "cancel":
 			o.Spec.Cancel = true
@@ -180,14 +180,14 @@ func (h *History) change(t *rapid.T, object client.Object) {
 			o.Status.SubAgent = o.Name
 		}
 		h.Write(o, false)
-	case *v1alpha1.SubAgent:
+	case *v1beta1.SubAgent:
 		switch what {
 		case "cancel":
 			o.Spec.Cancel = true
 		case "begin":
 			o.Status.StartTime = now
 		default:
-			o.Status.CompletionTime, o.Status.Error = now, &v1alpha1.RunError{Kind: v1alpha1.ErrorModel}
+			o.Status.CompletionTime, o.Status.Error = now, &v1beta1.RunError{Kind: v1beta1.ErrorModel}
 		}
 		h.Write(o, false)
 	}
@@ -215,25 +215,25 @@ func compare(a, b types.UID) int {
 // create creates a chat, a standalone task, or an object below another one.
 func (h *History) create(t *rapid.T, objects []client.Object) {
 	meta := metav1.ObjectMeta{Namespace: "a", Name: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "name")}
-	var object client.Object = &v1alpha1.AgentChat{ObjectMeta: meta}
+	var object client.Object = &v1beta1.AgentChat{ObjectMeta: meta}
 	if rapid.Bool().Draw(t, "task") {
-		kind := rapid.SampledFrom([]v1alpha1.TaskType{v1alpha1.TaskAgent, v1alpha1.TaskAgent, v1alpha1.TaskTool}).Draw(t, "type")
-		object = &v1alpha1.AgentTask{ObjectMeta: meta, Spec: v1alpha1.AgentTaskSpec{Type: kind}}
+		kind := rapid.SampledFrom([]v1beta1.TaskType{v1beta1.TaskAgent, v1beta1.TaskAgent, v1beta1.TaskTool}).Draw(t, "type")
+		object = &v1beta1.AgentTask{ObjectMeta: meta, Spec: v1beta1.AgentTaskSpec{Type: kind}}
 	}
 	if len(objects) > 0 && rapid.IntRange(0, 3).Draw(t, "below") > 0 {
 		switch owner := rapid.SampledFrom(objects).Draw(t, "owner").(type) {
-		case *v1alpha1.AgentChat:
-			object = OwnedBy(owner, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: meta, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent}})
+		case *v1beta1.AgentChat:
+			object = OwnedBy(owner, "AgentChat", &v1beta1.AgentTask{ObjectMeta: meta, Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent}})
 			cluster.SetRoot(object, owner)
-		case *v1alpha1.AgentTask:
-			if owner.Spec.Type == v1alpha1.TaskTool {
+		case *v1beta1.AgentTask:
+			if owner.Spec.Type == v1beta1.TaskTool {
 				return // it has no sub-agent
 			}
-			object = OwnedBy(owner, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: meta})
+			object = OwnedBy(owner, "AgentTask", &v1beta1.SubAgent{ObjectMeta: meta})
 			object.SetName(owner.Name)
 			cluster.SetRoot(object, owner)
-		case *v1alpha1.SubAgent:
-			object = OwnedBy(owner, "SubAgent", &v1alpha1.AgentTask{ObjectMeta: meta, Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent}})
+		case *v1beta1.SubAgent:
+			object = OwnedBy(owner, "SubAgent", &v1beta1.AgentTask{ObjectMeta: meta, Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent}})
 			cluster.SetRoot(object, owner)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // absenceTTL is how long a list of existing objects is trusted. The cache catches up within that time.
@@ -89,7 +89,7 @@ func (a *Absences) list(referrer string, where listKey) (*nameList, time.Time) {
 
 func readNames(ctx context.Context, live client.Reader, kind, namespace string) (map[string]bool, error) {
 	var list metav1.PartialObjectMetadataList
-	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind + "List"))
+	list.SetGroupVersionKind(v1beta1.GroupVersion.WithKind(kind + "List"))
 	if err := live.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 		return nil, fmt.Errorf("list the objects of kind %s in %s: %w", kind, namespace, err)
 	}

@@ -14,14 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // clusterWith has some objects, and counts the lists that it is asked for.
 func clusterWith(t *testing.T, lists *int, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	return interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build(), interceptor.Funcs{
@@ -32,13 +32,13 @@ func clusterWith(t *testing.T, lists *int, objects ...client.Object) client.With
 	})
 }
 
-func roleNamed(namespace, name string) *v1alpha1.AgentRole {
-	return &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec: v1alpha1.AgentRoleSpec{SystemPrompt: "You are " + namespace + "/" + name + "."}}
+func roleNamed(namespace, name string) *v1beta1.AgentRole {
+	return &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: v1beta1.AgentRoleSpec{SystemPrompt: "You are " + namespace + "/" + name + "."}}
 }
 
-func shared(r *v1alpha1.AgentRole) *v1alpha1.AgentRole {
-	r.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
+func shared(r *v1beta1.AgentRole) *v1beta1.AgentRole {
+	r.Spec.AllowedNamespaces = &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesAll}
 	return r
 }
 

@@ -13,7 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // configMaps reads the ConfigMaps of one role, each of them once.
@@ -44,7 +44,7 @@ func (c *configMaps) get(ctx context.Context, name string) (*corev1.ConfigMap, e
 }
 
 // text returns the text under a key. If it is missing, the error says what needs it.
-func (c *configMaps) text(ctx context.Context, ref v1alpha1.ConfigMapKeyRef, why string) (string, error) {
+func (c *configMaps) text(ctx context.Context, ref v1beta1.ConfigMapKeyRef, why string) (string, error) {
 	config, err := c.get(ctx, ref.Name)
 	if err != nil {
 		return "", err
@@ -52,7 +52,7 @@ func (c *configMaps) text(ctx context.Context, ref v1alpha1.ConfigMapKeyRef, why
 	if config != nil && config.Data[ref.Key] != "" {
 		return config.Data[ref.Key], nil
 	}
-	return "", &Missing{Reason: v1alpha1.ReasonConfigMapNotFound,
+	return "", &Missing{Reason: v1beta1.ReasonConfigMapNotFound,
 		Message: fmt.Sprintf("Create the ConfigMap %q in the namespace %s with a text under the key %q: %s.", ref.Name, c.namespace, ref.Key, why)}
 }
 

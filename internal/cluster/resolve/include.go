@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 const (
@@ -44,7 +44,7 @@ func (c *configMaps) expandIncludes(ctx context.Context, role, prompt string) (s
 		if len(validation.IsDNS1123Subdomain(name)) > 0 || len(validation.IsConfigMapKey(key)) > 0 {
 			return "", invalidRole(`The prompt of the role %s includes %q: write the name of a ConfigMap, a slash and a key, for example {{ include "prompts/style.md" }}.`, role, target)
 		}
-		text, err := c.text(ctx, v1alpha1.ConfigMapKeyRef{Name: name, Key: key}, fmt.Sprintf("the prompt of the role %s includes it", role))
+		text, err := c.text(ctx, v1beta1.ConfigMapKeyRef{Name: name, Key: key}, fmt.Sprintf("the prompt of the role %s includes it", role))
 		if err != nil {
 			return "", err
 		}
@@ -58,5 +58,5 @@ func (c *configMaps) expandIncludes(ctx context.Context, role, prompt string) (s
 }
 
 func invalidRole(format string, args ...any) error {
-	return &Missing{Reason: v1alpha1.ReasonInvalidSpec, Message: fmt.Sprintf(format, args...)}
+	return &Missing{Reason: v1beta1.ReasonInvalidSpec, Message: fmt.Sprintf(format, args...)}
 }

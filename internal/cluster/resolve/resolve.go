@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // Finder looks up references.
@@ -47,13 +47,13 @@ type Missing struct {
 func (m *Missing) Error() string { return m.Message }
 
 // Provider finds a ModelProvider that a namespace may use.
-func (f Finder) Provider(ctx context.Context, namespace, name string) (*v1alpha1.ModelProvider, error) {
-	return find(ctx, f, namespace, name, &v1alpha1.ModelProvider{}, v1alpha1.ReasonProviderNotFound,
-		func(p *v1alpha1.ModelProvider) *v1alpha1.AllowedNamespaces { return p.Spec.AllowedNamespaces })
+func (f Finder) Provider(ctx context.Context, namespace, name string) (*v1beta1.ModelProvider, error) {
+	return find(ctx, f, namespace, name, &v1beta1.ModelProvider{}, v1beta1.ReasonProviderNotFound,
+		func(p *v1beta1.ModelProvider) *v1beta1.AllowedNamespaces { return p.Spec.AllowedNamespaces })
 }
 
 // MayUse reports whether a namespace may use a ModelProvider: its own, or one that is shared with it.
-func (f Finder) MayUse(ctx context.Context, namespace string, provider *v1alpha1.ModelProvider) (bool, error) {
+func (f Finder) MayUse(ctx context.Context, namespace string, provider *v1beta1.ModelProvider) (bool, error) {
 	if provider.Namespace == namespace {
 		return true, nil
 	}
@@ -61,14 +61,14 @@ func (f Finder) MayUse(ctx context.Context, namespace string, provider *v1alpha1
 }
 
 // ToolServer finds a ToolServer that a namespace may use.
-func (f Finder) ToolServer(ctx context.Context, namespace, name string) (*v1alpha1.ToolServer, error) {
-	return find(ctx, f, namespace, name, &v1alpha1.ToolServer{}, v1alpha1.ReasonToolServerNotFound,
-		func(s *v1alpha1.ToolServer) *v1alpha1.AllowedNamespaces { return s.Spec.AllowedNamespaces })
+func (f Finder) ToolServer(ctx context.Context, namespace, name string) (*v1beta1.ToolServer, error) {
+	return find(ctx, f, namespace, name, &v1beta1.ToolServer{}, v1beta1.ReasonToolServerNotFound,
+		func(s *v1beta1.ToolServer) *v1beta1.AllowedNamespaces { return s.Spec.AllowedNamespaces })
 }
 
 // ToolServers lists the ToolServers that a namespace may use, its own first. Its own hide shared ones of the same name.
-func (f Finder) ToolServers(ctx context.Context, namespace string) ([]v1alpha1.ToolServer, error) {
-	var own, shared v1alpha1.ToolServerList
+func (f Finder) ToolServers(ctx context.Context, namespace string) ([]v1beta1.ToolServer, error) {
+	var own, shared v1beta1.ToolServerList
 	if err := f.Reader.List(ctx, &own, client.InNamespace(namespace)); err != nil {
 		return nil, fmt.Errorf("list tool servers of %s: %w", namespace, err)
 	}
@@ -80,7 +80,7 @@ func (f Finder) ToolServers(ctx context.Context, namespace string) ([]v1alpha1.T
 	}
 	servers := own.Items
 	for _, server := range shared.Items {
-		if slices.ContainsFunc(own.Items, func(o v1alpha1.ToolServer) bool { return o.Name == server.Name }) {
+		if slices.ContainsFunc(own.Items, func(o v1beta1.ToolServer) bool { return o.Name == server.Name }) {
 			continue
 		}
 		ok, err := f.allows(ctx, server.Spec.AllowedNamespaces, namespace)
@@ -96,7 +96,7 @@ func (f Finder) ToolServers(ctx context.Context, namespace string) ([]v1alpha1.T
 
 // find looks up an object in a namespace, then among the shared objects.
 func find[T client.Object](ctx context.Context, f Finder, namespace, name string, object T, reason string,
-	allowed func(T) *v1alpha1.AllowedNamespaces,
+	allowed func(T) *v1beta1.AllowedNamespaces,
 ) (T, error) {
 	kind := kindOf(object)
 	var none T
@@ -132,23 +132,23 @@ func find[T client.Object](ctx context.Context, f Finder, namespace, name string
 
 func kindOf(object client.Object) string {
 	switch object.(type) {
-	case *v1alpha1.AgentRole:
+	case *v1beta1.AgentRole:
 		return "AgentRole"
-	case *v1alpha1.ModelProvider:
+	case *v1beta1.ModelProvider:
 		return "ModelProvider"
 	}
 	return "ToolServer"
 }
 
 // allows reports whether a shared object may be used in a namespace.
-func (f Finder) allows(ctx context.Context, allowed *v1alpha1.AllowedNamespaces, namespace string) (bool, error) {
+func (f Finder) allows(ctx context.Context, allowed *v1beta1.AllowedNamespaces, namespace string) (bool, error) {
 	if allowed == nil {
 		return false, nil
 	}
 	switch allowed.From {
-	case v1alpha1.NamespacesAll:
+	case v1beta1.NamespacesAll:
 		return true, nil
-	case v1alpha1.NamespacesSelector:
+	case v1beta1.NamespacesSelector:
 		selector, err := metav1.LabelSelectorAsSelector(allowed.Selector)
 		if err != nil {
 			return false, nil //nolint:nilerr // a selector that cannot be read selects nothing
@@ -163,7 +163,7 @@ func (f Finder) allows(ctx context.Context, allowed *v1alpha1.AllowedNamespaces,
 }
 
 // ConfigMap reads a key of a ConfigMap.
-func (f Finder) ConfigMap(ctx context.Context, namespace string, ref v1alpha1.ConfigMapKeyRef) (string, error) {
+func (f Finder) ConfigMap(ctx context.Context, namespace string, ref v1beta1.ConfigMapKeyRef) (string, error) {
 	var config corev1.ConfigMap
 	err := f.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &config)
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -171,7 +171,7 @@ func (f Finder) ConfigMap(ctx context.Context, namespace string, ref v1alpha1.Co
 	}
 	value, ok := config.Data[ref.Key]
 	if !ok || value == "" {
-		return "", &Missing{Reason: v1alpha1.ReasonConfigMapNotFound,
+		return "", &Missing{Reason: v1beta1.ReasonConfigMapNotFound,
 			Message: fmt.Sprintf("Create the ConfigMap %q in the namespace %s with a text under the key %q.", ref.Name, namespace, ref.Key)}
 	}
 	return value, nil

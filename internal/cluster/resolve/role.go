@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
@@ -34,9 +34,9 @@ func (f Finder) Role(ctx context.Context, namespace, name string) (role.Role, er
 }
 
 // findRole finds the AgentRole with a name, or the built-in role if there is no object.
-func (f Finder) findRole(ctx context.Context, namespace, name string) (*v1alpha1.AgentRole, role.Role, error) {
-	object, err := find(ctx, f, namespace, name, &v1alpha1.AgentRole{}, v1alpha1.ReasonRoleNotFound,
-		func(r *v1alpha1.AgentRole) *v1alpha1.AllowedNamespaces { return r.Spec.AllowedNamespaces })
+func (f Finder) findRole(ctx context.Context, namespace, name string) (*v1beta1.AgentRole, role.Role, error) {
+	object, err := find(ctx, f, namespace, name, &v1beta1.AgentRole{}, v1beta1.ReasonRoleNotFound,
+		func(r *v1beta1.AgentRole) *v1beta1.AllowedNamespaces { return r.Spec.AllowedNamespaces })
 	var missing *Missing
 	if errors.As(err, &missing) {
 		if builtIn, ok := role.BuiltIn(name); ok {
@@ -60,7 +60,7 @@ func (f Finder) WithoutTexts(ctx context.Context, namespace, name string) (role.
 
 // ReadRole reads an AgentRole: what it leaves out is taken from the built-in role of the same name, if there is one. The ConfigMaps that it
 // was read from are returned with an error, too.
-func (f Finder) ReadRole(ctx context.Context, object *v1alpha1.AgentRole) (role.Role, error) {
+func (f Finder) ReadRole(ctx context.Context, object *v1beta1.AgentRole) (role.Role, error) {
 	texts := &configMaps{finder: f, namespace: object.Namespace}
 	read := overlay(object)
 	prompt, err := texts.prompt(ctx, object)
@@ -75,33 +75,33 @@ func (f Finder) ReadRole(ctx context.Context, object *v1alpha1.AgentRole) (role.
 }
 
 // skills returns the skills of an AgentRole.
-func (c *configMaps) skills(ctx context.Context, object *v1alpha1.AgentRole) ([]role.Skill, error) {
+func (c *configMaps) skills(ctx context.Context, object *v1beta1.AgentRole) ([]role.Skill, error) {
 	var skills []role.Skill
 	from := map[string]string{}
 	for _, source := range object.Spec.Skills {
-		config, err := c.get(ctx, source.ConfigMap)
+		config, err := c.get(ctx, source.ConfigMapName)
 		if err != nil {
 			return nil, err
 		}
 		if config == nil {
-			return nil, &Missing{Reason: v1alpha1.ReasonConfigMapNotFound, Message: fmt.Sprintf("Create the ConfigMap %q in the namespace %s with a skill of the role %s: %s is missing.",
-				source.ConfigMap, c.namespace, object.Name, role.SkillFile)}
+			return nil, &Missing{Reason: v1beta1.ReasonConfigMapNotFound, Message: fmt.Sprintf("Create the ConfigMap %q in the namespace %s with a skill of the role %s: %s is missing.",
+				source.ConfigMapName, c.namespace, object.Name, role.SkillFile)}
 		}
-		skill, err := role.ReadSkill(source.ConfigMap, config.Data)
+		skill, err := role.ReadSkill(source.ConfigMapName, config.Data)
 		if err != nil {
-			return nil, invalidRole("The skill in the ConfigMap %q of the role %s cannot be used: %s: %s.", source.ConfigMap, object.Name, role.SkillFile, err)
+			return nil, invalidRole("The skill in the ConfigMap %q of the role %s cannot be used: %s: %s.", source.ConfigMapName, object.Name, role.SkillFile, err)
 		}
 		if other, ok := from[skill.Name]; ok {
-			return nil, invalidRole("The ConfigMaps %q and %q of the role %s both contain the skill %s: remove one of them.", other, source.ConfigMap, object.Name, skill.Name)
+			return nil, invalidRole("The ConfigMaps %q and %q of the role %s both contain the skill %s: remove one of them.", other, source.ConfigMapName, object.Name, skill.Name)
 		}
-		from[skill.Name] = source.ConfigMap
+		from[skill.Name] = source.ConfigMapName
 		skills = append(skills, skill)
 	}
 	return skills, nil
 }
 
 // prompt returns the prompt of an AgentRole with its includes, or "" if the role has none of its own.
-func (c *configMaps) prompt(ctx context.Context, object *v1alpha1.AgentRole) (string, error) {
+func (c *configMaps) prompt(ctx context.Context, object *v1beta1.AgentRole) (string, error) {
 	prompt := object.Spec.SystemPrompt
 	if from := object.Spec.SystemPromptFrom; from != nil {
 		var err error
@@ -113,7 +113,7 @@ func (c *configMaps) prompt(ctx context.Context, object *v1alpha1.AgentRole) (st
 }
 
 // overlay returns an AgentRole over the built-in role of the same name, without the texts that are in ConfigMaps.
-func overlay(object *v1alpha1.AgentRole) role.Role {
+func overlay(object *v1beta1.AgentRole) role.Role {
 	builtIn, _ := role.BuiltIn(object.Name)
 	read := withDefaults(builtIn.Overlay(role.Role{Name: object.Name, AgentRoleSpec: *object.Spec.DeepCopy()})) // the object may be in the cache
 	read.Namespace = object.Namespace
@@ -122,7 +122,7 @@ func overlay(object *v1alpha1.AgentRole) role.Role {
 
 // MayUseRole returns an error with the reason if a namespace may no longer use a shared AgentRole.
 func (f Finder) MayUseRole(ctx context.Context, namespace, roleNamespace, name string) error {
-	var object v1alpha1.AgentRole
+	var object v1beta1.AgentRole
 	err := f.Find(ctx, types.NamespacedName{Namespace: roleNamespace, Name: name}, &object)
 	if apierrors.IsNotFound(err) {
 		return fmt.Errorf("the AgentRole %s/%s was deleted: it may not be used in the namespace %s any more", roleNamespace, name, namespace)
@@ -141,7 +141,7 @@ func (f Finder) MayUseRole(ctx context.Context, namespace, roleNamespace, name s
 
 // withDefaults returns r with a value for what must be set. It does not change the limits that r points to.
 func withDefaults(r role.Role) role.Role {
-	limits := ptr.Deref(r.Limits, v1alpha1.RoleLimits{})
+	limits := ptr.Deref(r.Limits, v1beta1.RoleLimits{})
 	limits.MaxIterations = cmp.Or(limits.MaxIterations, defaultIterations)
 	limits.MaxDurationSeconds = cmp.Or(limits.MaxDurationSeconds, defaultSeconds)
 	r.Limits = &limits

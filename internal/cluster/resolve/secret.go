@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // Secrets caches the Secrets that model calls and tools use. An entry is valid while its version is the one in the metadata cache, so most
@@ -27,7 +27,7 @@ type Secrets struct {
 }
 
 // Secret reads a key of a Secret. The value never appears in an error.
-func (f Finder) Secret(ctx context.Context, namespace string, ref v1alpha1.SecretKeyRef) ([]byte, error) {
+func (f Finder) Secret(ctx context.Context, namespace string, ref v1beta1.SecretKeyRef) ([]byte, error) {
 	secret, err := f.secret(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("get secret %s/%s: %w", namespace, ref.Name, err)
@@ -35,7 +35,7 @@ func (f Finder) Secret(ctx context.Context, namespace string, ref v1alpha1.Secre
 	if err == nil && len(secret.Data[ref.Key]) > 0 {
 		return secret.Data[ref.Key], nil
 	}
-	return nil, &Missing{Reason: v1alpha1.ReasonSecretNotFound,
+	return nil, &Missing{Reason: v1beta1.ReasonSecretNotFound,
 		Message: fmt.Sprintf("Create the Secret %q in the namespace %s with a value under the key %q.", ref.Name, namespace, ref.Key)}
 }
 
@@ -79,7 +79,7 @@ func (f Finder) cachedVersion(ctx context.Context, kind string, name types.Names
 }
 
 // Headers returns a function that reads the values of headers from their Secrets.
-func (f Finder) Headers(namespace string, from []v1alpha1.HeaderSource) func(context.Context) (http.Header, error) {
+func (f Finder) Headers(namespace string, from []v1beta1.HeaderSource) func(context.Context) (http.Header, error) {
 	return func(ctx context.Context) (http.Header, error) {
 		values := http.Header{}
 		for _, h := range from {

@@ -11,25 +11,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 func TestANamespaceMayUseItsOwnServersAndThoseThatAreShared(t *testing.T) {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	server := func(namespace, name string, from v1alpha1.NamespaceSource) *v1alpha1.ToolServer {
-		object := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	server := func(namespace, name string, from v1beta1.NamespaceSource) *v1beta1.ToolServer {
+		object := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 		if from != "" {
-			object.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: from}
+			object.Spec.AllowedNamespaces = &v1beta1.AllowedNamespaces{From: from}
 		}
 		return object
 	}
 	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(
-		server("team", "own", ""), server("team", "both", ""), server("other", "foreign", v1alpha1.NamespacesAll),
-		server("nestor-system", "both", v1alpha1.NamespacesAll), server("nestor-system", "shared", v1alpha1.NamespacesAll),
-		server("nestor-system", "private", ""), server("nestor-system", "same", v1alpha1.NamespacesSame),
+		server("team", "own", ""), server("team", "both", ""), server("other", "foreign", v1beta1.NamespacesAll),
+		server("nestor-system", "both", v1beta1.NamespacesAll), server("nestor-system", "shared", v1beta1.NamespacesAll),
+		server("nestor-system", "private", ""), server("nestor-system", "same", v1beta1.NamespacesSame),
 	).Build()
 	finder := Finder{Reader: reader, OperatorNamespace: "nestor-system"}
 	for namespace, want := range map[string][]string{

@@ -11,7 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
@@ -24,7 +24,7 @@ import (
 )
 
 // start starts the orchestrator once all its references exist. lost is the reason for a new start if the chat was quarantined.
-func (r *Reconciler) start(ctx context.Context, chat *v1alpha1.AgentChat, lost *agent.HistoryLoss) (ctrl.Result, error) {
+func (r *Reconciler) start(ctx context.Context, chat *v1beta1.AgentChat, lost *agent.HistoryLoss) (ctrl.Result, error) {
 	if err := r.Runner.Engine.Blocked(string(chat.UID)); err != nil {
 		return r.reportOutage(ctx, chat, err) // it starts when the ledger is available
 	}
@@ -57,7 +57,7 @@ func (r *Reconciler) start(ctx context.Context, chat *v1alpha1.AgentChat, lost *
 // reconfigure delivers the current configuration to a live orchestrator if the chat was edited, or if a role was created that the
 // orchestrator may delegate to. No new turn starts while a reference is missing; the configuration is delivered again when the reference
 // exists.
-func (r *Reconciler) reconfigure(ctx context.Context, chat *v1alpha1.AgentChat, s agent.State) error {
+func (r *Reconciler) reconfigure(ctx context.Context, chat *v1beta1.AgentChat, s agent.State) error {
 	r.Runner.Engine.SetSlotLimit(slots.Group{Key: slots.OfChat(string(chat.UID)), Limit: int(chat.Spec.Limits.MaxParallelTasks)})
 	name := client.ObjectKeyFromObject(chat)
 	absent := s.LatestConfig().MissingDelegates
@@ -94,7 +94,7 @@ func (r *Reconciler) anyExists(ctx context.Context, namespace string, roles []st
 
 // configure resolves the spec of a chat, and returns the configuration and the UID of its namespace. A missing reference is a
 // *resolve.Missing.
-func (r *Reconciler) configure(ctx context.Context, chat *v1alpha1.AgentChat) (agent.Config, string, error) {
+func (r *Reconciler) configure(ctx context.Context, chat *v1beta1.AgentChat) (agent.Config, string, error) {
 	r.Runner.Finder.Begin(chat.Namespace)
 	resolved, err := r.Runner.Config.Resolve(ctx, agentconfig.Subject{
 		Kind: agent.Orchestrator, Object: chat, Namespace: chat.Namespace, Name: chat.Name, Role: chat.Spec.Role,
@@ -107,7 +107,7 @@ func (r *Reconciler) configure(ctx context.Context, chat *v1alpha1.AgentChat) (a
 	return resolved.Config, resolved.NamespaceUID, nil
 }
 
-func autoAnswer(spec v1alpha1.AutoAnswer) agent.AutoAnswer {
+func autoAnswer(spec v1beta1.AutoAnswer) agent.AutoAnswer {
 	out := agent.AutoAnswer{Enabled: true, MinConfidence: 70, MaxPerQuestion: 2}
 	if spec.Enabled != nil {
 		out.Enabled = *spec.Enabled

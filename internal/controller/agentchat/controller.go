@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/agents"
@@ -50,12 +50,12 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentchat").
-		For(&v1alpha1.AgentChat{}, builder.WithPredicates(cluster.Edited())).
-		Watches(&v1alpha1.AgentTask{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(cluster.PhaseChanged())).
-		Watches(&v1alpha1.AgentMessage{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(predicate.Or(cluster.CreatedOrDeleted(), cluster.Handled()))).
+		For(&v1beta1.AgentChat{}, builder.WithPredicates(cluster.Edited())).
+		Watches(&v1beta1.AgentTask{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(cluster.PhaseChanged())).
+		Watches(&v1beta1.AgentMessage{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(predicate.Or(cluster.CreatedOrDeleted(), cluster.Handled()))).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: cluster.Backoff()}).
-		Complete(r.Runner.Gate.Agents(&v1alpha1.AgentChat{}, r.Tracker, r))
+		Complete(r.Runner.Gate.Agents(&v1beta1.AgentChat{}, r.Tracker, r))
 }
 
 // chatOf returns the chat that counts an object in its status.
@@ -71,7 +71,7 @@ func chatOf(object client.Object) (types.NamespacedName, bool) {
 
 // Reconcile starts, configures or ends the orchestrator of a chat, and writes the chat's status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	var chat v1alpha1.AgentChat
+	var chat v1beta1.AgentChat
 	if alive, err := r.Tracker.Fetch(ctx, req.NamespacedName, &chat); err != nil || !alive {
 		return ctrl.Result{}, err
 	}
@@ -93,7 +93,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // reportOutage ends a failed reconcile. If the ledger failed, it writes that to the chat's status.
-func (r *Reconciler) reportOutage(ctx context.Context, chat *v1alpha1.AgentChat, err error) (ctrl.Result, error) {
+func (r *Reconciler) reportOutage(ctx context.Context, chat *v1beta1.AgentChat, err error) (ctrl.Result, error) {
 	outage, down := r.Runner.Outage(err)
 	if !down {
 		return status.Result(err)
@@ -104,7 +104,7 @@ func (r *Reconciler) reportOutage(ctx context.Context, chat *v1alpha1.AgentChat,
 }
 
 // project writes the chat's status if it changed. Changes that only show the progress of a turn or task may be delayed.
-func (r *Reconciler) project(ctx context.Context, chat *v1alpha1.AgentChat, s agent.State, applied error) (ctrl.Result, error) {
+func (r *Reconciler) project(ctx context.Context, chat *v1beta1.AgentChat, s agent.State, applied error) (ctrl.Result, error) {
 	facts, err := r.facts(ctx, chat)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -124,20 +124,20 @@ func (r *Reconciler) project(ctx context.Context, chat *v1alpha1.AgentChat, s ag
 }
 
 // isProgress reports whether a change of the status may be delayed. An outage ends for all chats at the same time.
-func isProgress(before, next v1alpha1.AgentChatStatus) bool {
-	ready := func(s v1alpha1.AgentChatStatus) *metav1.Condition {
-		return meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
+func isProgress(before, next v1beta1.AgentChatStatus) bool {
+	ready := func(s v1beta1.AgentChatStatus) *metav1.Condition {
+		return meta.FindStatusCondition(s.Conditions, v1beta1.ConditionReady)
 	}
-	return status.WasInterrupted(before.Conditions, v1alpha1.ConditionReady) ||
-		len(before.Conditions) > 0 && (next.Phase == before.Phase || next.Phase == v1alpha1.ChatRunning) &&
+	return status.WasInterrupted(before.Conditions, v1beta1.ConditionReady) ||
+		len(before.Conditions) > 0 && (next.Phase == before.Phase || next.Phase == v1beta1.ChatRunning) &&
 			equality.Semantic.DeepEqual(before.Waiting, next.Waiting) && equality.Semantic.DeepEqual(ready(before), ready(next))
 }
 
 // facts counts the tasks and messages of the chat.
-func (r *Reconciler) facts(ctx context.Context, chat *v1alpha1.AgentChat) (projection.ChatFacts, error) {
+func (r *Reconciler) facts(ctx context.Context, chat *v1beta1.AgentChat) (projection.ChatFacts, error) {
 	var facts projection.ChatFacts
 	ours := []client.ListOption{client.InNamespace(chat.Namespace), client.MatchingFields{cluster.ChatField: chat.Name}, client.UnsafeDisableDeepCopy}
-	var tasks v1alpha1.AgentTaskList
+	var tasks v1beta1.AgentTaskList
 	if err := r.Client.List(ctx, &tasks, ours...); err != nil {
 		return facts, fmt.Errorf("list the tasks of chat %s/%s: %w", chat.Namespace, chat.Name, err)
 	}
@@ -147,14 +147,14 @@ func (r *Reconciler) facts(ctx context.Context, chat *v1alpha1.AgentChat) (proje
 		}
 		facts.Tasks = projection.CountTask(facts.Tasks, tasks.Items[i].Status.Phase)
 	}
-	var messages v1alpha1.AgentMessageList
+	var messages v1beta1.AgentMessageList
 	if err := r.Client.List(ctx, &messages, ours...); err != nil {
 		return facts, fmt.Errorf("list the messages of chat %s/%s: %w", chat.Namespace, chat.Name, err)
 	}
-	var newest *v1alpha1.AgentMessage
+	var newest *v1beta1.AgentMessage
 	for i := range messages.Items {
 		m := &messages.Items[i]
-		if cluster.OwnedByOther(m, chat) || (m.Spec.Role != v1alpha1.RoleUser && !metav1.IsControlledBy(m, chat)) {
+		if cluster.OwnedByOther(m, chat) || (m.Spec.Role != v1beta1.RoleUser && !metav1.IsControlledBy(m, chat)) {
 			continue
 		}
 		facts.Messages++
@@ -170,11 +170,11 @@ func (r *Reconciler) facts(ctx context.Context, chat *v1alpha1.AgentChat) (proje
 
 // isLater reports whether message a came after message b. The API server's timestamps are whole seconds: within the same second, an answer
 // comes after its question, and the operator's posts are numbered.
-func isLater(a, b *v1alpha1.AgentMessage) bool {
+func isLater(a, b *v1beta1.AgentMessage) bool {
 	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
 		return b.CreationTimestamp.Before(&a.CreationTimestamp)
 	}
-	if byUser := a.Spec.Role == v1alpha1.RoleUser; byUser != (b.Spec.Role == v1alpha1.RoleUser) {
+	if byUser := a.Spec.Role == v1beta1.RoleUser; byUser != (b.Spec.Role == v1beta1.RoleUser) {
 		return !byUser
 	}
 	if len(a.Name) != len(b.Name) {

@@ -14,7 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/agents"
@@ -24,8 +24,8 @@ import (
 
 // hasStarted reports whether the status of a chat shows that its orchestrator had started. Earlier releases wrote no startTime, but only a
 // started chat is Ready.
-func hasStarted(chat *v1alpha1.AgentChat) bool {
-	return chat.Status.StartTime != nil || meta.IsStatusConditionTrue(chat.Status.Conditions, v1alpha1.ConditionReady)
+func hasStarted(chat *v1beta1.AgentChat) bool {
+	return chat.Status.StartTime != nil || meta.IsStatusConditionTrue(chat.Status.Conditions, v1beta1.ConditionReady)
 }
 
 const (
@@ -35,7 +35,7 @@ const (
 
 // handleLostHistory shows that the history of a chat is lost, completely or because it was quarantined. It reports whether the chat must
 // wait for the next message, which starts a new conversation. A message on which the operator failed does not count as the next one.
-func (r *Reconciler) handleLostHistory(ctx context.Context, chat *v1alpha1.AgentChat, why *agent.HistoryLoss) (ctrl.Result, bool, error) {
+func (r *Reconciler) handleLostHistory(ctx context.Context, chat *v1beta1.AgentChat, why *agent.HistoryLoss) (ctrl.Result, bool, error) {
 	words, at, after := lostMessage, agent.Time(0), time.Time{}
 	if why != nil {
 		words, at = why.Reason, why.At
@@ -45,7 +45,7 @@ func (r *Reconciler) handleLostHistory(ctx context.Context, chat *v1alpha1.Agent
 	}
 	shown, _ := r.lossReported.Load(chat.UID)
 	told := shown == at
-	condition := status.NotReady(chat.Generation, v1alpha1.ReasonHistoryLost, words+lostAdvice)
+	condition := status.NotReady(chat.Generation, v1beta1.ReasonHistoryLost, words+lostAdvice)
 	next := chat.DeepCopy()
 	next.Status = projection.ChatHistoryLost(chat.Status, chat.CreationTimestamp, condition, agents.Now())
 	waits, err := r.isMessagePending(ctx, chat, after)
@@ -66,15 +66,15 @@ func (r *Reconciler) handleLostHistory(ctx context.Context, chat *v1alpha1.Agent
 const lostRetryDelay = time.Second
 
 // isMessagePending reports whether the chat has a message from after the given time that no turn has taken.
-func (r *Reconciler) isMessagePending(ctx context.Context, chat *v1alpha1.AgentChat, after time.Time) (bool, error) {
-	var messages v1alpha1.AgentMessageList
+func (r *Reconciler) isMessagePending(ctx context.Context, chat *v1beta1.AgentChat, after time.Time) (bool, error) {
+	var messages v1beta1.AgentMessageList
 	err := r.Client.List(ctx, &messages, client.InNamespace(chat.Namespace), client.MatchingFields{cluster.ChatField: chat.Name}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return false, fmt.Errorf("list the messages of chat %s/%s: %w", chat.Namespace, chat.Name, err)
 	}
 	for i := range messages.Items {
 		m := &messages.Items[i]
-		if m.Spec.Role == v1alpha1.RoleUser && m.Spec.Content != "" && !cluster.HasFinalPhase(m) && m.CreationTimestamp.After(after) {
+		if m.Spec.Role == v1beta1.RoleUser && m.Spec.Content != "" && !cluster.HasFinalPhase(m) && m.CreationTimestamp.After(after) {
 			return true, nil
 		}
 	}

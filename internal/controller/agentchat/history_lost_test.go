@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/agents"
 	"github.com/nestor-dev/nestor/internal/controller/status"
@@ -38,7 +38,7 @@ func (downLedger) Load(context.Context, string) (ledger.History, error) {
 func reconcilerWith(t *testing.T, down bool, objects ...client.Object) (*Reconciler, client.Client) {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	kept := ledgertest.OpenSQLite(t)
@@ -52,8 +52,8 @@ func reconcilerWith(t *testing.T, down bool, objects ...client.Object) (*Reconci
 			t.Error(err)
 		}
 	})
-	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentChat{}).WithObjects(objects...).
-		WithIndex(&v1alpha1.AgentMessage{}, cluster.ChatField, func(o client.Object) []string { return []string{o.(*v1alpha1.AgentMessage).Spec.Chat} }).Build()
+	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1beta1.AgentChat{}).WithObjects(objects...).
+		WithIndex(&v1beta1.AgentMessage{}, cluster.ChatField, func(o client.Object) []string { return []string{o.(*v1beta1.AgentMessage).Spec.Chat} }).Build()
 	runner := &agents.Runner{Reader: cluster.Reader{Cache: api, API: api}, Client: api, Engine: eng, Ledger: kept, LedgerName: "sqlite:here", Status: &status.Writer{Client: api, Pace: status.NewPace()}, MessageTaken: func(types.NamespacedName) {}}
 	runner.Finder.Live = api
 	return &Reconciler{Client: api, Runner: runner, Tracker: &agents.Tracker{Engine: eng, Find: runner.Find, Kind: "AgentChat"}, Unresolved: &cluster.Unresolved{}}, api
@@ -61,20 +61,20 @@ func reconcilerWith(t *testing.T, down bool, objects ...client.Object) (*Reconci
 
 func TestAChatSaysWhyItCannotGoOn(t *testing.T) {
 	began := metav1.NewTime(time.Now().Truncate(time.Second))
-	ready := []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReady, LastTransitionTime: began}}
+	ready := []metav1.Condition{{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonReady, LastTransitionTime: began}}
 	for name, test := range map[string]struct {
-		status v1alpha1.AgentChatStatus
+		status v1beta1.AgentChatStatus
 		down   bool
 		reason string
 		words  string
 	}{
-		"started, and not in the ledger":                          {v1alpha1.AgentChatStatus{StartTime: &began}, false, v1alpha1.ReasonHistoryLost, "The next message starts a new conversation."},
-		"started under an earlier release, and not in the ledger": {v1alpha1.AgentChatStatus{Conditions: ready}, false, v1alpha1.ReasonHistoryLost, "a ledger was lost"},
-		"started, and the ledger does not respond":                {v1alpha1.AgentChatStatus{StartTime: &began, Conditions: ready}, true, v1alpha1.ReasonLedgerUnavailable, "The ledger sqlite:here fails"},
-		"not started, and the ledger does not respond":            {v1alpha1.AgentChatStatus{}, true, v1alpha1.ReasonLedgerUnavailable, "Nothing is lost."},
+		"started, and not in the ledger":                          {v1beta1.AgentChatStatus{StartTime: &began}, false, v1beta1.ReasonHistoryLost, "The next message starts a new conversation."},
+		"started under an earlier release, and not in the ledger": {v1beta1.AgentChatStatus{Conditions: ready}, false, v1beta1.ReasonHistoryLost, "a ledger was lost"},
+		"started, and the ledger does not respond":                {v1beta1.AgentChatStatus{StartTime: &began, Conditions: ready}, true, v1beta1.ReasonLedgerUnavailable, "The ledger sqlite:here fails"},
+		"not started, and the ledger does not respond":            {v1beta1.AgentChatStatus{}, true, v1beta1.ReasonLedgerUnavailable, "Nothing is lost."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: types.UID("uid"), CreationTimestamp: began}, Status: test.status}
+			chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: types.UID("uid"), CreationTimestamp: began}, Status: test.status}
 			r, api := reconcilerWith(t, test.down, chat)
 			var versions []string
 			for range 2 { // the second reconcile has nothing to write
@@ -87,7 +87,7 @@ func TestAChatSaysWhyItCannotGoOn(t *testing.T) {
 				}
 				versions = append(versions, chat.ResourceVersion)
 			}
-			c := meta.FindStatusCondition(chat.Status.Conditions, v1alpha1.ConditionReady)
+			c := meta.FindStatusCondition(chat.Status.Conditions, v1beta1.ConditionReady)
 			if c == nil || c.Status != metav1.ConditionFalse || c.Reason != test.reason || !strings.Contains(c.Message, test.words) {
 				t.Errorf("the condition is %+v", c)
 			}

@@ -10,22 +10,22 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
 func TestRolesOfTasksLeadNoChat(t *testing.T) {
-	for field, spec := range map[string]v1alpha1.AgentRoleSpec{
-		"remote agent": {Remote: &v1alpha1.RemoteAgent{}},
+	for field, spec := range map[string]v1beta1.AgentRoleSpec{
+		"remote agent": {Remote: &v1beta1.RemoteAgent{}},
 		"outputSchema": {OutputSchema: &runtime.RawExtension{Raw: []byte(`{"type":"object"}`)}},
-		"review":       {Review: &v1alpha1.ResultReview{Role: "critic"}},
+		"review":       {Review: &v1beta1.ResultReview{Role: "critic"}},
 	} {
 		found := role.Role{AgentRoleSpec: spec}
 		var invalid *resolve.Missing
 		err := Subject{Kind: agent.Orchestrator, Role: "writer"}.checkRole(found)
-		if !errors.As(err, &invalid) || invalid.Reason != v1alpha1.ReasonInvalidSpec || !strings.Contains(invalid.Message, field) {
+		if !errors.As(err, &invalid) || invalid.Reason != v1beta1.ReasonInvalidSpec || !strings.Contains(invalid.Message, field) {
 			t.Errorf("a chat with a role that has %s: %v", field, err)
 		}
 		if err := (Subject{Kind: agent.SubAgent, Role: "writer"}).checkRole(found); err != nil {

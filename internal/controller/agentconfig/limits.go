@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/role"
 )
@@ -39,7 +39,7 @@ func ofRole(r role.Role) agent.Limits {
 }
 
 // ofChat returns the limits of an orchestrator: those of its role, and those of the chat for the whole tree where they are tighter.
-func ofChat(limits agent.Limits, spec v1alpha1.ChatLimits) agent.Limits {
+func ofChat(limits agent.Limits, spec v1beta1.ChatLimits) agent.Limits {
 	limits.MaxTokens = tighter(limits.MaxTokens, spec.MaxTotalTokens)
 	limits.MaxCostMicros = tighter(limits.MaxCostMicros, spec.MaxCostMicros)
 	limits.MaxTurnsPerMessage = int(ptr.Deref(spec.MaxTurnsPerMessage, defaultMaxTurnsPerMessage))
@@ -49,7 +49,7 @@ func ofChat(limits agent.Limits, spec v1alpha1.ChatLimits) agent.Limits {
 }
 
 // ofSubAgent returns the limits of a sub-agent: the tighter of its role's and its spec's.
-func ofSubAgent(limits agent.Limits, spec v1alpha1.AgentLimits) agent.Limits {
+func ofSubAgent(limits agent.Limits, spec v1beta1.AgentLimits) agent.Limits {
 	limits.MaxIterations = tighter(limits.MaxIterations, int(spec.MaxIterations))
 	limits.MaxDuration = tighter(limits.MaxDuration, agent.Millis(spec.MaxDurationSeconds)*1000)
 	limits.MaxTokens = tighter(limits.MaxTokens, spec.MaxTotalTokens)
@@ -59,7 +59,7 @@ func ofSubAgent(limits agent.Limits, spec v1alpha1.AgentLimits) agent.Limits {
 }
 
 // ofToolRun returns the limits of a tool run: those of the role, except that the task limits the duration of the tool.
-func ofToolRun(limits agent.Limits, spec v1alpha1.TaskLimits) agent.Limits {
+func ofToolRun(limits agent.Limits, spec v1beta1.TaskLimits) agent.Limits {
 	if seconds := spec.MaxDurationSeconds; seconds != nil {
 		limits.MaxDuration = agent.Millis(*seconds) * 1000
 	}
@@ -68,11 +68,11 @@ func ofToolRun(limits agent.Limits, spec v1alpha1.TaskLimits) agent.Limits {
 
 // OfTask returns the limits in the spec of a task's sub-agent: those of its role, or those of the task where they are tighter. top reports
 // whether the task is standalone: its tree is limited even if its spec sets no limits.
-func OfTask(r role.Role, task *v1alpha1.TaskLimits, maxDepth int32, top bool) v1alpha1.AgentLimits {
+func OfTask(r role.Role, task *v1beta1.TaskLimits, maxDepth int32, top bool) v1beta1.AgentLimits {
 	if task == nil {
-		task = &v1alpha1.TaskLimits{}
+		task = &v1beta1.TaskLimits{}
 	}
-	limits := v1alpha1.AgentLimits{MaxDepth: maxDepth, MaxCostMicros: r.Limits.MaxCostMicros}
+	limits := v1beta1.AgentLimits{MaxDepth: maxDepth, MaxCostMicros: r.Limits.MaxCostMicros}
 	limits.MaxIterations = min(r.Limits.MaxIterations, ptr.Deref(task.MaxIterations, r.Limits.MaxIterations))
 	limits.MaxDurationSeconds = min(r.Limits.MaxDurationSeconds, ptr.Deref(task.MaxDurationSeconds, r.Limits.MaxDurationSeconds))
 	tasks, tokens := task.MaxTasks, task.MaxTotalTokens

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/role"
@@ -33,7 +33,7 @@ func firstModel(own, role, parent ModelChoice) ModelChoice {
 
 // ModelOf returns the provider and model of a task's sub-agent; a remote role has none. The model is empty if it is the default of a provider that does not exist
 // yet: the sub-agent waits for that provider.
-func (r *Resolver) ModelOf(ctx context.Context, task *v1alpha1.AgentTask, of role.Role) (ModelChoice, error) {
+func (r *Resolver) ModelOf(ctx context.Context, task *v1beta1.AgentTask, of role.Role) (ModelChoice, error) {
 	if of.Remote != nil {
 		return ModelChoice{}, nil
 	}

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/role"
 	"github.com/nestor-dev/nestor/internal/tool"
@@ -27,7 +27,7 @@ func outputSchema(name string, found role.Role, own *runtime.RawExtension) (json
 	prepared, err := tool.OutputSchema(own.Raw)
 	if err != nil {
 		// The schema of a task is checked before its sub-agent is created.
-		return nil, &resolve.Missing{Reason: v1alpha1.ReasonInvalidSpec, Message: fmt.Sprintf("The outputSchema of the role %s cannot be used: %s.", name, err)}
+		return nil, &resolve.Missing{Reason: v1beta1.ReasonInvalidSpec, Message: fmt.Sprintf("The outputSchema of the role %s cannot be used: %s.", name, err)}
 	}
 	return prepared, nil
 }

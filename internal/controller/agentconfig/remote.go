@@ -7,7 +7,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/quota"
@@ -27,7 +27,7 @@ func (r *Resolver) resolveRemote(ctx context.Context, s Subject, out *Resolved) 
 	out.Config.Provider, out.Config.Model = out.Provider, out.Model
 	out.Config.Limits.MaxRetries = remoteRetries
 	if out.Config.Limits.MaxCostMicros > 0 {
-		return &resolve.Missing{Reason: v1alpha1.ReasonPriceUnknown,
+		return &resolve.Missing{Reason: v1beta1.ReasonPriceUnknown,
 			Message: fmt.Sprintf("maxCostMicros is set, and the cost of the remote agent of the role %s is not known: remove the limit, or use another role.", s.Role)}
 	}
 	quotas, err := r.Quotas.Quotas(ctx, s.Namespace)
@@ -35,7 +35,7 @@ func (r *Resolver) resolveRemote(ctx context.Context, s Subject, out *Resolved) 
 		return err
 	}
 	if q, ok := quota.NeedsPrice(quotas); ok {
-		return &resolve.Missing{Reason: v1alpha1.ReasonPriceUnknown,
+		return &resolve.Missing{Reason: v1beta1.ReasonPriceUnknown,
 			Message: fmt.Sprintf("The AgentQuota %s limits the cost of the namespace, and the cost of the remote agent of the role %s is not known: use another role.", q.Name, s.Role)}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/backend"
@@ -51,9 +51,9 @@ type Subject struct {
 	Depth, MaxDepth int
 	// ChatLimits, AgentLimits and TaskLimits come from the spec of an orchestrator's chat, of a sub-agent or of a tool run's task; nil sets
 	// none.
-	ChatLimits  *v1alpha1.ChatLimits
-	AgentLimits *v1alpha1.AgentLimits
-	TaskLimits  *v1alpha1.TaskLimits
+	ChatLimits  *v1beta1.ChatLimits
+	AgentLimits *v1beta1.AgentLimits
+	TaskLimits  *v1beta1.TaskLimits
 	Tool        string
 	// OutputSchema is the one of the object itself, which replaces the role's.
 	OutputSchema *runtime.RawExtension
@@ -137,7 +137,7 @@ func (s Subject) checkRole(found role.Role) error {
 	default:
 		return nil
 	}
-	return &resolve.Missing{Reason: v1alpha1.ReasonInvalidSpec,
+	return &resolve.Missing{Reason: v1beta1.ReasonInvalidSpec,
 		Message: fmt.Sprintf("The role %s %s: name another role, which may delegate to it.", s.Role, problem)}
 }
 
@@ -176,7 +176,7 @@ func (r *Resolver) resolveModel(ctx context.Context, s Subject, out *Resolved) e
 	out.Provider = provider.Namespace + "/" + provider.Name
 	out.Model = firstOf(s.Model, out.Role.Model, provider.Spec.DefaultModel)
 	if out.Model == "" {
-		return &resolve.Missing{Reason: v1alpha1.ReasonModelNotSet,
+		return &resolve.Missing{Reason: v1beta1.ReasonModelNotSet,
 			Message: fmt.Sprintf("Name a model: in the object, in the role %s, or as defaultModel of the ModelProvider %s.", s.Role, name)}
 	}
 	out.Config.Provider, out.Config.Model = out.Provider, out.Model
@@ -199,17 +199,17 @@ func (r *Resolver) quotaPrice(ctx context.Context, namespace string, out *Resolv
 		return err
 	}
 	if q, ok := quota.NeedsPrice(quotas); ok {
-		return &resolve.Missing{Reason: v1alpha1.ReasonPriceUnknown, Message: quota.PriceUnknown(q, out.Model, out.Provider)}
+		return &resolve.Missing{Reason: v1beta1.ReasonPriceUnknown, Message: quota.PriceUnknown(q, out.Model, out.Provider)}
 	}
 	return nil
 }
 
 // retries returns the number of retries of a model call. Every fallback gets one attempt, even if the provider allows fewer retries.
-func retries(spec v1alpha1.ModelProviderSpec) int {
+func retries(spec v1beta1.ModelProviderSpec) int {
 	if spec.MaxRetries == nil {
-		return len(spec.Fallback)
+		return len(spec.Fallbacks)
 	}
-	return max(int(*spec.MaxRetries), len(spec.Fallback))
+	return max(int(*spec.MaxRetries), len(spec.Fallbacks))
 }
 
 // needsPrice returns an error if the cost of an agent is limited and its model has no price.
@@ -217,7 +217,7 @@ func (o Resolved) needsPrice() error {
 	if o.Config.Limits.MaxCostMicros == 0 || o.Config.Price != nil {
 		return nil
 	}
-	return &resolve.Missing{Reason: v1alpha1.ReasonPriceUnknown,
+	return &resolve.Missing{Reason: v1beta1.ReasonPriceUnknown,
 		Message: fmt.Sprintf("maxCostMicros is set: add the prices of %s to models of the ModelProvider %s.", o.Model, o.Provider)}
 }
 
@@ -258,7 +258,7 @@ func roleOf(r role.Role, namespace string) agent.Role {
 	}
 	if r.Approval != nil {
 		out.Approval, out.ApprovalTools = agent.ApprovalMode(r.Approval.Mode), r.Approval.Tools
-		out.Separation, out.AllowServiceAccounts = r.Approval.Separation, r.Approval.AllowServiceAccounts
+		out.DenyRequesters, out.AllowServiceAccounts = r.Approval.DenyRequesters, r.Approval.AllowServiceAccounts
 	}
 	return out
 }

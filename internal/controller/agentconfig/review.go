@@ -7,7 +7,7 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/role"
@@ -23,9 +23,9 @@ func (r *Resolver) review(ctx context.Context, namespace string, found role.Role
 		return nil, err
 	}
 	if problem := role.CannotReview(reviewer); problem != "" {
-		return nil, &resolve.Missing{Reason: v1alpha1.ReasonInvalidSpec, Message: problem}
+		return nil, &resolve.Missing{Reason: v1beta1.ReasonInvalidSpec, Message: problem}
 	}
 	return &agent.Review{
-		Role: found.Review.Role, MaxRounds: int(cmp.Or(found.Review.MaxRounds, defaultMaxRounds)), Required: found.Review.OnReject == v1alpha1.RejectFail,
+		Role: found.Review.Role, MaxRounds: int(cmp.Or(found.Review.MaxRounds, defaultMaxRounds)), Required: found.Review.OnReject == v1beta1.RejectFail,
 	}, nil
 }

@@ -6,7 +6,7 @@ package agentconfig
 import (
 	"testing"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
@@ -16,11 +16,11 @@ func TestReasoningEffortOfARole(t *testing.T) {
 	if !ok || roleOf(builtIn, "ns").ReasoningEffort != "" {
 		t.Fatalf("the built-in role has the effort %q, want none", builtIn.ReasoningEffort)
 	}
-	over := role.Role{AgentRoleSpec: v1alpha1.AgentRoleSpec{ReasoningEffort: v1alpha1.EffortHigh}}
+	over := role.Role{AgentRoleSpec: v1beta1.AgentRoleSpec{ReasoningEffort: v1beta1.EffortHigh}}
 	if got := roleOf(builtIn.Overlay(over), "ns").ReasoningEffort; got != "High" {
 		t.Errorf("the agent's role has the effort %q, want High", got)
 	}
-	over.ReasoningEffort = v1alpha1.EffortNone
+	over.ReasoningEffort = v1beta1.EffortNone
 	if got := roleOf(builtIn.Overlay(over), "ns").ReasoningEffort; got != "None" {
 		t.Errorf("the agent's role has the effort %q, want None", got)
 	}

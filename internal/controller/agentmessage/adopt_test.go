@@ -12,22 +12,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // The cache may still have a chat that was deleted and created again. If the old chat adopted a message to the new one, the garbage
 // collector would delete the message with the old chat.
 func TestAChatThatIsGoneAdoptsNoMessage(t *testing.T) {
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: "new"}}
-	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "hello", UID: "m"},
-		Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser, Content: "hello"}}
+	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: "new"}}
+	message := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "hello", UID: "m"},
+		Spec: v1beta1.AgentMessageSpec{Chat: "chat", Role: v1beta1.RoleUser, Content: "hello"}}
 	r, _ := reconcilerWith(t, chat, message)
 	recorded := false
 	api := r.Client.(client.WithWatch)
 	r.Client = interceptor.NewClient(api, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, name client.ObjectKey, object client.Object, options ...client.GetOption) error {
 			err := c.Get(ctx, name, object, options...)
-			if _, isChat := object.(*v1alpha1.AgentChat); isChat && !recorded {
+			if _, isChat := object.(*v1beta1.AgentChat); isChat && !recorded {
 				object.SetUID("old")
 			}
 			return err
@@ -36,7 +36,7 @@ func TestAChatThatIsGoneAdoptsNoMessage(t *testing.T) {
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(message)}
 	owner := func() *metav1.OwnerReference {
 		t.Helper()
-		var found v1alpha1.AgentMessage
+		var found v1beta1.AgentMessage
 		if err := api.Get(t.Context(), request.NamespacedName, &found); err != nil {
 			t.Fatal(err)
 		}

@@ -9,14 +9,14 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/agent/pattern"
 )
 
 // allow records an allowance of a chat. Its orchestrator approves the call that the message decides, and all others that the allowance
 // covers, in the step that records it: one fact, so a crash cannot separate the decision from the allowance.
-func (r *Reconciler) allow(ctx context.Context, chat client.Object, message *v1alpha1.AgentMessage, uid string, ask agent.AskPerson) (*outcome, error) {
+func (r *Reconciler) allow(ctx context.Context, chat client.Object, message *v1beta1.AgentMessage, uid string, ask agent.AskPerson) (*outcome, error) {
 	state, _, err := r.Runner.State(ctx, string(chat.GetUID()))
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (r *Reconciler) allow(ctx context.Context, chat client.Object, message *v1a
 		return rejection, nil
 	}
 	fact := agent.Allowed{
-		Message: message.Name, Tool: ask.Tool, Arguments: patterns, By: message.Spec.User, UID: uid, Call: ask.Call, Comment: approval.Comment,
+		Message: message.Name, Tool: ask.Tool, Arguments: patterns, User: message.Spec.User, UID: uid, Call: ask.Call, Comment: approval.Comment,
 	}
 	return ptr(handled()), r.record(ctx, string(chat.GetUID()), fact)
 }
@@ -38,19 +38,19 @@ func (r *Reconciler) allow(ctx context.Context, chat client.Object, message *v1a
 // checkAllowance rejects an allowance that does not cover the call which its message approves, or that the chat has no room for.
 func checkAllowance(task string, ask agent.AskPerson, patterns []pattern.Argument, existing int) *outcome {
 	switch {
-	case ask.Separation:
-		return rejected(v1alpha1.ReasonSeparation, "The role of this call requires a decision about each call: approve it without spec.approval.allow.")
+	case ask.DenyRequesters:
+		return rejected(v1beta1.ReasonRequesterDenied, "The role of this call requires a decision about each call: approve it without spec.approval.allow.")
 	case !pattern.Match(patterns, ask.Arguments):
-		return rejected(v1alpha1.ReasonAllowanceMismatch,
+		return rejected(v1beta1.ReasonAllowanceMismatch,
 			"The arguments of the call of task %q do not match the patterns of spec.approval.allow, so nothing was approved. Approve it with other patterns, or without spec.approval.allow.", task)
 	case existing >= agent.MaxAllowances:
-		return rejected(v1alpha1.ReasonAllowanceLimit, "The chat has %d allowances, which is the limit. Revoke one, or approve the call without spec.approval.allow.", existing)
+		return rejected(v1beta1.ReasonAllowanceLimit, "The chat has %d allowances, which is the limit. Revoke one, or approve the call without spec.approval.allow.", existing)
 	}
 	return nil
 }
 
 // revoke ends an allowance of a chat.
-func (r *Reconciler) revoke(ctx context.Context, chat client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
+func (r *Reconciler) revoke(ctx context.Context, chat client.Object, message *v1beta1.AgentMessage) (*outcome, error) {
 	if recorded, err := r.hasRecorded(ctx, chat, message); recorded || err != nil {
 		return ptr(handled()), err
 	}
@@ -60,14 +60,14 @@ func (r *Reconciler) revoke(ctx context.Context, chat client.Object, message *v1
 	}
 	name := message.Spec.Revoke.Allowance
 	if !started || !slices.ContainsFunc(state.Allowances, func(a agent.Allowance) bool { return a.Name == name }) {
-		return rejected(v1alpha1.ReasonAllowanceNotFound, "The chat has no allowance %q: status.allowances lists them.", name), nil
+		return rejected(v1beta1.ReasonAllowanceNotFound, "The chat has no allowance %q: status.allowances lists them.", name), nil
 	}
-	fact := agent.AllowanceRevoked{Allowance: name, Message: message.Name, By: message.Spec.User}
+	fact := agent.AllowanceRevoked{Allowance: name, Message: message.Name, User: message.Spec.User}
 	return ptr(handled()), r.record(ctx, string(chat.GetUID()), fact)
 }
 
 // hasRecorded reports whether the orchestrator of a chat has recorded a message, although the status of the message may not show it yet.
-func (r *Reconciler) hasRecorded(ctx context.Context, chat client.Object, message *v1alpha1.AgentMessage) (bool, error) {
+func (r *Reconciler) hasRecorded(ctx context.Context, chat client.Object, message *v1beta1.AgentMessage) (bool, error) {
 	state, _, err := r.Runner.State(ctx, string(chat.GetUID()))
 	return err == nil && state.HasHandled(message.Name), err
 }

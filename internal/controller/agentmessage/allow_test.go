@@ -6,7 +6,7 @@ package agentmessage
 import (
 	"testing"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/agent/pattern"
 )
@@ -14,7 +14,7 @@ import (
 func TestAllowancesThatAreRejected(t *testing.T) {
 	ask := agent.AskPerson{Kind: agent.AskApproval, Tool: "write", Arguments: `{"path":"docs/a"}`}
 	separated := ask
-	separated.Separation = true
+	separated.DenyRequesters = true
 	docs := []pattern.Argument{{Name: "path", Pattern: "docs/*"}}
 	for name, tc := range map[string]struct {
 		ask      agent.AskPerson
@@ -24,10 +24,10 @@ func TestAllowancesThatAreRejected(t *testing.T) {
 	}{
 		"matches":                {ask, docs, agent.MaxAllowances - 1, ""},
 		"any arguments":          {ask, nil, 0, ""},
-		"other arguments":        {ask, []pattern.Argument{{Name: "path", Pattern: "src/*"}}, 0, v1alpha1.ReasonAllowanceMismatch},
-		"no such argument":       {ask, []pattern.Argument{{Name: "file", Pattern: "*"}}, 0, v1alpha1.ReasonAllowanceMismatch},
-		"too many":               {ask, docs, agent.MaxAllowances, v1alpha1.ReasonAllowanceLimit},
-		"a role with separation": {separated, docs, 0, v1alpha1.ReasonSeparation},
+		"other arguments":        {ask, []pattern.Argument{{Name: "path", Pattern: "src/*"}}, 0, v1beta1.ReasonAllowanceMismatch},
+		"no such argument":       {ask, []pattern.Argument{{Name: "file", Pattern: "*"}}, 0, v1beta1.ReasonAllowanceMismatch},
+		"too many":               {ask, docs, agent.MaxAllowances, v1beta1.ReasonAllowanceLimit},
+		"a role with separation": {separated, docs, 0, v1beta1.ReasonRequesterDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""

@@ -9,18 +9,18 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
 // checkSeparateApprover rejects a decision by a person who asked for the work, if the role of the call requires a separate approver. The
 // call continues to wait. It returns the requesters, for the record.
-func (r *Reconciler) checkSeparateApprover(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage, ask agent.AskPerson) (agent.Requesters, *outcome, error) {
-	if !ask.Separation {
+func (r *Reconciler) checkSeparateApprover(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage, ask agent.AskPerson) (agent.Requesters, *outcome, error) {
+	if !ask.DenyRequesters {
 		return agent.Requesters{}, nil, nil
 	}
 	if agent.IsServiceAccount(message.Spec.User) && !ask.AllowServiceAccounts {
-		return agent.Requesters{}, rejected(v1alpha1.ReasonSeparation, "The role of this call requires the decision of a second person, and %s is a service account. "+
+		return agent.Requesters{}, rejected(v1beta1.ReasonRequesterDenied, "The role of this call requires the decision of a second person, and %s is a service account. "+
 			"A person must decide, or an administrator sets approval.allowServiceAccounts of the role.", message.Spec.User), nil
 	}
 	askers, err := r.requesters(ctx, owner)
@@ -30,16 +30,16 @@ func (r *Reconciler) checkSeparateApprover(ctx context.Context, owner client.Obj
 	case askers.MayDecide(message.Spec.User):
 		return askers, nil, nil
 	case !askers.Known():
-		return askers, rejected(v1alpha1.ReasonSeparation, "The role of this call requires an approver who did not ask for the work, and it is not known who asked: a message, or the task, has no spec.user. "+
+		return askers, rejected(v1beta1.ReasonRequesterDenied, "The role of this call requires an approver who did not ask for the work, and it is not known who asked: a message, or the task, has no spec.user. "+
 			"Cancel the work, and request it again with clients that set it."), nil
 	}
-	return askers, rejected(v1alpha1.ReasonSeparation, "The role of this call requires an approver who did not ask for the work, and %s asked for it. Another person must decide.", message.Spec.User), nil
+	return askers, rejected(v1beta1.ReasonRequesterDenied, "The role of this call requires an approver who did not ask for the work, and %s asked for it. Another person must decide.", message.Spec.User), nil
 }
 
 // requesters returns the people who asked for the work of a chat or standalone task.
 func (r *Reconciler) requesters(ctx context.Context, owner client.Object) (agent.Requesters, error) {
 	uid := string(owner.GetUID())
-	if chat, ok := owner.(*v1alpha1.AgentChat); ok {
+	if chat, ok := owner.(*v1beta1.AgentChat); ok {
 		state, _, err := r.Runner.State(ctx, uid)
 		if err != nil {
 			return agent.Requesters{}, fmt.Errorf("list the authors of the chat %s: %w", chat.Name, err)
@@ -49,13 +49,13 @@ func (r *Reconciler) requesters(ctx context.Context, owner client.Object) (agent
 		}
 		return state.Requesters.With(chat.Spec.User), nil
 	}
-	task, ok := owner.(*v1alpha1.AgentTask)
+	task, ok := owner.(*v1beta1.AgentTask)
 	if !ok {
 		return agent.Requesters{}, fmt.Errorf("who asked for a %T is not known", owner)
 	}
 	askers := agent.Requesters{}.With(task.Spec.User)
-	if task.Spec.FiredBy != "" {
-		askers = askers.With(task.Spec.FiredBy)
+	if task.Spec.FireUser != "" {
+		askers = askers.With(task.Spec.FireUser)
 	}
 	top, err := r.Runner.TaskUID(ctx, task)
 	if err != nil {

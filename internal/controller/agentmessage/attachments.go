@@ -11,7 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/attachment"
 	"github.com/nestor-dev/nestor/internal/engine"
@@ -27,7 +27,7 @@ type content struct {
 }
 
 // readContent returns the content of a message with its attachments, or why the message is rejected.
-func (r *Reconciler) readContent(ctx context.Context, message *v1alpha1.AgentMessage) (content, *outcome, error) {
+func (r *Reconciler) readContent(ctx context.Context, message *v1beta1.AgentMessage) (content, *outcome, error) {
 	files := make([]attachment.File, 0, len(message.Spec.Attachments))
 	for i := range message.Spec.Attachments {
 		a := &message.Spec.Attachments[i]
@@ -38,15 +38,15 @@ func (r *Reconciler) readContent(ctx context.Context, message *v1alpha1.AgentMes
 				return content{}, nil, err
 			}
 			if file.Data == nil {
-				return content{}, rejected(v1alpha1.ReasonAttachmentInvalid,
+				return content{}, rejected(v1beta1.ReasonAttachmentInvalid,
 					"The attachment %q cannot be read: the ConfigMap %q needs the key %q and the label %s: \"true\". Send the message again when it has them.",
-					a.Name, ref.Name, ref.Key, v1alpha1.LabelAttachment), nil
+					a.Name, ref.Name, ref.Key, v1beta1.LabelAttachment), nil
 			}
 		}
 		files = append(files, file)
 	}
 	if err := attachment.Check(files); err != nil {
-		return content{}, rejected(v1alpha1.ReasonAttachmentInvalid, "The message was not delivered: %s. Send it again with other attachments.", err), nil
+		return content{}, rejected(v1beta1.ReasonAttachmentInvalid, "The message was not delivered: %s. Send it again with other attachments.", err), nil
 	}
 	read := content{text: attachment.Text(message.Spec.Content, files)}
 	for _, file := range files {
@@ -61,7 +61,7 @@ func (r *Reconciler) readContent(ctx context.Context, message *v1alpha1.AgentMes
 
 // readConfigMap returns the value of a key of a ConfigMap that is marked as an attachment, or nil. Without the mark, a person could read
 // through a model what they may not read themselves.
-func (r *Reconciler) readConfigMap(ctx context.Context, namespace string, ref v1alpha1.ConfigMapKeyRef) ([]byte, error) {
+func (r *Reconciler) readConfigMap(ctx context.Context, namespace string, ref v1beta1.ConfigMapKeyRef) ([]byte, error) {
 	var config corev1.ConfigMap
 	err := r.Runner.Live(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &config)
 	if apierrors.IsNotFound(err) {
@@ -70,7 +70,7 @@ func (r *Reconciler) readConfigMap(ctx context.Context, namespace string, ref v1
 	if err != nil {
 		return nil, fmt.Errorf("get config map %s/%s: %w", namespace, ref.Name, err)
 	}
-	if config.Labels[v1alpha1.LabelAttachment] != "true" {
+	if config.Labels[v1beta1.LabelAttachment] != "true" {
 		return nil, nil
 	}
 	if text, ok := config.Data[ref.Key]; ok {

@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/agents"
@@ -59,12 +59,12 @@ const (
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentmessage").
-		For(&v1alpha1.AgentMessage{}, builder.WithPredicates(predicate.Or(cluster.Edited(), cluster.Released()))).
-		Watches(&v1alpha1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.forChat), builder.WithPredicates(cluster.CreatedOrDeleted())).
-		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.forTask), builder.WithPredicates(cluster.CreatedOrDeleted())).
+		For(&v1beta1.AgentMessage{}, builder.WithPredicates(predicate.Or(cluster.Edited(), cluster.Released()))).
+		Watches(&v1beta1.AgentChat{}, handler.EnqueueRequestsFromMapFunc(r.forChat), builder.WithPredicates(cluster.CreatedOrDeleted())).
+		Watches(&v1beta1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(r.forTask), builder.WithPredicates(cluster.CreatedOrDeleted())).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: cluster.Backoff()}).
-		Complete(r.Runner.Gate.Tree(&v1alpha1.AgentMessage{}, r))
+		Complete(r.Runner.Gate.Tree(&v1beta1.AgentMessage{}, r))
 }
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=agentmessages,verbs=get;list;watch;create;update
@@ -72,7 +72,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // Reconcile handles one message.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	var message v1alpha1.AgentMessage
+	var message v1beta1.AgentMessage
 	if err := r.Client.Get(ctx, req.NamespacedName, &message); err != nil {
 		r.sequence.remove(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -84,7 +84,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if cluster.IsHeld(&message) {
 		return ctrl.Result{}, nil // it may be a duplicate; when its firing is confirmed, it is released
 	}
-	if message.Spec.Role != v1alpha1.RoleUser {
+	if message.Spec.Role != v1beta1.RoleUser {
 		return status.Result(r.writeStatus(ctx, &message, posted()))
 	}
 	r.sequence.add(&message) // before the first write changes its resource version
@@ -108,16 +108,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil || result == nil {
 		return status.Result(err)
 	}
-	if young := pendingGrace - time.Since(message.CreationTimestamp.Time); result.phase == v1alpha1.MessagePending && message.Status.Phase == "" && young > 0 {
+	if young := pendingGrace - time.Since(message.CreationTimestamp.Time); result.phase == v1beta1.MessagePending && message.Status.Phase == "" && young > 0 {
 		return ctrl.Result{RequeueAfter: young}, nil // most are handled before a user would see the status
 	}
 	return status.Result(r.writeStatus(ctx, &message, *result))
 }
 
 // reportOutage shows that a message waits for the ledger, and wakes its chat or task to show the same.
-func (r *Reconciler) reportOutage(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage, v outcome) (ctrl.Result, error) {
+func (r *Reconciler) reportOutage(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage, v outcome) (ctrl.Result, error) {
 	waits := ledger.Agent{Kind: "AgentChat", Namespace: owner.GetNamespace(), Name: owner.GetName()}
-	if message.Spec.Task != "" {
+	if message.Spec.StandaloneTask() != "" {
 		waits.Kind = "AgentTask"
 	}
 	r.Blocked(waits)
@@ -143,11 +143,11 @@ func (r *Reconciler) record(ctx context.Context, uid string, fact agent.Fact, im
 const recordTimeout = 15 * time.Second
 
 // owner returns the chat or standalone task that a message is for, or nil.
-func (r *Reconciler) owner(ctx context.Context, message *v1alpha1.AgentMessage) (client.Object, error) {
-	var owner client.Object = &v1alpha1.AgentChat{}
+func (r *Reconciler) owner(ctx context.Context, message *v1beta1.AgentMessage) (client.Object, error) {
+	var owner client.Object = &v1beta1.AgentChat{}
 	name := message.Spec.Chat
-	if message.Spec.Task != "" {
-		owner, name = &v1alpha1.AgentTask{}, message.Spec.Task
+	if message.Spec.StandaloneTask() != "" {
+		owner, name = &v1beta1.AgentTask{}, message.Spec.StandaloneTask()
 	}
 	err := r.Client.Get(ctx, types.NamespacedName{Namespace: message.Namespace, Name: name}, owner)
 	if apierrors.IsNotFound(err) {
@@ -160,14 +160,14 @@ func (r *Reconciler) owner(ctx context.Context, message *v1alpha1.AgentMessage) 
 }
 
 // adopt makes the chat or task the owner of the message, so that they are deleted together.
-func (r *Reconciler) adopt(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) error {
+func (r *Reconciler) adopt(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage) error {
 	before := message.DeepCopy()
 	if err := controllerutil.SetControllerReference(owner, message, r.Client.Scheme()); err != nil {
 		return nil //nolint:nilerr // it already has another owner
 	}
 	cluster.SetRoot(message, owner)
 	if message.Spec.Chat != "" {
-		message.Labels[v1alpha1.LabelChat] = message.Spec.Chat
+		message.Labels[v1beta1.LabelChat] = message.Spec.Chat
 	}
 	if len(before.OwnerReferences) == len(message.OwnerReferences) && maps.Equal(before.Labels, message.Labels) {
 		return nil
@@ -193,12 +193,12 @@ func (r *Reconciler) confirmOwner(ctx context.Context, owner client.Object) erro
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("get the chat or task of a message: %w", err)
 	}
-	return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("agentmessages").GroupResource(), owner.GetName(),
+	return apierrors.NewConflict(v1beta1.GroupVersion.WithResource("agentmessages").GroupResource(), owner.GetName(),
 		errors.New("the chat or task of the message was deleted or replaced"))
 }
 
 // handle carries out a message. It returns the outcome, or nil if another component reports it.
-func (r *Reconciler) handle(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
+func (r *Reconciler) handle(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage) (*outcome, error) {
 	if wasTaken, err := r.wasTaken(ctx, owner, message); err != nil || wasTaken {
 		return ptr(taken()), err
 	}
@@ -209,14 +209,14 @@ func (r *Reconciler) handle(ctx context.Context, owner client.Object, message *v
 		return r.revoke(ctx, owner, message)
 	case message.Spec.Cancel != nil:
 		return r.cancel(ctx, owner, message)
-	case message.Spec.Task != "":
+	case message.Spec.StandaloneTask() != "":
 		return r.answer(ctx, owner, message)
 	}
 	return r.deliverMessage(ctx, owner, message)
 }
 
 // wasTaken reports whether the orchestrator of a chat has taken a message into a turn and waits until its status shows it.
-func (r *Reconciler) wasTaken(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (bool, error) {
+func (r *Reconciler) wasTaken(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage) (bool, error) {
 	if message.Spec.Chat == "" {
 		return false, nil
 	}
@@ -227,7 +227,7 @@ func (r *Reconciler) wasTaken(ctx context.Context, owner client.Object, message 
 }
 
 // deliverMessage delivers a message to the orchestrator, which reports when it has taken the message into a turn.
-func (r *Reconciler) deliverMessage(ctx context.Context, chat client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
+func (r *Reconciler) deliverMessage(ctx context.Context, chat client.Object, message *v1beta1.AgentMessage) (*outcome, error) {
 	state, started, err := r.Runner.State(ctx, string(chat.GetUID()))
 	if err != nil || !started {
 		return ptr(pending(reasonChatNotReady, "The message waits until the chat is ready: see the chat's conditions.")), err
@@ -253,7 +253,7 @@ func (r *Reconciler) deliverMessage(ctx context.Context, chat client.Object, mes
 	}
 	fact := agent.MessageArrived{
 		Message: message.Name, Text: read.text, Images: read.images, Answers: answers, Call: call,
-		By: message.Spec.User, Unnamed: message.Spec.User == "", FiredBy: message.Spec.FiredBy,
+		User: message.Spec.User, Unnamed: message.Spec.User == "", FireUser: message.Spec.FireUser,
 	}
 	if len(message.Spec.Attachments) > 0 {
 		return delivered, r.record(ctx, string(chat.GetUID()), fact, read.stored...)
@@ -262,19 +262,19 @@ func (r *Reconciler) deliverMessage(ctx context.Context, chat client.Object, mes
 }
 
 // questionOf returns the agent and the question that a message replies to.
-func (r *Reconciler) questionOf(ctx context.Context, chat client.Object, message *v1alpha1.AgentMessage) (name, call string, err error) {
+func (r *Reconciler) questionOf(ctx context.Context, chat client.Object, message *v1beta1.AgentMessage) (name, call string, err error) {
 	if message.Spec.InReplyTo == "" {
 		return "", "", nil
 	}
-	var question v1alpha1.AgentMessage
+	var question v1beta1.AgentMessage
 	err = r.Client.Get(ctx, types.NamespacedName{Namespace: message.Namespace, Name: message.Spec.InReplyTo}, &question)
-	if apierrors.IsNotFound(err) || (err == nil && (question.Spec.Role == v1alpha1.RoleUser || !metav1.IsControlledBy(&question, chat))) {
+	if apierrors.IsNotFound(err) || (err == nil && (question.Spec.Role == v1beta1.RoleUser || !metav1.IsControlledBy(&question, chat))) {
 		return "", "", nil
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("get the message that %s/%s replies to: %w", message.Namespace, message.Name, err)
 	}
-	return question.Spec.About, question.Annotations[v1alpha1.AnnotationCall], nil
+	return question.Spec.Task, question.Annotations[v1beta1.AnnotationCall], nil
 }
 
 // forChat enqueues the messages of a chat that have not been handled.
@@ -295,14 +295,14 @@ func (r *Reconciler) ChatStarted(ctx context.Context, chat types.NamespacedName)
 }
 
 func (r *Reconciler) unhandled(ctx context.Context, namespace string, which client.MatchingFields) []reconcile.Request {
-	var list v1alpha1.AgentMessageList
+	var list v1beta1.AgentMessageList
 	if err := r.Client.List(ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy); err != nil {
 		return nil // the cache is not ready; its initial events enqueue them
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {
 		m := &list.Items[i]
-		if m.Spec.Role == v1alpha1.RoleUser && !cluster.HasFinalPhase(m) {
+		if m.Spec.Role == v1beta1.RoleUser && !cluster.HasFinalPhase(m) {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(m)})
 		}
 	}

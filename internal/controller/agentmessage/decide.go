@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/controller/agents"
 	"github.com/nestor-dev/nestor/internal/controller/status"
@@ -19,42 +19,42 @@ import (
 
 // outcome is the result of handling a message.
 type outcome struct {
-	phase           v1alpha1.MessagePhase
+	phase           v1beta1.MessagePhase
 	reason, message string
 }
 
 func handled() outcome {
-	return outcome{v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message was carried out."}
+	return outcome{v1beta1.MessageHandled, v1beta1.ReasonHandled, "The message was carried out."}
 }
 
 // posted returns the outcome of a message that the operator wrote for the user.
 func posted() outcome {
-	return outcome{v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message was posted for the user to read."}
+	return outcome{v1beta1.MessageHandled, v1beta1.ReasonHandled, "The message was posted for the user to read."}
 }
 
 // taken returns the outcome of a message that a turn of the orchestrator has taken.
 func taken() outcome {
-	return outcome{v1alpha1.MessageHandled, v1alpha1.ReasonHandled, "The message was taken into a turn."}
+	return outcome{v1beta1.MessageHandled, v1beta1.ReasonHandled, "The message was taken into a turn."}
 }
 
-func pending(reason, text string) outcome { return outcome{v1alpha1.MessagePending, reason, text} }
+func pending(reason, text string) outcome { return outcome{v1beta1.MessagePending, reason, text} }
 
 // notFound returns the outcome of a message whose chat or task does not exist.
-func notFound(message *v1alpha1.AgentMessage) outcome {
-	if message.Spec.Task != "" {
-		return pending(v1alpha1.ReasonTaskNotFound, fmt.Sprintf("The message waits until the AgentTask %q exists in this namespace.", message.Spec.Task))
+func notFound(message *v1beta1.AgentMessage) outcome {
+	if message.Spec.StandaloneTask() != "" {
+		return pending(v1beta1.ReasonTaskNotFound, fmt.Sprintf("The message waits until the AgentTask %q exists in this namespace.", message.Spec.StandaloneTask()))
 	}
-	return pending(v1alpha1.ReasonChatNotFound, fmt.Sprintf("The message waits until the AgentChat %q exists in this namespace.", message.Spec.Chat))
+	return pending(v1beta1.ReasonChatNotFound, fmt.Sprintf("The message waits until the AgentChat %q exists in this namespace.", message.Spec.Chat))
 }
 
 func rejected(reason, format string, args ...any) *outcome {
-	return &outcome{v1alpha1.MessageRejected, reason, fmt.Sprintf(format, args...)}
+	return &outcome{v1beta1.MessageRejected, reason, fmt.Sprintf(format, args...)}
 }
 
 func ptr(v outcome) *outcome { return &v }
 
 // writeStatus writes the outcome of a message to its status, if it changed.
-func (r *Reconciler) writeStatus(ctx context.Context, message *v1alpha1.AgentMessage, v outcome) error {
+func (r *Reconciler) writeStatus(ctx context.Context, message *v1beta1.AgentMessage, v outcome) error {
 	next := projection.Message(message, v.phase, v.reason, v.message, agents.Now())
 	if equality.Semantic.DeepEqual(message.Status, next) {
 		return nil
@@ -65,9 +65,9 @@ func (r *Reconciler) writeStatus(ctx context.Context, message *v1alpha1.AgentMes
 
 // target finds the agent or tool run of the task that a message names. The task must be the message's own task, or belong to the tree of
 // its chat or task.
-func (r *Reconciler) target(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage, name string) (*target, *outcome, error) {
-	none := rejected(v1alpha1.ReasonTaskNotFound, "There is no task %q here.", name)
-	if addressed, ok := owner.(*v1alpha1.AgentTask); ok && addressed.Spec.Chat != "" {
+func (r *Reconciler) target(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage, name string) (*target, *outcome, error) {
+	none := rejected(v1beta1.ReasonTaskNotFound, "There is no task %q here.", name)
+	if addressed, ok := owner.(*v1beta1.AgentTask); ok && addressed.Spec.Chat != "" {
 		return nil, none, nil // the objects of a chat are addressed through the chat
 	}
 	tree, err := r.Runner.Gather(ctx, owner, name)
@@ -87,7 +87,7 @@ func (r *Reconciler) target(ctx context.Context, owner client.Object, message *v
 	case err != nil:
 		return nil, nil, err
 	case !started:
-		return found, rejected(v1alpha1.ReasonNotWaiting, "The task %q has not started.", name), nil
+		return found, rejected(v1beta1.ReasonNotWaiting, "The task %q has not started.", name), nil
 	case found.state.HasHandled(message.Name): // it was delivered, but the status was not written
 		return nil, ptr(handled()), nil
 	case found.state.Phase.Terminal():
@@ -95,20 +95,20 @@ func (r *Reconciler) target(ctx context.Context, owner client.Object, message *v
 		if _, recorded, err := r.asksBelow(ctx, found.uid, message); err != nil || recorded {
 			return nil, ptr(handled()), err
 		}
-		return nil, rejected(v1alpha1.ReasonTaskFinished, "The task %q has ended already.", name), nil
+		return nil, rejected(v1beta1.ReasonTaskFinished, "The task %q has ended already.", name), nil
 	}
 	return found, nil, nil
 }
 
 // target is the agent or tool run that a message refers to.
 type target struct {
-	task  v1alpha1.AgentTask
+	task  v1beta1.AgentTask
 	uid   string
 	state agent.State
 }
 
 // decide applies a decision to exactly one call.
-func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
+func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage) (*outcome, error) {
 	approval := message.Spec.Approval
 	if approval.Allow != nil {
 		if recorded, err := r.hasRecorded(ctx, owner, message); recorded || err != nil {
@@ -126,7 +126,7 @@ func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v
 	}
 	undecided := asks(state, agent.AskApproval)
 	ask, waits := undecided[call]
-	if !waits && call != "" && message.Spec.Task == approval.Task {
+	if !waits && call != "" && message.Spec.StandaloneTask() == approval.Task {
 		below, recorded, err := r.asksBelow(ctx, uid, message)
 		if recorded || err != nil {
 			return ptr(handled()), err
@@ -141,11 +141,11 @@ func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v
 	}
 	switch {
 	case len(undecided) == 0:
-		return rejected(v1alpha1.ReasonNotWaiting, "The task %q does not wait for an approval.", approval.Task), nil
+		return rejected(v1beta1.ReasonNotWaiting, "The task %q does not wait for an approval.", approval.Task), nil
 	case !waits:
-		return rejected(v1alpha1.ReasonWrongToolCall, "The task %q does not wait for a decision on the call %q.", approval.Task, approval.ToolCall), nil
+		return rejected(v1beta1.ReasonWrongToolCall, "The task %q does not wait for a decision on the call %q.", approval.Task, approval.ToolCall), nil
 	case approval.ArgumentsDigest != "" && approval.ArgumentsDigest != ask.Digest():
-		return rejected(v1alpha1.ReasonDigestMismatch, "The decision is for other arguments than those of the waiting call of the task %q: read the call again, and decide again.", approval.Task), nil
+		return rejected(v1beta1.ReasonDigestMismatch, "The decision is for other arguments than those of the waiting call of the task %q: read the call again, and decide again.", approval.Task), nil
 	}
 	askers, rejection, err := r.checkSeparateApprover(ctx, owner, message, ask)
 	if rejection != nil || err != nil {
@@ -156,15 +156,15 @@ func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v
 	}
 	fact := agent.Decided{
 		Requesters: askers,
-		Call:       call, Approve: approval.Decision == v1alpha1.DecisionApprove, Comment: approval.Comment, Digest: approval.ArgumentsDigest,
-		By: message.Spec.User, Message: message.Name,
+		Call:       call, Approve: approval.Decision == v1beta1.DecisionApprove, Comment: approval.Comment, Digest: approval.ArgumentsDigest,
+		User: message.Spec.User, Message: message.Name,
 	}
 	return ptr(handled()), r.record(ctx, uid, fact)
 }
 
 // answer answers the question of a standalone task, or one of the agents below it: the question that the task shows, or the oldest.
-func (r *Reconciler) answer(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
-	about, rejection, err := r.target(ctx, owner, message, message.Spec.Task)
+func (r *Reconciler) answer(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage) (*outcome, error) {
+	about, rejection, err := r.target(ctx, owner, message, message.Spec.StandaloneTask())
 	if rejection != nil || err != nil {
 		return rejection, err
 	}
@@ -184,22 +184,22 @@ func (r *Reconciler) answer(ctx context.Context, owner client.Object, message *v
 			return ptr(handled()), r.record(ctx, ask.Agent.UID, answered(ask.Call, message, read), read.stored...)
 		}
 	}
-	return rejected(v1alpha1.ReasonNotWaiting, "The task %q has asked nothing.", message.Spec.Task), nil
+	return rejected(v1beta1.ReasonNotWaiting, "The task %q has asked nothing.", message.Spec.StandaloneTask()), nil
 }
 
 // answered returns the fact that a message answers a question.
-func answered(call string, message *v1alpha1.AgentMessage, read content) agent.Answered {
-	return agent.Answered{Call: call, Text: read.text, Images: read.images, Message: message.Name, By: message.Spec.User, Unnamed: message.Spec.User == ""}
+func answered(call string, message *v1beta1.AgentMessage, read content) agent.Answered {
+	return agent.Answered{Call: call, Text: read.text, Images: read.images, Message: message.Name, User: message.Spec.User, Unnamed: message.Spec.User == ""}
 }
 
 // cancel cancels a task, or all the work of a chat or standalone task.
-func (r *Reconciler) cancel(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
+func (r *Reconciler) cancel(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage) (*outcome, error) {
 	name := message.Spec.Cancel.Task
 	if name == "" && message.Spec.Chat != "" {
-		return nil, r.Runner.Engine.Deliver(string(owner.GetUID()), agent.Cancelled{Message: message.Name, By: message.Spec.User})
+		return nil, r.Runner.Engine.Deliver(string(owner.GetUID()), agent.Cancelled{Message: message.Name, User: message.Spec.User})
 	}
 	if name == "" {
-		name = message.Spec.Task
+		name = message.Spec.StandaloneTask()
 	}
 	about, rejection, err := r.target(ctx, owner, message, name)
 	if err != nil || about == nil {
@@ -208,7 +208,7 @@ func (r *Reconciler) cancel(ctx context.Context, owner client.Object, message *v
 	if err := r.Runner.Cancel(ctx, &about.task, message.Spec.User); err != nil || rejection != nil {
 		return ptr(handled()), err // one that has not started reads spec.cancel
 	}
-	return ptr(handled()), r.record(ctx, about.uid, agent.Cancelled{Message: message.Name, By: agents.CancelledBy(&about.task)})
+	return ptr(handled()), r.record(ctx, about.uid, agent.Cancelled{Message: message.Name, User: agents.CancelledBy(&about.task)})
 }
 
 // asks returns the asks of an agent of one kind, by tool call.

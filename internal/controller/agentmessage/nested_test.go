@@ -14,7 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
@@ -23,16 +23,16 @@ import (
 func treeWith(name string) []client.Object {
 	owned := func(kind, by string) []metav1.OwnerReference {
 		yes := true
-		return []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: by, UID: types.UID(kind + "/" + by), Controller: &yes}}
+		return []metav1.OwnerReference{{APIVersion: v1beta1.GroupVersion.String(), Kind: kind, Name: by, UID: types.UID(kind + "/" + by), Controller: &yes}}
 	}
 	meta := func(kind, name string, owners []metav1.OwnerReference) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID(kind + "/" + name), OwnerReferences: owners}
 	}
 	return []client.Object{
-		&v1alpha1.AgentTask{ObjectMeta: meta("AgentTask", name, nil), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent}},
-		&v1alpha1.SubAgent{ObjectMeta: meta("SubAgent", name, owned("AgentTask", name)), Spec: v1alpha1.SubAgentSpec{Task: name}},
-		&v1alpha1.AgentTask{ObjectMeta: meta("AgentTask", name+"-1", owned("SubAgent", name)), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent}},
-		&v1alpha1.SubAgent{ObjectMeta: meta("SubAgent", name+"-1", owned("AgentTask", name+"-1")), Spec: v1alpha1.SubAgentSpec{Task: name + "-1"}},
+		&v1beta1.AgentTask{ObjectMeta: meta("AgentTask", name, nil), Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent}},
+		&v1beta1.SubAgent{ObjectMeta: meta("SubAgent", name, owned("AgentTask", name)), Spec: v1beta1.SubAgentSpec{Task: name}},
+		&v1beta1.AgentTask{ObjectMeta: meta("AgentTask", name+"-1", owned("SubAgent", name)), Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent}},
+		&v1beta1.SubAgent{ObjectMeta: meta("SubAgent", name+"-1", owned("AgentTask", name+"-1")), Spec: v1beta1.SubAgentSpec{Task: name + "-1"}},
 	}
 }
 
@@ -72,34 +72,34 @@ func runTree(t *testing.T, r *Reconciler, store ledger.Ledger, name string, call
 	}
 }
 
-func message(name string, spec v1alpha1.AgentMessageSpec) *v1alpha1.AgentMessage {
-	spec.Role = v1alpha1.RoleUser
-	return &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID(name), ResourceVersion: "5", CreationTimestamp: metav1.Now()}, Spec: spec}
+func message(name string, spec v1beta1.AgentMessageSpec) *v1beta1.AgentMessage {
+	spec.Role = v1beta1.RoleUser
+	return &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID(name), ResourceVersion: "5", CreationTimestamp: metav1.Now()}, Spec: spec}
 }
 
 func TestAMessageToAStandaloneTaskReachesTheAgentBelow(t *testing.T) {
 	question := agent.ToolCall{ID: "q", Tool: "ask_user", Arguments: `{"question":"Which colour?"}`}
 	write := agent.ToolCall{ID: "w", Tool: "write", Arguments: `{"path":"a"}`}
-	approve := func(task, call string) v1alpha1.AgentMessageSpec {
-		return v1alpha1.AgentMessageSpec{Task: "mine", Approval: &v1alpha1.Approval{Task: task, ToolCall: call, Decision: v1alpha1.DecisionApprove}}
+	approve := func(task, call string) v1beta1.AgentMessageSpec {
+		return v1beta1.AgentMessageSpec{Task: "mine", Approval: &v1beta1.Approval{Task: task, ToolCall: call, Decision: v1beta1.DecisionApprove}}
 	}
 	for name, test := range map[string]struct {
 		call   agent.ToolCall
-		spec   v1alpha1.AgentMessageSpec
-		phase  v1alpha1.MessagePhase
+		spec   v1beta1.AgentMessageSpec
+		phase  v1beta1.MessagePhase
 		reason string
 	}{
-		"an answer":                           {question, v1alpha1.AgentMessageSpec{Task: "mine", Content: "Green"}, v1alpha1.MessageHandled, v1alpha1.ReasonHandled},
-		"an answer to the agent itself":       {question, v1alpha1.AgentMessageSpec{Task: "mine-1", Content: "Green"}, v1alpha1.MessageHandled, v1alpha1.ReasonHandled},
-		"an answer without a question":        {write, v1alpha1.AgentMessageSpec{Task: "mine", Content: "Green"}, v1alpha1.MessageRejected, v1alpha1.ReasonNotWaiting},
-		"an approval that names the task":     {write, approve("mine-1", "w"), v1alpha1.MessageHandled, v1alpha1.ReasonHandled},
-		"an approval that names the top":      {write, approve("mine", "w"), v1alpha1.MessageHandled, v1alpha1.ReasonHandled},
-		"an approval of another call":         {write, approve("mine", "v"), v1alpha1.MessageRejected, v1alpha1.ReasonNotWaiting},
-		"an approval in another tree":         {write, approve("yours-1", "w"), v1alpha1.MessageRejected, v1alpha1.ReasonTaskNotFound},
-		"an approval at the top of another":   {write, approve("yours", "w"), v1alpha1.MessageRejected, v1alpha1.ReasonTaskNotFound},
-		"a cancel in another tree":            {write, v1alpha1.AgentMessageSpec{Task: "mine", Cancel: &v1alpha1.Cancel{Task: "yours-1"}}, v1alpha1.MessageRejected, v1alpha1.ReasonTaskNotFound},
-		"a cancel of the agent below":         {write, v1alpha1.AgentMessageSpec{Task: "mine", Cancel: &v1alpha1.Cancel{Task: "mine-1"}}, v1alpha1.MessageHandled, v1alpha1.ReasonHandled},
-		"a decision that names nothing above": {write, v1alpha1.AgentMessageSpec{Task: "mine-1", Approval: &v1alpha1.Approval{Task: "mine", ToolCall: "w", Decision: v1alpha1.DecisionApprove}}, v1alpha1.MessageRejected, v1alpha1.ReasonTaskNotFound},
+		"an answer":                           {question, v1beta1.AgentMessageSpec{Task: "mine", Content: "Green"}, v1beta1.MessageHandled, v1beta1.ReasonHandled},
+		"an answer to the agent itself":       {question, v1beta1.AgentMessageSpec{Task: "mine-1", Content: "Green"}, v1beta1.MessageHandled, v1beta1.ReasonHandled},
+		"an answer without a question":        {write, v1beta1.AgentMessageSpec{Task: "mine", Content: "Green"}, v1beta1.MessageRejected, v1beta1.ReasonNotWaiting},
+		"an approval that names the task":     {write, approve("mine-1", "w"), v1beta1.MessageHandled, v1beta1.ReasonHandled},
+		"an approval that names the top":      {write, approve("mine", "w"), v1beta1.MessageHandled, v1beta1.ReasonHandled},
+		"an approval of another call":         {write, approve("mine", "v"), v1beta1.MessageRejected, v1beta1.ReasonNotWaiting},
+		"an approval in another tree":         {write, approve("yours-1", "w"), v1beta1.MessageRejected, v1beta1.ReasonTaskNotFound},
+		"an approval at the top of another":   {write, approve("yours", "w"), v1beta1.MessageRejected, v1beta1.ReasonTaskNotFound},
+		"a cancel in another tree":            {write, v1beta1.AgentMessageSpec{Task: "mine", Cancel: &v1beta1.Cancel{Task: "yours-1"}}, v1beta1.MessageRejected, v1beta1.ReasonTaskNotFound},
+		"a cancel of the agent below":         {write, v1beta1.AgentMessageSpec{Task: "mine", Cancel: &v1beta1.Cancel{Task: "mine-1"}}, v1beta1.MessageHandled, v1beta1.ReasonHandled},
+		"a decision that names nothing above": {write, v1beta1.AgentMessageSpec{Task: "mine-1", Approval: &v1beta1.Approval{Task: "mine", ToolCall: "w", Decision: v1beta1.DecisionApprove}}, v1beta1.MessageRejected, v1beta1.ReasonTaskNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := append(append(treeWith("mine"), treeWith("yours")...), message("said", test.spec))
@@ -115,14 +115,14 @@ func TestAMessageToAStandaloneTaskReachesTheAgentBelow(t *testing.T) {
 			if _, err := r.Reconcile(t.Context(), request); err != nil {
 				t.Fatal(err)
 			}
-			var said v1alpha1.AgentMessage
+			var said v1beta1.AgentMessage
 			if err := r.Client.Get(t.Context(), request.NamespacedName, &said); err != nil {
 				t.Fatal(err)
 			}
 			if said.Status.Phase != test.phase || said.Status.Reason != test.reason {
 				t.Errorf("the message is %s (%s), want %s (%s)", said.Status.Phase, said.Status.Reason, test.phase, test.reason)
 			}
-			recorded := test.phase == v1alpha1.MessageHandled
+			recorded := test.phase == v1beta1.MessageHandled
 			if left := len(r.Runner.Engine.AsksBelow("SubAgent/mine")); (left == 0) != recorded {
 				t.Errorf("%d asks are left", left)
 			}
@@ -132,7 +132,7 @@ func TestAMessageToAStandaloneTaskReachesTheAgentBelow(t *testing.T) {
 
 			// The operator may crash after handling a message and before writing its status: the next attempt must not answer another ask.
 			result, err := r.handle(t.Context(), objects[0], &said)
-			if recorded && (err != nil || result.phase != v1alpha1.MessageHandled) {
+			if recorded && (err != nil || result.phase != v1beta1.MessageHandled) {
 				t.Errorf("the second attempt returned %+v (%v)", result, err)
 			}
 		})
@@ -142,8 +142,8 @@ func TestAMessageToAStandaloneTaskReachesTheAgentBelow(t *testing.T) {
 // Two agents ask, and the older question appears last. A person answers the question that the task shows, and then the other one.
 func TestAnAnswerGoesToTheQuestionThatTheTaskShows(t *testing.T) {
 	objects := append(treeWith("mine"),
-		message("first", v1alpha1.AgentMessageSpec{Task: "mine", Content: "Green"}), message("second", v1alpha1.AgentMessageSpec{Task: "mine", Content: "Large"}))
-	objects[0].(*v1alpha1.AgentTask).Status.Waiting = &v1alpha1.Waiting{Kind: v1alpha1.WaitingQuestion, SubAgent: "mine-1", ToolCall: "q"}
+		message("first", v1beta1.AgentMessageSpec{Task: "mine", Content: "Green"}), message("second", v1beta1.AgentMessageSpec{Task: "mine", Content: "Large"}))
+	objects[0].(*v1beta1.AgentTask).Status.Waiting = &v1beta1.Waiting{Kind: v1beta1.WaitingQuestion, SubAgent: "mine-1", ToolCall: "q"}
 	r, store := reconcilerWith(t, objects...)
 	ask := func(question string) agent.ToolCall {
 		return agent.ToolCall{ID: "q", Tool: "ask_user", Arguments: fmt.Sprintf(`{"question":%q}`, question)}

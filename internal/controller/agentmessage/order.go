@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 )
 
@@ -52,7 +52,7 @@ func (o *sequence) lock(owner types.UID) (unlock func()) {
 }
 
 // add records the resource version under which a message was first seen.
-func (o *sequence) add(m *v1alpha1.AgentMessage) position {
+func (o *sequence) add(m *v1beta1.AgentMessage) position {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	name := client.ObjectKeyFromObject(m)
@@ -70,7 +70,7 @@ func (o *sequence) add(m *v1alpha1.AgentMessage) position {
 }
 
 // take records that a message was delivered to its chat or task.
-func (o *sequence) take(m *v1alpha1.AgentMessage) {
+func (o *sequence) take(m *v1beta1.AgentMessage) {
 	known := o.add(m)
 	known.taken = true
 	o.mu.Lock()
@@ -87,7 +87,7 @@ func (o *sequence) remove(name types.NamespacedName) {
 
 // handleInOrder handles a message after all earlier ones of the same chat or task, which it handles first. Their own reconciles follow;
 // handling a message twice has no effect.
-func (r *Reconciler) handleInOrder(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
+func (r *Reconciler) handleInOrder(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage) (*outcome, error) {
 	defer r.sequence.lock(owner.GetUID())()
 	if !mustKeepOrder(message) {
 		return r.handle(ctx, owner, message)
@@ -104,7 +104,7 @@ func (r *Reconciler) handleInOrder(ctx context.Context, owner client.Object, mes
 		if v != nil && v.reason == reasonChatNotReady {
 			return v, nil // even if the chat is just starting, this message must not be the first
 		}
-		if v != nil && v.phase != v1alpha1.MessagePending {
+		if v != nil && v.phase != v1beta1.MessagePending {
 			if err := r.writeStatus(ctx, m, *v); err != nil {
 				return nil, err
 			}
@@ -114,7 +114,7 @@ func (r *Reconciler) handleInOrder(ctx context.Context, owner client.Object, mes
 }
 
 // handleNext handles one message, and records that it was delivered.
-func (r *Reconciler) handleNext(ctx context.Context, owner client.Object, message *v1alpha1.AgentMessage) (*outcome, error) {
+func (r *Reconciler) handleNext(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage) (*outcome, error) {
 	v, err := r.handle(ctx, owner, message)
 	if err == nil && (v == nil || v.reason != reasonChatNotReady) {
 		r.sequence.take(message)
@@ -124,23 +124,23 @@ func (r *Reconciler) handleNext(ctx context.Context, owner client.Object, messag
 
 // mustKeepOrder reports whether a message must be handled in order. A decision on a call of a chat's agent, and the end of an
 // allowance, are independent of the messages in the chat.
-func mustKeepOrder(m *v1alpha1.AgentMessage) bool {
-	return m.Spec.Task != "" || m.Spec.Approval == nil && m.Spec.Revoke == nil && (m.Spec.Cancel == nil || m.Spec.Cancel.Task == "")
+func mustKeepOrder(m *v1beta1.AgentMessage) bool {
+	return m.Spec.StandaloneTask() != "" || m.Spec.Approval == nil && m.Spec.Revoke == nil && (m.Spec.Cancel == nil || m.Spec.Cancel.Task == "")
 }
 
 // earlier returns the messages before this one that were not delivered, oldest first.
-func (r *Reconciler) earlier(ctx context.Context, message *v1alpha1.AgentMessage) ([]*v1alpha1.AgentMessage, error) {
+func (r *Reconciler) earlier(ctx context.Context, message *v1beta1.AgentMessage) ([]*v1beta1.AgentMessage, error) {
 	field := client.MatchingFields{cluster.ChatField: message.Spec.Chat}
-	if message.Spec.Task != "" {
-		field = client.MatchingFields{cluster.TaskField: message.Spec.Task}
+	if message.Spec.StandaloneTask() != "" {
+		field = client.MatchingFields{cluster.TaskField: message.Spec.StandaloneTask()}
 	}
-	var list v1alpha1.AgentMessageList
+	var list v1beta1.AgentMessageList
 	if err := r.Client.List(ctx, &list, client.InNamespace(message.Namespace), field, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the messages before %s/%s: %w", message.Namespace, message.Name, err)
 	}
 	type placed struct {
 		position
-		message *v1alpha1.AgentMessage
+		message *v1beta1.AgentMessage
 	}
 	compare := func(a, b placed) int {
 		return cmp.Or(a.message.CreationTimestamp.Compare(b.message.CreationTimestamp.Time), cmp.Compare(a.version, b.version), cmp.Compare(a.message.Name, b.message.Name))
@@ -153,7 +153,7 @@ func (r *Reconciler) earlier(ctx context.Context, message *v1alpha1.AgentMessage
 			r.sequence.remove(client.ObjectKeyFromObject(m))
 			continue
 		}
-		if m.Spec.Role != v1alpha1.RoleUser || !mustKeepOrder(m) || !m.DeletionTimestamp.IsZero() || cluster.IsHeld(m) {
+		if m.Spec.Role != v1beta1.RoleUser || !mustKeepOrder(m) || !m.DeletionTimestamp.IsZero() || cluster.IsHeld(m) {
 			continue
 		}
 		if other := (placed{r.sequence.add(m), m}); !other.taken && compare(other, this) < 0 {
@@ -161,7 +161,7 @@ func (r *Reconciler) earlier(ctx context.Context, message *v1alpha1.AgentMessage
 		}
 	}
 	slices.SortFunc(before, compare)
-	messages := make([]*v1alpha1.AgentMessage, len(before))
+	messages := make([]*v1beta1.AgentMessage, len(before))
 	for i := range before {
 		messages[i] = before[i].message.DeepCopy() // the list shares its messages with the cache
 	}

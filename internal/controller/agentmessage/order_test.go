@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/agents"
@@ -38,14 +38,14 @@ import (
 // from the queue in any order.
 func TestABurstIsDeliveredInTheOrderOfCreation(t *testing.T) {
 	second := metav1.NewTime(time.Now().Truncate(time.Second))
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: "chat-uid"}}
+	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: "chat-uid"}}
 	objects, created := []client.Object{chat}, []string{}
 	for i := range 50 {
 		name := fmt.Sprintf("message-%02d", (i*37)%50)
 		created = append(created, name)
-		objects = append(objects, &v1alpha1.AgentMessage{
+		objects = append(objects, &v1beta1.AgentMessage{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID("uid-" + name), ResourceVersion: strconv.Itoa(1000 + i), CreationTimestamp: second},
-			Spec:       v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser, Content: "hello"},
+			Spec:       v1beta1.AgentMessageSpec{Chat: "chat", Role: v1beta1.RoleUser, Content: "hello"},
 		})
 	}
 	r, store := reconcilerWith(t, objects...)
@@ -83,9 +83,9 @@ func TestABurstIsDeliveredInTheOrderOfCreation(t *testing.T) {
 
 // The orchestrator records that it has taken a message into a turn; the message controller writes that to the message's status.
 func TestAMessageThatATurnHasTakenIsHandled(t *testing.T) {
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: "chat-uid"}}
-	hello := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "hello", UID: "hello-uid"},
-		Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser, Content: "hello"}}
+	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: "chat-uid"}}
+	hello := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "hello", UID: "hello-uid"},
+		Spec: v1beta1.AgentMessageSpec{Chat: "chat", Role: v1beta1.RoleUser, Content: "hello"}}
 	r, _ := reconcilerWith(t, chat, hello)
 	if err := r.Runner.Engine.Start(ledger.Agent{UID: "chat-uid", Kind: "AgentChat", Namespace: "a", Name: "chat", Root: "chat-uid", Chat: "chat", CreatedAt: time.Now()},
 		agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat", Limits: agent.Limits{MaxIterations: 1}}}); err != nil {
@@ -99,9 +99,9 @@ func TestAMessageThatATurnHasTakenIsHandled(t *testing.T) {
 		if err := r.Client.Get(t.Context(), name, hello); err != nil {
 			t.Fatal(err)
 		}
-		return hello.Status.Phase == v1alpha1.MessageHandled
+		return hello.Status.Phase == v1beta1.MessageHandled
 	})
-	if c := hello.Status.Conditions[0]; hello.Status.Reason != v1alpha1.ReasonHandled || c.Status != metav1.ConditionTrue || c.Message != "The message was taken into a turn." {
+	if c := hello.Status.Conditions[0]; hello.Status.Reason != v1beta1.ReasonHandled || c.Status != metav1.ConditionTrue || c.Message != "The message was taken into a turn." {
 		t.Errorf("the status is %+v", hello.Status)
 	}
 }
@@ -109,13 +109,13 @@ func TestAMessageThatATurnHasTakenIsHandled(t *testing.T) {
 // A message keeps its position after the operator has written to it, for example while it waited for its chat.
 func TestAMessageKeepsItsPlaceWhenItIsUpdated(t *testing.T) {
 	var o sequence
-	first := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "first", UID: "1", ResourceVersion: "5"}}
+	first := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "first", UID: "1", ResourceVersion: "5"}}
 	before := o.add(first)
 	first.ResourceVersion = "9"
 	if after := o.add(first); after != before || after.version != 5 {
 		t.Errorf("the position changed from %+v to %+v", before, after)
 	}
-	again := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "first", UID: "2", ResourceVersion: "12"}}
+	again := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "first", UID: "2", ResourceVersion: "12"}}
 	if place := o.add(again); place.version != 12 {
 		t.Errorf("a new message of the same name has the position %+v", place)
 	}
@@ -149,7 +149,7 @@ func arrived(t *testing.T, store ledger.Ledger) []string {
 func reconcilerWith(t *testing.T, objects ...client.Object) (*Reconciler, ledger.Ledger) {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(v1beta1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	store := ledgertest.OpenSQLite(t)
@@ -161,7 +161,7 @@ func reconcilerWith(t *testing.T, objects ...client.Object) (*Reconciler, ledger
 			t.Error(err)
 		}
 	})
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentMessage{}).WithObjects(objects...)
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1beta1.AgentMessage{}).WithObjects(objects...)
 	for _, index := range cluster.Indexes() {
 		builder = builder.WithIndex(index.Object, index.Field, index.Values)
 	}

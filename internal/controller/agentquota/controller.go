@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/engine"
@@ -53,8 +53,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.written = map[string]time.Time{}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentquota").
-		Watches(&v1alpha1.AgentQuota{}, handler.EnqueueRequestsFromMapFunc(r.quotaChanged), builder.WithPredicates(cluster.Edited())).
-		Watches(&v1alpha1.ModelProvider{}, handler.EnqueueRequestsFromMapFunc(r.pricesChanged), builder.WithPredicates(cluster.Edited())).
+		Watches(&v1beta1.AgentQuota{}, handler.EnqueueRequestsFromMapFunc(r.quotaChanged), builder.WithPredicates(cluster.Edited())).
+		Watches(&v1beta1.ModelProvider{}, handler.EnqueueRequestsFromMapFunc(r.pricesChanged), builder.WithPredicates(cluster.Edited())).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(namespaceCreated), builder.WithPredicates(predicate.Funcs{
 			UpdateFunc: func(event.UpdateEvent) bool { return false }, DeleteFunc: func(event.DeleteEvent) bool { return false },
 		})).
@@ -93,7 +93,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	defer leave()
-	var list v1alpha1.AgentQuotaList
+	var list v1beta1.AgentQuotaList
 	if err := r.Client.List(ctx, &list, client.InNamespace(req.Namespace)); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list the AgentQuotas of namespace %s: %w", req.Namespace, err)
 	}
@@ -136,7 +136,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // allObserved reports whether the status of every quota is about its current spec.
-func allObserved(quotas []v1alpha1.AgentQuota) bool {
+func allObserved(quotas []v1beta1.AgentQuota) bool {
 	for i := range quotas {
 		conditions := quotas[i].Status.Conditions
 		if len(conditions) == 0 || conditions[0].ObservedGeneration != quotas[i].Generation {

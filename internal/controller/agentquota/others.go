@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/engine/admission"
 )
@@ -19,8 +19,8 @@ import (
 // countAll sets the numbers of active and waiting runs from the statuses of all runs of a namespace: the engine knows only those of this
 // operator. Statuses are up to a second old.
 func (r *Reconciler) countAll(ctx context.Context, namespace string, usage []engine.QuotaUsage) error {
-	var agents v1alpha1.SubAgentList
-	var chats v1alpha1.AgentChatList
+	var agents v1beta1.SubAgentList
+	var chats v1beta1.AgentChatList
 	for _, list := range []client.ObjectList{&agents, &chats} {
 		if err := r.Client.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 			return fmt.Errorf("list the runs of namespace %s: %w", namespace, err)
@@ -29,7 +29,7 @@ func (r *Reconciler) countAll(ctx context.Context, namespace string, usage []eng
 	active := 0
 	var waiting []string
 	for i := range agents.Items {
-		if agents.Items[i].Status.Phase == v1alpha1.SubAgentActive {
+		if agents.Items[i].Status.Phase == v1beta1.SubAgentActive {
 			active++
 		}
 		waiting = append(waiting, quotaWaits(agents.Items[i].Status.Conditions)...)

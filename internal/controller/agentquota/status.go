@@ -11,22 +11,22 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/controller/backend"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
 // statusOf returns the status of a quota. It reports false if the usage was not counted for its current spec.
-func statusOf(object *v1alpha1.AgentQuota, usage []engine.QuotaUsage, now time.Time) (v1alpha1.AgentQuotaStatus, bool) {
+func statusOf(object *v1beta1.AgentQuota, usage []engine.QuotaUsage, now time.Time) (v1beta1.AgentQuotaStatus, bool) {
 	q := backend.QuotaOf(object)
 	i := slices.IndexFunc(usage, func(u engine.QuotaUsage) bool { return u.Quota == q })
 	if i < 0 {
-		return v1alpha1.AgentQuotaStatus{}, false
+		return v1beta1.AgentQuotaStatus{}, false
 	}
 	used, count := usage[i], usage[i].Count
 	reset := metav1.NewTime(q.Period.End(now))
-	next := v1alpha1.AgentQuotaStatus{ActiveAgents: int32(used.Active), ResetTime: &reset, Conditions: slices.Clone(object.Status.Conditions)}
+	next := v1beta1.AgentQuotaStatus{ActiveAgents: int32(used.Active), ResetTime: &reset, Conditions: slices.Clone(object.Status.Conditions)}
 	if q.MaxTokens > 0 {
 		next.Used.Tokens = new(count.Tokens)
 		next.Remaining.Tokens = new(max(0, q.MaxTokens-count.Tokens-count.ReservedTokens))
@@ -45,6 +45,6 @@ func condition(generation int64, used engine.QuotaUsage) metav1.Condition {
 		return status.Ready(generation, "No run waits for this quota.")
 	}
 	c := status.Ready(generation, fmt.Sprintf("%d runs wait for this quota. They continue when it resets or is raised.", used.Waiting))
-	c.Reason = v1alpha1.ReasonQuotaExhausted
+	c.Reason = v1beta1.ReasonQuotaExhausted
 	return c
 }

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
@@ -46,13 +46,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	everyRole := handler.EnqueueRequestsFromMapFunc(r.allRoles)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentrole").
-		For(&v1alpha1.AgentRole{}).
-		Watches(&v1alpha1.AgentRole{}, everyRole).
-		Watches(&v1alpha1.ModelProvider{}, everyRole).
+		For(&v1beta1.AgentRole{}).
+		Watches(&v1beta1.AgentRole{}, everyRole).
+		Watches(&v1beta1.ModelProvider{}, everyRole).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.uses.roles), builder.OnlyMetadata).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.rolesUsingSecret), builder.OnlyMetadata).
 		WatchesRawSource(r.Changed.Source()).
-		Complete(r.Gate.Object(&v1alpha1.AgentRole{}, r))
+		Complete(r.Gate.Object(&v1beta1.AgentRole{}, r))
 }
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=agentroles,verbs=get;list;watch
@@ -62,7 +62,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // Reconcile checks one role.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	var object v1alpha1.AgentRole
+	var object v1beta1.AgentRole
 	if err := r.Client.Get(ctx, req.NamespacedName, &object); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.uses.set(req.NamespacedName, nil)
@@ -78,16 +78,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return status.Result(r.Status.WriteCondition(ctx, &object, &object.Status.Conditions, condition, func() { object.Status.Skills = skillsOf(read) }))
 }
 
-func skillsOf(read role.Role) []v1alpha1.RoleSkill {
-	var skills []v1alpha1.RoleSkill
+func skillsOf(read role.Role) []v1beta1.RoleSkill {
+	var skills []v1beta1.RoleSkill
 	for _, s := range read.SkillTexts {
-		skills = append(skills, v1alpha1.RoleSkill{Name: s.Name, Description: s.Description, ConfigMap: s.ConfigMap})
+		skills = append(skills, v1beta1.RoleSkill{Name: s.Name, Description: s.Description, ConfigMapName: s.ConfigMap})
 	}
 	return skills
 }
 
 // check returns the condition of a role that was read, or could not be read because of err.
-func (r *Reconciler) check(ctx context.Context, object *v1alpha1.AgentRole, read role.Role, err error) (metav1.Condition, error) {
+func (r *Reconciler) check(ctx context.Context, object *v1beta1.AgentRole, read role.Role, err error) (metav1.Condition, error) {
 	generation := object.Generation
 	if condition, missing := status.FromMissing(generation, err); missing {
 		return condition, nil
@@ -106,7 +106,7 @@ func (r *Reconciler) check(ctx context.Context, object *v1alpha1.AgentRole, read
 	}
 	if read.Remote != nil {
 		if object.Spec.Temperature != "" { // no rule of the API can read the field
-			return status.NotReady(generation, v1alpha1.ReasonInvalidSpec, "A role with remote has no temperature: the remote agent has its own. Remove spec.temperature."), nil
+			return status.NotReady(generation, v1beta1.ReasonInvalidSpec, "A role with remote has no temperature: the remote agent has its own. Remove spec.temperature."), nil
 		}
 		_, err := r.Finder.Headers(object.Namespace, read.Remote.A2A.HeadersFrom)(ctx)
 		if condition, missing := status.FromMissing(generation, err); missing {
@@ -117,21 +117,21 @@ func (r *Reconciler) check(ctx context.Context, object *v1alpha1.AgentRole, read
 		}
 	}
 	if problem := checkSchema(object); problem != "" {
-		return status.NotReady(generation, v1alpha1.ReasonInvalidSpec, problem), nil
+		return status.NotReady(generation, v1beta1.ReasonInvalidSpec, problem), nil
 	}
 	notFound, err := r.missingRoles(ctx, object.Namespace, read.Delegates())
 	if err != nil {
 		return metav1.Condition{}, err
 	}
 	if len(notFound) > 0 {
-		return status.NotReady(generation, v1alpha1.ReasonRoleNotFound, fmt.Sprintf(
+		return status.NotReady(generation, v1beta1.ReasonRoleNotFound, fmt.Sprintf(
 			"spec.delegation.roles names roles that do not exist and are not offered: %s. Create them or remove them from the list.", strings.Join(notFound, ", "))), nil
 	}
 	return r.checkReview(ctx, object, read)
 }
 
 // checkReview returns the condition of a role whose other parts can be used.
-func (r *Reconciler) checkReview(ctx context.Context, object *v1alpha1.AgentRole, read role.Role) (metav1.Condition, error) {
+func (r *Reconciler) checkReview(ctx context.Context, object *v1beta1.AgentRole, read role.Role) (metav1.Condition, error) {
 	if read.Review == nil {
 		return status.Ready(object.Generation, "The role can be used."), nil
 	}
@@ -144,7 +144,7 @@ func (r *Reconciler) checkReview(ctx context.Context, object *v1alpha1.AgentRole
 		return metav1.Condition{}, err
 	}
 	if problem := role.CannotReview(reviewer); problem != "" {
-		return status.NotReady(object.Generation, v1alpha1.ReasonInvalidSpec, problem), nil
+		return status.NotReady(object.Generation, v1beta1.ReasonInvalidSpec, problem), nil
 	}
 	return status.Ready(object.Generation, "The role can be used."), nil
 }
@@ -157,7 +157,7 @@ func (r *Reconciler) missingRoles(ctx context.Context, namespace string, names [
 		var missing *resolve.Missing
 		switch {
 		case err == nil:
-		case errors.As(err, &missing) && missing.Reason == v1alpha1.ReasonRoleNotFound:
+		case errors.As(err, &missing) && missing.Reason == v1beta1.ReasonRoleNotFound:
 			notFound = append(notFound, name)
 		case errors.As(err, &missing): // it exists; its own status has what is missing
 		default:
@@ -168,7 +168,7 @@ func (r *Reconciler) missingRoles(ctx context.Context, namespace string, names [
 }
 
 // checkSchema returns what is wrong with the output schema of a role, or with the input schema of one that is offered as a tool, or "".
-func checkSchema(object *v1alpha1.AgentRole) string {
+func checkSchema(object *v1beta1.AgentRole) string {
 	if output := object.Spec.OutputSchema; output != nil {
 		if _, err := tool.OutputSchema(output.Raw); err != nil {
 			return fmt.Sprintf("spec.outputSchema cannot be used: %s. It must be a JSON schema of an object.", err)
@@ -186,7 +186,7 @@ func checkSchema(object *v1alpha1.AgentRole) string {
 
 // allRoles returns all roles, because shared objects may affect roles of any namespace.
 func (r *Reconciler) allRoles(ctx context.Context, changed client.Object) []reconcile.Request {
-	var list v1alpha1.AgentRoleList
+	var list v1beta1.AgentRoleList
 	options := []client.ListOption{}
 	if changed.GetNamespace() != r.Finder.OperatorNamespace {
 		options = append(options, client.InNamespace(changed.GetNamespace()))
@@ -205,14 +205,14 @@ func (r *Reconciler) allRoles(ctx context.Context, changed client.Object) []reco
 
 // rolesUsingSecret returns the remote roles with a header whose value is in a Secret.
 func (r *Reconciler) rolesUsingSecret(ctx context.Context, secret client.Object) []reconcile.Request {
-	var list v1alpha1.AgentRoleList
+	var list v1beta1.AgentRoleList
 	if err := r.Client.List(ctx, &list, client.InNamespace(secret.GetNamespace())); err != nil {
 		return nil
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {
 		remote := list.Items[i].Spec.Remote
-		if remote != nil && slices.ContainsFunc(remote.A2A.HeadersFrom, func(h v1alpha1.HeaderSource) bool { return h.SecretKeyRef.Name == secret.GetName() }) {
+		if remote != nil && slices.ContainsFunc(remote.A2A.HeadersFrom, func(h v1beta1.HeaderSource) bool { return h.SecretKeyRef.Name == secret.GetName() }) {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 		}
 	}

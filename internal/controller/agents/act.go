@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -28,7 +28,7 @@ func (r *Reconciler) act(ctx context.Context, f *facts, v verdict) error {
 	case begin:
 		return r.begin(ctx, f)
 	case wait:
-		c := meta.FindStatusCondition(f.sub.Status.Conditions, v1alpha1.ConditionSucceeded)
+		c := meta.FindStatusCondition(f.sub.Status.Conditions, v1beta1.ConditionSucceeded)
 		if c != nil { // otherwise the sub-agent is about to start
 			f.WaitForSubAgent(f.sub, *c)
 		}
@@ -47,10 +47,10 @@ func (r *Reconciler) stop(ctx context.Context, f *facts, why stop) error {
 		_, err := r.Runner.Engine.EndIfDeleted(ctx, f.uid)
 		return err
 	case why == cancel && f.sub == nil:
-		return r.Runner.Engine.Deliver(f.uid, agent.Cancelled{By: CancelledBy(f)})
+		return r.Runner.Engine.Deliver(f.uid, agent.Cancelled{User: CancelledBy(f)})
 	case why == cancel:
 		f.sub.Spec.Cancel = true
-		metav1.SetMetaDataAnnotation(&f.sub.ObjectMeta, v1alpha1.AnnotationCancelledBy, CancelledBy(f))
+		metav1.SetMetaDataAnnotation(&f.sub.ObjectMeta, v1beta1.AnnotationCancelledBy, CancelledBy(f))
 		if err := client.IgnoreNotFound(r.Runner.Client.Update(ctx, f.sub)); err != nil {
 			return fmt.Errorf("cancel sub-agent %s/%s: %w", f.sub.Namespace, f.sub.Name, err)
 		}
@@ -75,13 +75,13 @@ func (r *Reconciler) show(ctx context.Context, f *facts) error {
 }
 
 // startError is the reason why work never starts with the current spec.
-type startError struct{ v1alpha1.RunError }
+type startError struct{ v1beta1.RunError }
 
 // Error implements error.
 func (e *startError) Error() string { return e.Message }
 
-func startErrorf(kind v1alpha1.ErrorKind, format string, args ...any) error {
-	return &startError{v1alpha1.RunError{Kind: kind, Message: fmt.Sprintf(format, args...)}}
+func startErrorf(kind v1beta1.ErrorKind, format string, args ...any) error {
+	return &startError{v1beta1.RunError{Kind: kind, Message: fmt.Sprintf(format, args...)}}
 }
 
 // begin begins the work of an object, or shows why it cannot begin. A missing reference may never exist, so cancelled work
@@ -92,7 +92,7 @@ func (r *Reconciler) begin(ctx context.Context, f *facts) error {
 	var cannot *startError
 	switch waits, never := errors.As(err, &missing), errors.As(err, &cannot); {
 	case (waits || never) && f.Cancel:
-		f.Fail(v1alpha1.RunError{Kind: v1alpha1.ErrorCancelled, Message: "It was cancelled before it began."}, f.now)
+		f.Fail(v1beta1.RunError{Kind: v1beta1.ErrorCancelled, Message: "It was cancelled before it began."}, f.now)
 	case waits:
 		f.unresolved = true
 		r.Runner.Engine.ReleaseSlot(f.uid) // free the slot for others while a reference is missing
@@ -117,7 +117,7 @@ func (r *Reconciler) start(ctx context.Context, f *facts) error {
 		return err
 	}
 	if f.Cancel { // a start may be in flight, so the ledger decides which came first
-		return r.Runner.Engine.Start(record, started, agent.Cancelled{By: CancelledBy(f)})
+		return r.Runner.Engine.Start(record, started, agent.Cancelled{User: CancelledBy(f)})
 	}
 	return r.launch(ctx, f, record, started)
 }
@@ -164,10 +164,10 @@ func (r *Reconciler) acquireSlot(ctx context.Context, f *facts, record ledger.Ag
 		return true, nil
 	}
 	if q, ok := r.Runner.Engine.WaitsForActiveQuota(ctx, record.Namespace, record.UID); ok {
-		f.Wait(v1alpha1.ReasonQuotaExhausted, quota.TooManyActive(q), f.now)
+		f.Wait(v1beta1.ReasonQuotaExhausted, quota.TooManyActive(q), f.now)
 		return false, nil
 	}
-	f.Wait(v1alpha1.ReasonParallelLimit,
+	f.Wait(v1beta1.ReasonParallelLimit,
 		"It starts when fewer sub-agents of the chat are active (limits.maxParallelTasks).", f.now)
 	return false, nil
 }

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
@@ -56,28 +56,28 @@ func (r *Runner) Apply(ctx context.Context, owner Owner, s agent.State) error {
 // parallelChildren is the number of an agent's children that are created or cancelled in parallel.
 const parallelChildren = 16
 
-func taskOf(owner Owner, child agent.ChildSpec) *v1alpha1.AgentTask {
+func taskOf(owner Owner, child agent.ChildSpec) *v1beta1.AgentTask {
 	labels := map[string]string{}
 	if owner.Chat != "" {
-		labels[v1alpha1.LabelChat] = owner.Chat
+		labels[v1beta1.LabelChat] = owner.Chat
 	}
 	if child.Role != "" {
-		labels[v1alpha1.LabelRole] = child.Role
+		labels[v1beta1.LabelRole] = child.Role
 	}
 	if owner.Parent != "" {
-		labels[v1alpha1.LabelParent] = owner.Parent
+		labels[v1beta1.LabelParent] = owner.Parent
 	}
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: owner.Object.GetNamespace(), Name: child.Name, Labels: labels}}
-	task.Spec = v1alpha1.AgentTaskSpec{
-		Chat: owner.Chat, Type: v1alpha1.TaskAgent, Role: child.Role, Instruction: child.Task, ContextFiles: child.ContextFiles,
-		SuccessCriteria: child.SuccessCriteria, Context: v1alpha1.ContextMode(child.Context), Cwd: child.Cwd, ContinueFrom: child.ContinueFrom,
+	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: owner.Object.GetNamespace(), Name: child.Name, Labels: labels}}
+	task.Spec = v1beta1.AgentTaskSpec{
+		Chat: owner.Chat, Type: v1beta1.TaskAgent, Role: child.Role, Instruction: child.Task, ContextFiles: child.ContextFiles,
+		SuccessCriteria: child.SuccessCriteria, Context: v1beta1.ContextMode(child.Context), WorkingDir: child.WorkingDir, ContinueFrom: child.ContinueFrom,
 	}
 	task.Spec.Group = groupName(child.Group)
 	if owner.Chat != "" {
 		task.Spec.TriggerMessage = child.Trigger
 	}
 	if child.Tool != "" {
-		task.Spec.Type, task.Spec.Tool = v1alpha1.TaskTool, child.Tool
+		task.Spec.Type, task.Spec.Tool = v1beta1.TaskTool, child.Tool
 	}
 	if len(child.OutputSchema) > 0 {
 		task.Spec.OutputSchema = &runtime.RawExtension{Raw: child.OutputSchema}
@@ -103,12 +103,12 @@ func groupName(id string) string {
 }
 
 // Cancel sets spec.cancel of a task and records who requested it.
-func (r *Runner) Cancel(ctx context.Context, task *v1alpha1.AgentTask, by string) error {
+func (r *Runner) Cancel(ctx context.Context, task *v1beta1.AgentTask, by string) error {
 	if task.Spec.Cancel {
 		return nil
 	}
 	task.Spec.Cancel = true
-	metav1.SetMetaDataAnnotation(&task.ObjectMeta, v1alpha1.AnnotationCancelledBy, by)
+	metav1.SetMetaDataAnnotation(&task.ObjectMeta, v1beta1.AnnotationCancelledBy, by)
 	if err := client.IgnoreNotFound(r.Client.Update(ctx, task)); err != nil {
 		return fmt.Errorf("cancel task %s/%s: %w", task.Namespace, task.Name, err)
 	}

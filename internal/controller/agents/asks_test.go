@@ -6,7 +6,7 @@ package agents
 import (
 	"testing"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -14,15 +14,15 @@ import (
 
 func TestShownFirst(t *testing.T) {
 	for name, test := range map[string]struct {
-		shown *v1alpha1.Waiting
+		shown *v1beta1.Waiting
 		want  string
 	}{
 		"nothing is shown":                   {nil, "a-1 q; a-1 r; b q; "},
-		"the oldest is shown":                {&v1alpha1.Waiting{SubAgent: "a-1", ToolCall: "q"}, "a-1 q; a-1 r; b q; "},
-		"another one is shown":               {&v1alpha1.Waiting{SubAgent: "b", ToolCall: "q"}, "b q; a-1 q; a-1 r; "},
-		"another one of the agent is shown":  {&v1alpha1.Waiting{SubAgent: "a-1", ToolCall: "r"}, "a-1 r; a-1 q; b q; "},
-		"one that was answered is shown":     {&v1alpha1.Waiting{SubAgent: "b", ToolCall: "p"}, "a-1 q; a-1 r; b q; "},
-		"one of the task's own was answered": {&v1alpha1.Waiting{SubAgent: "a", ToolCall: "q"}, "a-1 q; a-1 r; b q; "},
+		"the oldest is shown":                {&v1beta1.Waiting{SubAgent: "a-1", ToolCall: "q"}, "a-1 q; a-1 r; b q; "},
+		"another one is shown":               {&v1beta1.Waiting{SubAgent: "b", ToolCall: "q"}, "b q; a-1 q; a-1 r; "},
+		"another one of the agent is shown":  {&v1beta1.Waiting{SubAgent: "a-1", ToolCall: "r"}, "a-1 r; a-1 q; b q; "},
+		"one that was answered is shown":     {&v1beta1.Waiting{SubAgent: "b", ToolCall: "p"}, "a-1 q; a-1 r; b q; "},
+		"one of the task's own was answered": {&v1beta1.Waiting{SubAgent: "a", ToolCall: "q"}, "a-1 q; a-1 r; b q; "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asks []engine.Ask

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 	"github.com/nestor-dev/nestor/internal/engine"
@@ -55,8 +55,8 @@ func TestTheTaskOfAChildThatHasBegunIsNotEdited(t *testing.T) {
 // newCancelRunner returns a runner and a chat with a child that is not in the cache.
 func newCancelRunner(t *testing.T) (*Runner, Owner, client.Object) {
 	t.Helper()
-	chat := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}
-	child := clustertest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat-1"}})
+	chat := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}
+	child := clustertest.OwnedBy(chat, "AgentChat", &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat-1"}})
 	live := clustertest.NewCluster(t, child)
 	behind := interceptor.NewClient(live, interceptor.Funcs{
 		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
@@ -70,7 +70,7 @@ func newCancelRunner(t *testing.T) (*Runner, Owner, client.Object) {
 
 func isCancelled(t *testing.T, r *Runner, task client.Object) bool {
 	t.Helper()
-	var found v1alpha1.AgentTask
+	var found v1beta1.AgentTask
 	if err := r.API.Get(t.Context(), client.ObjectKeyFromObject(task), &found); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestFailureEndsADeletedParent(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	chat := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}
+	chat := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}
 	record := ledger.Agent{UID: "chat-uid", Kind: "AgentChat", Namespace: "a", Name: "chat", Root: "chat-uid", Chat: "chat",
 		CreatedAt: time.Now()}
 	started := agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat"}}
@@ -99,8 +99,8 @@ func TestFailureEndsADeletedParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &Runner{Engine: e}
-	task := clustertest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: clustertest.Named("chat-1", "task")})
-	failure := v1alpha1.RunError{Kind: v1alpha1.ErrorCancelled, Message: "its owner was deleted"}
+	task := clustertest.OwnedBy(chat, "AgentChat", &v1beta1.AgentTask{ObjectMeta: clustertest.Named("chat-1", "task")})
+	failure := v1beta1.RunError{Kind: v1beta1.ErrorCancelled, Message: "its owner was deleted"}
 	if err := r.ReportFailure(t.Context(), task, failure); err != nil {
 		t.Fatal(err)
 	}

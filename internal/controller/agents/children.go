@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -31,7 +31,7 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 		return err
 	}
 	task = taskOf(owner, child)
-	if child.Tool == "" && r.Cached(ctx, client.ObjectKeyFromObject(task), &v1alpha1.SubAgent{}) == nil {
+	if child.Tool == "" && r.Cached(ctx, client.ObjectKeyFromObject(task), &v1beta1.SubAgent{}) == nil {
 		return r.reportTakenName(ctx, owner, child.Name)
 	}
 	if task.Spec.ContinueFrom, err = r.continuedAgent(ctx, owner, child.ContinueFrom); err != nil {
@@ -122,7 +122,7 @@ func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) erro
 
 // ReportFailure reports a task that failed without an agent to the agent that asked for it; the engine has no outcome for such a task. It
 // returns when the report is durable.
-func (r *Runner) ReportFailure(ctx context.Context, task *v1alpha1.AgentTask, failure v1alpha1.RunError) error {
+func (r *Runner) ReportFailure(ctx context.Context, task *v1beta1.AgentTask, failure v1beta1.RunError) error {
 	parent := metav1.GetControllerOf(task)
 	if parent == nil {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/status"
@@ -28,17 +28,17 @@ import (
 // The last status write of a task conflicts with a concurrent change. A finished task gets no more events, so the controller must requeue
 // it.
 func TestATaskWhoseEndCouldNotBeWrittenIsLookedAtAgain(t *testing.T) {
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "task"}}
+	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "task"}}
 	reconciler, api := reconcilerWith(t, task)
-	read := func() *v1alpha1.AgentTask {
+	read := func() *v1beta1.AgentTask {
 		t.Helper()
-		var found v1alpha1.AgentTask
+		var found v1beta1.AgentTask
 		if err := api.Get(t.Context(), client.ObjectKeyFromObject(task), &found); err != nil {
 			t.Fatal(err)
 		}
 		return &found
 	}
-	exit := func(task *v1alpha1.AgentTask) (ctrl.Result, error) {
+	exit := func(task *v1beta1.AgentTask) (ctrl.Result, error) {
 		f := &facts{Run: projection.TaskRun(task.DeepCopy()), before: projection.TaskRun(task)}
 		f.Show(agent.State{Phase: agent.PhaseCompleted, Clock: agent.Clock{Started: 1000, Now: 2000}, Outcome: &agent.Outcome{Result: &agent.Result{Summary: "done"}}}, f.work)
 		return reconciler.exit(t.Context(), f, nil)
@@ -58,16 +58,16 @@ func TestATaskWhoseEndCouldNotBeWrittenIsLookedAtAgain(t *testing.T) {
 	if _, err := exit(read()); err != nil {
 		t.Fatal(err)
 	}
-	if phase := read().Status.Phase; phase != v1alpha1.TaskSuccess {
+	if phase := read().Status.Phase; phase != v1beta1.TaskSuccess {
 		t.Errorf("the final phase is %s", phase)
 	}
 }
 
 // The API server checks quotas before names: a sub-agent that is missing from the cache may have filled the quota.
 func TestASubAgentThatIsThereIsNotRefused(t *testing.T) {
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "work", UID: "task"}}
-	sub := &v1alpha1.SubAgent{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "work", OwnerReferences: []metav1.OwnerReference{
-		*metav1.NewControllerRef(task, v1alpha1.GroupVersion.WithKind("AgentTask"))}}}
+	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "work", UID: "task"}}
+	sub := &v1beta1.SubAgent{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "work", OwnerReferences: []metav1.OwnerReference{
+		*metav1.NewControllerRef(task, v1beta1.GroupVersion.WithKind("AgentTask"))}}}
 	_, live := reconcilerWith(t, task, sub)
 	_, empty := reconcilerWith(t, task)
 	reconciler, cached := reconcilerWith(t, task)
@@ -90,10 +90,10 @@ func TestASubAgentThatIsThereIsNotRefused(t *testing.T) {
 func reconcilerWith(t *testing.T, tasks ...client.Object) (*Reconciler, client.Client) {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentTask{}).WithObjects(tasks...).Build()
+	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1beta1.AgentTask{}).WithObjects(tasks...).Build()
 	runner := &Runner{Reader: cluster.Reader{Cache: api, API: api}, Client: api, Status: &status.Writer{Client: api, Pace: status.NewPace()}}
 	return &Reconciler{Runner: runner, Unresolved: &cluster.Unresolved{}}, api
 }

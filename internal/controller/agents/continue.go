@@ -11,7 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
@@ -19,7 +19,7 @@ import (
 
 // continueFrom returns the start of a sub-agent. A follow-up starts with the conversation of a finished sub-agent with the
 // same role, of the same chat. root is the UID at the top of the follow-up's own tree.
-func (r *Reconciler) continueFrom(ctx context.Context, sub *v1alpha1.SubAgent, root string, started agent.Started) (agent.Started, error) {
+func (r *Reconciler) continueFrom(ctx context.Context, sub *v1beta1.SubAgent, root string, started agent.Started) (agent.Started, error) {
 	if sub.Spec.ContinueFrom == "" {
 		return started, nil
 	}
@@ -32,16 +32,16 @@ func (r *Reconciler) continueFrom(ctx context.Context, sub *v1alpha1.SubAgent, r
 }
 
 // followUp is continueFrom with the finished sub-agent that read returns.
-func (r *Reconciler) followUp(ctx context.Context, sub *v1alpha1.SubAgent, root string, started agent.Started, read cluster.Read) (agent.Started, error) {
+func (r *Reconciler) followUp(ctx context.Context, sub *v1beta1.SubAgent, root string, started agent.Started, read cluster.Read) (agent.Started, error) {
 	from := sub.Spec.ContinueFrom
 	waits := func(why string) (agent.Started, error) {
-		return started, &resolve.Missing{Reason: v1alpha1.ReasonSubAgentNotFound,
+		return started, &resolve.Missing{Reason: v1beta1.ReasonSubAgentNotFound,
 			Message: fmt.Sprintf("continueFrom names the sub-agent %q, which %s.", from, why)}
 	}
 	never := func(why string, args ...any) (agent.Started, error) {
-		return started, startErrorf(v1alpha1.ErrorInvalidSpec, "continueFrom names %q, %s.", from, fmt.Sprintf(why, args...))
+		return started, startErrorf(v1beta1.ErrorInvalidSpec, "continueFrom names %q, %s.", from, fmt.Sprintf(why, args...))
 	}
-	var before v1alpha1.SubAgent
+	var before v1beta1.SubAgent
 	err := read(ctx, types.NamespacedName{Namespace: sub.Namespace, Name: from}, &before)
 	if apierrors.IsNotFound(err) {
 		return waits("does not exist in the namespace " + sub.Namespace)

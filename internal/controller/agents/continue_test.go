@@ -7,7 +7,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
@@ -16,12 +16,12 @@ import (
 
 // A follow-up that the cache would refuse for ever is compared with what the API server has.
 func TestAFollowUpIsNotRefusedBecauseOfAnEarlierSubAgent(t *testing.T) {
-	named := func(uid, role string) *v1alpha1.SubAgent {
-		return &v1alpha1.SubAgent{ObjectMeta: clustertest.Named("before", uid), Spec: v1alpha1.SubAgentSpec{Role: role}}
+	named := func(uid, role string) *v1beta1.SubAgent {
+		return &v1beta1.SubAgent{ObjectMeta: clustertest.Named("before", uid), Spec: v1beta1.SubAgentSpec{Role: role}}
 	}
-	next := &v1alpha1.SubAgent{ObjectMeta: clustertest.Named("next", "next"), Spec: v1alpha1.SubAgentSpec{Role: "writer", ContinueFrom: "before"}}
+	next := &v1beta1.SubAgent{ObjectMeta: clustertest.Named("next", "next"), Spec: v1beta1.SubAgentSpec{Role: "writer", ContinueFrom: "before"}}
 	for name, test := range map[string]struct {
-		cached, live *v1alpha1.SubAgent
+		cached, live *v1beta1.SubAgent
 		refused      bool
 	}{
 		"the cache has an earlier one of another role": {cached: named("1", "reader"), live: named("2", "writer")},

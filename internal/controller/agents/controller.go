@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/status"
@@ -48,17 +48,17 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	edited := predicate.Or(cluster.Edited(), cluster.Orphaned())
 	if r.Tracker.Kind == "AgentTask" {
 		return b.Named("agenttask").
-			For(&v1alpha1.AgentTask{}, builder.WithPredicates(predicate.Or(edited, cluster.Released()))).
-			Owns(&v1alpha1.SubAgent{}, builder.WithPredicates(predicate.Or(cluster.Deleted(), cluster.ShownByTask()))).
-			Watches(&v1alpha1.AgentChat{}, enqueue(r.finishedTasks), builder.WithPredicates(ttlChanged())).
-			Complete(r.Runner.Gate.Agents(&v1alpha1.AgentTask{}, r.Tracker, r))
+			For(&v1beta1.AgentTask{}, builder.WithPredicates(predicate.Or(edited, cluster.Released()))).
+			Owns(&v1beta1.SubAgent{}, builder.WithPredicates(predicate.Or(cluster.Deleted(), cluster.ShownByTask()))).
+			Watches(&v1beta1.AgentChat{}, enqueue(r.finishedTasks), builder.WithPredicates(ttlChanged())).
+			Complete(r.Runner.Gate.Agents(&v1beta1.AgentTask{}, r.Tracker, r))
 	}
 	return b.Named("subagent").
-		For(&v1alpha1.SubAgent{}, builder.WithPredicates(edited)).
-		Watches(&v1alpha1.AgentTask{}, enqueue(r.ownedBy), builder.WithPredicates(cluster.Deleting())).
-		Watches(&v1alpha1.AgentTask{}, r.Changed.DelayedHandler(parentOf),
+		For(&v1beta1.SubAgent{}, builder.WithPredicates(edited)).
+		Watches(&v1beta1.AgentTask{}, enqueue(r.ownedBy), builder.WithPredicates(cluster.Deleting())).
+		Watches(&v1beta1.AgentTask{}, r.Changed.DelayedHandler(parentOf),
 			builder.WithPredicates(cluster.PhaseChanged())).
-		Complete(r.Runner.Gate.Agents(&v1alpha1.SubAgent{}, r.Tracker, r))
+		Complete(r.Runner.Gate.Agents(&v1beta1.SubAgent{}, r.Tracker, r))
 }
 
 // parentOf returns the sub-agent that asked for a task, if any.
@@ -72,7 +72,7 @@ func parentOf(object client.Object) (types.NamespacedName, bool) {
 
 // ownedBy returns requests for the sub-agents of a task.
 func (r *Reconciler) ownedBy(ctx context.Context, task client.Object) []ctrl.Request {
-	var list v1alpha1.SubAgentList
+	var list v1beta1.SubAgentList
 	owned := client.MatchingFields{cluster.OwnerField: string(task.GetUID())}
 	if r.Runner.Client.List(ctx, &list, client.InNamespace(task.GetNamespace()), owned, client.UnsafeDisableDeepCopy) != nil {
 		return nil // the cache is not ready; its initial events enqueue them
@@ -93,14 +93,14 @@ func (r *Reconciler) ownedBy(ctx context.Context, task client.Object) []ctrl.Req
 
 // Reconcile starts, cancels or shows the work of a task or sub-agent.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	var object client.Object = &v1alpha1.SubAgent{}
+	var object client.Object = &v1beta1.SubAgent{}
 	if r.Tracker.Kind == "AgentTask" {
-		object = &v1alpha1.AgentTask{}
+		object = &v1beta1.AgentTask{}
 	}
 	if alive, err := r.Tracker.Fetch(ctx, req.NamespacedName, object); err != nil || !alive {
 		return ctrl.Result{}, err
 	}
-	if task, ok := object.(*v1alpha1.AgentTask); ok && task.Status.CompletionTime != nil {
+	if task, ok := object.(*v1beta1.AgentTask); ok && task.Status.CompletionTime != nil {
 		return r.finish(ctx, task)
 	}
 	f, err := r.gather(ctx, object)

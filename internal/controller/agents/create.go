@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
 	"github.com/nestor-dev/nestor/internal/role"
@@ -23,7 +23,7 @@ import (
 const standaloneDepth = 2
 
 // createSubAgent creates the sub-agent that does the work of a task.
-func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTask, lineage cluster.Lineage) error {
+func (r *Reconciler) createSubAgent(ctx context.Context, task *v1beta1.AgentTask, lineage cluster.Lineage) error {
 	found, err := r.Runner.Finder.Role(ctx, task.Namespace, task.Spec.Role)
 	if err != nil {
 		return err
@@ -36,29 +36,29 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 	}
 	depth, maxDepth, cwd := placement(task, lineage)
 	if depth > maxDepth {
-		return startErrorf(v1alpha1.ErrorDepthLimit, "Its sub-agent would have the depth %d, and the limit is %d: delegate less deeply, or raise limits.maxDepth of the chat.", depth, maxDepth)
+		return startErrorf(v1beta1.ErrorDepthLimit, "Its sub-agent would have the depth %d, and the limit is %d: delegate less deeply, or raise limits.maxDepth of the chat.", depth, maxDepth)
 	}
 	uses, err := r.Runner.Config.ModelOf(ctx, task, found)
 	if err != nil {
 		return err
 	}
-	sub := &v1alpha1.SubAgent{ObjectMeta: metav1.ObjectMeta{Namespace: task.Namespace, Name: task.Name, Labels: map[string]string{v1alpha1.LabelRole: task.Spec.Role}}}
-	sub.Spec = v1alpha1.SubAgentSpec{
+	sub := &v1beta1.SubAgent{ObjectMeta: metav1.ObjectMeta{Namespace: task.Namespace, Name: task.Name, Labels: map[string]string{v1beta1.LabelRole: task.Spec.Role}}}
+	sub.Spec = v1beta1.SubAgentSpec{
 		Chat: task.Spec.Chat, Task: task.Name, Role: task.Spec.Role, Depth: depth, Instruction: task.Spec.Instruction, Arguments: task.Spec.Arguments,
 		ContextFiles: task.Spec.ContextFiles, SuccessCriteria: task.Spec.SuccessCriteria, Context: task.Spec.Context, ContinueFrom: task.Spec.ContinueFrom,
 		OutputSchema: task.Spec.OutputSchema,
-		Cwd:          cwd, ModelProvider: uses.Provider, Model: uses.Model, Cancel: task.Spec.Cancel,
+		WorkingDir:   cwd, ModelProvider: uses.Provider, Model: uses.Model, Cancel: task.Spec.Cancel,
 		Limits: agentconfig.OfTask(found, task.Spec.Limits, maxDepth, task.Spec.Chat == "" && depth == 1),
 	}
 	if lineage.Chat != nil {
-		sub.Labels[v1alpha1.LabelChat] = task.Spec.Chat
+		sub.Labels[v1beta1.LabelChat] = task.Spec.Chat
 	}
 	if task.Spec.Cancel {
-		sub.Annotations = map[string]string{v1alpha1.AnnotationCancelledBy: CancelledBy(task)}
+		sub.Annotations = map[string]string{v1beta1.AnnotationCancelledBy: CancelledBy(task)}
 	}
 	if depth > 1 {
 		sub.Spec.Parent = lineage.Parent.GetName()
-		sub.Labels[v1alpha1.LabelParent] = sub.Spec.Parent
+		sub.Labels[v1beta1.LabelParent] = sub.Spec.Parent
 	}
 	cluster.SetRoot(sub, task)
 	if err := controllerutil.SetControllerReference(task, sub, r.Runner.Client.Scheme()); err != nil {
@@ -68,7 +68,7 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1alpha1.AgentTas
 }
 
 // checkInput checks the arguments of a task against the input schema of its role.
-func (r *Reconciler) checkInput(ctx context.Context, task *v1alpha1.AgentTask, found role.Role) error {
+func (r *Reconciler) checkInput(ctx context.Context, task *v1beta1.AgentTask, found role.Role) error {
 	schema := found.InputSchema()
 	if task.Spec.Arguments == nil || len(schema) == 0 {
 		return nil
@@ -78,28 +78,28 @@ func (r *Reconciler) checkInput(ctx context.Context, task *v1alpha1.AgentTask, f
 		return err
 	}
 	if len(lines) > 0 {
-		return startErrorf(v1alpha1.ErrorInvalidSpec, "spec.arguments do not fit the inputSchema of the role %s: %s. Create the task again with arguments that do.",
+		return startErrorf(v1beta1.ErrorInvalidSpec, "spec.arguments do not fit the inputSchema of the role %s: %s. Create the task again with arguments that do.",
 			task.Spec.Role, strings.Join(lines, "; "))
 	}
 	return nil
 }
 
 // checkOutput checks the output schema of a task.
-func checkOutput(task *v1alpha1.AgentTask, found role.Role) error {
+func checkOutput(task *v1beta1.AgentTask, found role.Role) error {
 	switch {
 	case task.Spec.OutputSchema == nil:
 		return nil
 	case found.Remote != nil:
-		return startErrorf(v1alpha1.ErrorInvalidSpec, "The role %s is that of a remote agent, which submits no data: create the task again without spec.outputSchema, or with another role.", task.Spec.Role)
+		return startErrorf(v1beta1.ErrorInvalidSpec, "The role %s is that of a remote agent, which submits no data: create the task again without spec.outputSchema, or with another role.", task.Spec.Role)
 	}
 	if _, err := tool.OutputSchema(task.Spec.OutputSchema.Raw); err != nil {
-		return startErrorf(v1alpha1.ErrorInvalidSpec, "spec.outputSchema cannot be used: %s. Create the task again with a JSON schema of an object.", err)
+		return startErrorf(v1beta1.ErrorInvalidSpec, "spec.outputSchema cannot be used: %s. Create the task again with a JSON schema of an object.", err)
 	}
 	return nil
 }
 
 // create creates the sub-agent of a task under the first of its names that is free.
-func (r *Reconciler) create(ctx context.Context, task *v1alpha1.AgentTask, sub *v1alpha1.SubAgent) error {
+func (r *Reconciler) create(ctx context.Context, task *v1beta1.AgentTask, sub *v1beta1.SubAgent) error {
 	for _, name := range cluster.SubAgentNames(task) {
 		sub.Name, sub.ResourceVersion = name, ""
 		err := r.Runner.Client.Create(ctx, sub)
@@ -116,19 +116,19 @@ func (r *Reconciler) create(ctx context.Context, task *v1alpha1.AgentTask, sub *
 			return findErr
 		}
 		if refused {
-			return startErrorf(v1alpha1.ErrorInvalidSpec, "%s", err)
+			return startErrorf(v1beta1.ErrorInvalidSpec, "%s", err)
 		}
 	}
 	return fmt.Errorf("create the sub-agent of task %s/%s: all of its names are taken", task.Namespace, task.Name)
 }
 
 // placement returns the depth of a task's agent, its depth limit, and its working directory: its parent's unless the task names one.
-func placement(task *v1alpha1.AgentTask, lineage cluster.Lineage) (depth, limit int32, cwd string) {
-	depth, limit, cwd = 1, standaloneDepth, task.Spec.Cwd
-	if parent, ok := lineage.Parent.(*v1alpha1.SubAgent); ok {
+func placement(task *v1beta1.AgentTask, lineage cluster.Lineage) (depth, limit int32, cwd string) {
+	depth, limit, cwd = 1, standaloneDepth, task.Spec.WorkingDir
+	if parent, ok := lineage.Parent.(*v1beta1.SubAgent); ok {
 		depth, limit = parent.Spec.Depth+1, parent.Spec.Limits.MaxDepth
 		if cwd == "" {
-			cwd = parent.Spec.Cwd
+			cwd = parent.Spec.WorkingDir
 		}
 	}
 	if lineage.Chat != nil {

@@ -15,14 +15,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 )
 
 // finish handles a task whose status shows its end. The engine reports the outcome of an agent to its parent; if the task never had an
 // agent, finish reports the failure.
-func (r *Reconciler) finish(ctx context.Context, task *v1alpha1.AgentTask) (ctrl.Result, error) {
+func (r *Reconciler) finish(ctx context.Context, task *v1beta1.AgentTask) (ctrl.Result, error) {
 	parent := metav1.GetControllerOf(task)
 	if task.Status.Error == nil || parent == nil {
 		return r.expire(ctx, task)
@@ -39,7 +39,7 @@ func (r *Reconciler) finish(ctx context.Context, task *v1alpha1.AgentTask) (ctrl
 }
 
 // expire deletes a finished task when its TTL has passed.
-func (r *Reconciler) expire(ctx context.Context, task *v1alpha1.AgentTask) (ctrl.Result, error) {
+func (r *Reconciler) expire(ctx context.Context, task *v1beta1.AgentTask) (ctrl.Result, error) {
 	ttl := task.Spec.TTLSecondsAfterFinished
 	if ttl == nil && task.Spec.Chat != "" {
 		tree, err := r.Runner.Gather(ctx, task)
@@ -70,7 +70,7 @@ func (r *Reconciler) expire(ctx context.Context, task *v1alpha1.AgentTask) (ctrl
 }
 
 // isReported reports whether the agent that asked for a task has received its outcome.
-func (r *Reconciler) isReported(ctx context.Context, task *v1alpha1.AgentTask) (bool, error) {
+func (r *Reconciler) isReported(ctx context.Context, task *v1beta1.AgentTask) (bool, error) {
 	owner := metav1.GetControllerOf(task)
 	if owner == nil {
 		return true, nil
@@ -89,7 +89,7 @@ func (r *Reconciler) isReported(ctx context.Context, task *v1alpha1.AgentTask) (
 
 // finishedTasks returns requests for the finished tasks of a chat whose TTL has changed.
 func (r *Reconciler) finishedTasks(ctx context.Context, chat client.Object) []ctrl.Request {
-	var tasks v1alpha1.AgentTaskList
+	var tasks v1beta1.AgentTaskList
 	ours := []client.ListOption{client.InNamespace(chat.GetNamespace()), client.MatchingFields{cluster.ChatField: chat.GetName()}, client.UnsafeDisableDeepCopy}
 	if err := r.Runner.Client.List(ctx, &tasks, ours...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Cannot list the finished tasks of a chat", "AgentChat", client.ObjectKeyFromObject(chat))
@@ -110,8 +110,8 @@ func ttlChanged() predicate.Predicate {
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, ok := e.ObjectOld.(*v1alpha1.AgentChat)
-			after, alsoOK := e.ObjectNew.(*v1alpha1.AgentChat)
+			before, ok := e.ObjectOld.(*v1beta1.AgentChat)
+			after, alsoOK := e.ObjectNew.(*v1beta1.AgentChat)
 			return ok && alsoOK && !ptr.Equal(before.Spec.TaskTTLSecondsAfterFinished, after.Spec.TaskTTLSecondsAfterFinished)
 		},
 	}

@@ -8,7 +8,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/engine"
@@ -23,7 +23,7 @@ type facts struct {
 	before  projection.Run
 	lineage cluster.Lineage
 	// sub is the sub-agent of a task, or nil; see findSubAgent.
-	sub *v1alpha1.SubAgent
+	sub *v1beta1.SubAgent
 	// uid is the engine UID of the work: that of the object, or of its sub-agent. It is empty without a sub-agent.
 	uid     string
 	state   agent.State
@@ -39,7 +39,7 @@ type facts struct {
 }
 
 // delegates reports whether the work is that of another object: the sub-agent of a task.
-func (f facts) delegates() bool { return f.Task != nil && f.Task.Spec.Type != v1alpha1.TaskTool }
+func (f facts) delegates() bool { return f.Task != nil && f.Task.Spec.Type != v1beta1.TaskTool }
 
 // gather reads what the judges need, once for each reconcile.
 func (r *Reconciler) gather(ctx context.Context, object client.Object) (*facts, error) {
@@ -85,16 +85,16 @@ func (r *Reconciler) gatherObjects(ctx context.Context, object client.Object) (*
 }
 
 func runOf(object client.Object) projection.Run {
-	if task, ok := object.(*v1alpha1.AgentTask); ok {
+	if task, ok := object.(*v1beta1.AgentTask); ok {
 		return projection.TaskRun(task)
 	}
-	sub, _ := object.(*v1alpha1.SubAgent)
+	sub, _ := object.(*v1beta1.SubAgent)
 	return projection.SubAgentRun(sub)
 }
 
 // findSubAgent returns the sub-agent of a task, or nil. An absence is confirmed with the API server, unless it only leads
 // to the creation of the sub-agent.
-func (r *Reconciler) findSubAgent(ctx context.Context, f *facts) (*v1alpha1.SubAgent, error) {
+func (r *Reconciler) findSubAgent(ctx context.Context, f *facts) (*v1beta1.SubAgent, error) {
 	if f.Task.Status.SubAgent != "" || f.lineage.Gone || f.Cancel {
 		return r.Runner.FindSubAgent(ctx, f.Task)
 	}

@@ -6,7 +6,7 @@ package agents
 import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/status"
@@ -17,7 +17,7 @@ type verdict struct {
 	stop stop
 	verb verb
 	// failure is why the work never starts, or is lost.
-	failure v1alpha1.RunError
+	failure v1beta1.RunError
 }
 
 type stop int
@@ -57,16 +57,16 @@ func judge(f facts) verdict {
 	case ended:
 		return verdict{} // the ledger may have pruned it
 	case f.lineage.Gone:
-		return failed(v1alpha1.ErrorCancelled, f.either("The chat or agent that asked for it was deleted.",
+		return failed(v1beta1.ErrorCancelled, f.either("The chat or agent that asked for it was deleted.",
 			"Its task, or an owner of the task, was deleted."))
 	case f.sub != nil:
 		return judgeSubAgent(f)
 	case f.delegates() && f.Task.Status.SubAgent != "":
-		return failed(v1alpha1.ErrorCancelled, "Its sub-agent was deleted.") // deleting a sub-agent cancels it
+		return failed(v1beta1.ErrorCancelled, "Its sub-agent was deleted.") // deleting a sub-agent cancels it
 	case f.blocked != nil:
 		return verdict{} // it starts when the ledger is available
 	case !f.delegates() && *f.StartTime != nil:
-		return failed(v1alpha1.ErrorHistoryLost, f.either(
+		return failed(v1beta1.ErrorHistoryLost, f.either(
 			"The task had started, but the ledger has no events of it, so its tool may have run. "+
 				"Check what it did, and create the task again if it must run.",
 			"The agent had started, but the ledger has no events of it. Create the task again."))
@@ -103,8 +103,8 @@ func judgeSubAgent(f facts) verdict {
 	return verdict{verb: wait}
 }
 
-func failed(kind v1alpha1.ErrorKind, message string) verdict {
-	return verdict{verb: fail, failure: v1alpha1.RunError{Kind: kind, Message: message}}
+func failed(kind v1beta1.ErrorKind, message string) verdict {
+	return verdict{verb: fail, failure: v1beta1.RunError{Kind: kind, Message: message}}
 }
 
 // either returns the text for a task, or that for a sub-agent.
@@ -119,11 +119,11 @@ func (f facts) either(task, sub string) string {
 // run has not started, the continuation after an answer, and the next question are written at once.
 func judgeWrite(f facts) (write, later bool) {
 	// An outage ends for all runs at the same time.
-	interrupted := status.WasInterrupted(*f.before.Conditions, v1alpha1.ConditionSucceeded)
+	interrupted := status.WasInterrupted(*f.before.Conditions, v1beta1.ConditionSucceeded)
 	if f.Task == nil {
 		before, next := f.before.SubAgent.Status, f.SubAgent.Status
-		waited := before.Phase == v1alpha1.SubAgentWaitingForUser || before.Phase == v1alpha1.SubAgentAwaitingApproval
-		progress := next.Phase == v1alpha1.SubAgentActive && !waited
+		waited := before.Phase == v1beta1.SubAgentWaitingForUser || before.Phase == v1beta1.SubAgentWaitingForApproval
+		progress := next.Phase == v1beta1.SubAgentActive && !waited
 		if next.Phase == before.Phase {
 			progress = next.Question == before.Question
 		}
@@ -135,6 +135,6 @@ func judgeWrite(f facts) (write, later bool) {
 	write = next.Phase != before.Phase || next.SubAgent != before.SubAgent ||
 		!equality.Semantic.DeepEqual(before.Waiting, next.Waiting) ||
 		!equality.Semantic.DeepEqual(before.Conditions, next.Conditions)
-	progress := next.Phase == v1alpha1.TaskRunning && before.Waiting == nil && !f.state.AwaitsStartPublished()
+	progress := next.Phase == v1beta1.TaskRunning && before.Waiting == nil && !f.state.AwaitsStartPublished()
 	return write, next.StartTime != nil && (progress || interrupted)
 }

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
@@ -22,8 +22,8 @@ import (
 // The first call of an agent costs money. It is not made for an object that was deleted, replaced, cancelled or begun
 // since the cache got it.
 func TestAnAgentStartsOnlyIfTheAPIServerConfirmsIt(t *testing.T) {
-	task := &v1alpha1.AgentTask{ObjectMeta: clustertest.Named("work", "task"), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent}}
-	sub := clustertest.OwnedBy(task, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: clustertest.Named("work", "sub")})
+	task := &v1beta1.AgentTask{ObjectMeta: clustertest.Named("work", "task"), Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent}}
+	sub := clustertest.OwnedBy(task, "AgentTask", &v1beta1.SubAgent{ObjectMeta: clustertest.Named("work", "sub")})
 	otherTask, otherSub, going, cancelled, begun := task.DeepCopy(), sub.DeepCopy(), sub.DeepCopy(), sub.DeepCopy(), sub.DeepCopy()
 	cancelled.Spec.Cancel, begun.Status.StartTime = true, &metav1.Time{Time: time.Unix(1, 0)}
 	otherTask.UID, otherSub.UID = "task-2", "sub-2"
@@ -31,17 +31,17 @@ func TestAnAgentStartsOnlyIfTheAPIServerConfirmsIt(t *testing.T) {
 	for name, test := range map[string]struct {
 		live   []client.Object
 		starts bool
-		fails  v1alpha1.ErrorKind
+		fails  v1beta1.ErrorKind
 	}{
 		"both exist":                     {live: []client.Object{task, sub}, starts: true},
 		"the sub-agent is deleted":       {live: []client.Object{task}},
 		"the sub-agent is replaced":      {live: []client.Object{task, otherSub}},
 		"the sub-agent is being deleted": {live: []client.Object{task, going}},
-		"the task is deleted":            {live: []client.Object{sub}, fails: v1alpha1.ErrorCancelled},
-		"the task is replaced":           {live: []client.Object{otherTask, sub}, fails: v1alpha1.ErrorCancelled},
+		"the task is deleted":            {live: []client.Object{sub}, fails: v1beta1.ErrorCancelled},
+		"the task is replaced":           {live: []client.Object{otherTask, sub}, fails: v1beta1.ErrorCancelled},
 		"both are deleted":               {},
 		"it is cancelled":                {live: []client.Object{task, cancelled}},
-		"another operator had begun it":  {live: []client.Object{task, begun}, fails: v1alpha1.ErrorHistoryLost},
+		"another operator had begun it":  {live: []client.Object{task, begun}, fails: v1beta1.ErrorHistoryLost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runner, _, _ := newPostingRunner(t, clustertest.NewCluster(t, task, sub)) // the cache

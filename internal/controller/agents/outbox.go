@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 )
@@ -66,28 +66,28 @@ func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted
 }
 
 // messageOf returns the message of a post.
-func messageOf(owner Owner, item agent.Item) *v1alpha1.AgentMessage {
-	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{
-		Namespace: owner.Object.GetNamespace(), Name: item.PostName(owner.Chat), Labels: map[string]string{v1alpha1.LabelChat: owner.Chat},
+func messageOf(owner Owner, item agent.Item) *v1beta1.AgentMessage {
+	message := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{
+		Namespace: owner.Object.GetNamespace(), Name: item.PostName(owner.Chat), Labels: map[string]string{v1beta1.LabelChat: owner.Chat},
 	}}
-	message.Spec = v1alpha1.AgentMessageSpec{Chat: owner.Chat, Role: v1alpha1.RoleAssistant, Content: item.Text, About: item.About, InReplyTo: item.InReplyTo}
+	message.Spec = v1beta1.AgentMessageSpec{Chat: owner.Chat, Role: v1beta1.RoleAssistant, Content: item.Text, Task: item.Task, InReplyTo: item.InReplyTo}
 	if item.Call != "" {
-		message.Annotations = map[string]string{v1alpha1.AnnotationCall: item.Call}
+		message.Annotations = map[string]string{v1beta1.AnnotationCall: item.Call}
 	}
 	if item.Digest != "" {
-		message.Annotations[v1alpha1.AnnotationArgumentsDigest] = item.Digest
+		message.Annotations[v1beta1.AnnotationArgumentsDigest] = item.Digest
 	}
 	if item.Stopped {
-		message.Annotations = map[string]string{v1alpha1.AnnotationStopped: "true"}
+		message.Annotations = map[string]string{v1beta1.AnnotationStopped: "true"}
 	}
 	if item.System {
-		message.Spec.Role = v1alpha1.RoleSystem
+		message.Spec.Role = v1beta1.RoleSystem
 	}
 	return message
 }
 
 // isPosted reports whether the message with the name of a post is that post.
-func (r *Runner) isPosted(ctx context.Context, owner Owner, message *v1alpha1.AgentMessage, item agent.Item) (bool, error) {
+func (r *Runner) isPosted(ctx context.Context, owner Owner, message *v1beta1.AgentMessage, item agent.Item) (bool, error) {
 	if there, err := hasPost(ctx, owner, message, r.Live); err != nil || there {
 		return there, err
 	}
@@ -97,15 +97,15 @@ func (r *Runner) isPosted(ctx context.Context, owner Owner, message *v1alpha1.Ag
 
 // hasPost reports whether the message of a post exists. A message of the chat with its name and another content is not that post: after a
 // loss of events the orchestrator uses the name again. A missing message is an error: it may have just been deleted.
-func hasPost(ctx context.Context, owner Owner, post *v1alpha1.AgentMessage, read cluster.Read) (bool, error) {
-	var found v1alpha1.AgentMessage
+func hasPost(ctx context.Context, owner Owner, post *v1beta1.AgentMessage, read cluster.Read) (bool, error) {
+	var found v1beta1.AgentMessage
 	if err := read(ctx, client.ObjectKeyFromObject(post), &found); err != nil {
 		return false, fmt.Errorf("get message %s: %w", post.Name, err)
 	}
 	valid := func(text string) string { return string([]rune(text)) } // as JSON encodes it
 	same := valid(found.Spec.Content) == valid(post.Spec.Content) && found.Spec.Role == post.Spec.Role &&
-		found.Spec.About == post.Spec.About && found.Spec.InReplyTo == post.Spec.InReplyTo &&
-		found.Annotations[v1alpha1.AnnotationCall] == post.Annotations[v1alpha1.AnnotationCall]
+		found.Spec.Task == post.Spec.Task && found.Spec.InReplyTo == post.Spec.InReplyTo &&
+		found.Annotations[v1beta1.AnnotationCall] == post.Annotations[v1beta1.AnnotationCall]
 	return same && metav1.IsControlledBy(&found, owner.Object), nil
 }
 
@@ -125,7 +125,7 @@ func (e *PostRefusedError) Unwrap() error { return e.Err }
 // to another chat, needs no status. The message controller writes the status; the chat is reconciled again after that.
 func (r *Runner) isHandled(ctx context.Context, owner Owner, name string) (bool, error) {
 	key := types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: name}
-	var message v1alpha1.AgentMessage
+	var message v1beta1.AgentMessage
 	if err := r.Find(ctx, key, &message); err != nil {
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
@@ -55,7 +55,7 @@ func newPostingRunner(t *testing.T, api client.WithWatch) (*Runner, Owner, <-cha
 			t.Error(err)
 		}
 	})
-	chat := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}
+	chat := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}
 	r := &Runner{Reader: cluster.Reader{Cache: api, API: api}, Client: api, Engine: e, Finder: resolve.Finder{Live: api}, Ledger: kept, MessageTaken: func(types.NamespacedName) {}}
 	record := ledger.Agent{UID: "chat-uid", Kind: "AgentChat", Namespace: "a", Name: "chat", Root: "chat-uid", Chat: "chat", CreatedAt: time.Now()}
 	if err := e.Start(record, agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat", Limits: agent.Limits{MaxIterations: 1}}}); err != nil {
@@ -89,12 +89,12 @@ func waitUntil(t *testing.T, r *Runner, owner Owner, changed <-chan struct{}, ok
 }
 
 // existingPost returns the message that a chat of newPostingRunner posts.
-func existingPost(t *testing.T) *v1alpha1.AgentMessage {
+func existingPost(t *testing.T) *v1beta1.AgentMessage {
 	t.Helper()
 	api := clustertest.NewCluster(t)
 	r, owner, changed := newPostingRunner(t, api)
 	waitUntil(t, r, owner, changed, posted)
-	var post v1alpha1.AgentMessage
+	var post v1beta1.AgentMessage
 	if err := api.Get(t.Context(), types.NamespacedName{Namespace: "a", Name: "chat-post-1"}, &post); err != nil {
 		t.Fatal(err)
 	}
@@ -107,14 +107,14 @@ func posted(s agent.State, err error) bool { return err == nil && s.Posts > 0 &&
 // The message controller writes the status of a message. The chat waits until the status shows that the message was handled.
 func TestATakenMessageIsLeftToItsController(t *testing.T) {
 	for name, test := range map[string]struct {
-		phase v1alpha1.MessagePhase
+		phase v1beta1.MessagePhase
 		asked bool
 	}{
-		"not handled yet": {v1alpha1.MessagePending, true},
-		"handled":         {v1alpha1.MessageHandled, false},
+		"not handled yet": {v1beta1.MessagePending, true},
+		"handled":         {v1beta1.MessageHandled, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			hello := &v1alpha1.AgentMessage{ObjectMeta: clustertest.Named("hello", "m"), Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser}}
+			hello := &v1beta1.AgentMessage{ObjectMeta: clustertest.Named("hello", "m"), Spec: v1beta1.AgentMessageSpec{Chat: "chat", Role: v1beta1.RoleUser}}
 			hello.Status.Phase = test.phase
 			r, owner, changed := newPostingRunner(t, clustertest.NewCluster(t, hello))
 			asked := false
@@ -133,25 +133,25 @@ func TestATakenMessageIsLeftToItsController(t *testing.T) {
 // A message with the name of a post is the post only if the chat owns it and it has the same content: a chat that lost events
 // uses names again.
 func TestAPostWhoseNameIsTakenGetsAnother(t *testing.T) {
-	chat := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}
-	old := &v1alpha1.AgentChat{ObjectMeta: clustertest.Named("chat", "old")}
-	assistant := v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleAssistant, Content: "earlier"}
+	chat := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}
+	old := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "old")}
+	assistant := v1beta1.AgentMessageSpec{Chat: "chat", Role: v1beta1.RoleAssistant, Content: "earlier"}
 	for name, test := range map[string]struct {
-		there *v1alpha1.AgentMessage
+		there *v1beta1.AgentMessage
 		taken bool
 	}{
-		"an orphan":               {&v1alpha1.AgentMessage{ObjectMeta: clustertest.Named("chat-post-1", "m"), Spec: assistant}, true},
-		"that of an earlier chat": {clustertest.OwnedBy(old, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: clustertest.Named("chat-post-1", "m"), Spec: assistant}), true},
-		"a user's": {clustertest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: clustertest.Named("chat-post-1", "m"),
-			Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser}}), true},
-		"that of a lost turn": {clustertest.OwnedBy(chat, "AgentChat", &v1alpha1.AgentMessage{ObjectMeta: clustertest.Named("chat-post-1", "m"), Spec: assistant}), true},
+		"an orphan":               {&v1beta1.AgentMessage{ObjectMeta: clustertest.Named("chat-post-1", "m"), Spec: assistant}, true},
+		"that of an earlier chat": {clustertest.OwnedBy(old, "AgentChat", &v1beta1.AgentMessage{ObjectMeta: clustertest.Named("chat-post-1", "m"), Spec: assistant}), true},
+		"a user's": {clustertest.OwnedBy(chat, "AgentChat", &v1beta1.AgentMessage{ObjectMeta: clustertest.Named("chat-post-1", "m"),
+			Spec: v1beta1.AgentMessageSpec{Chat: "chat", Role: v1beta1.RoleUser}}), true},
+		"that of a lost turn": {clustertest.OwnedBy(chat, "AgentChat", &v1beta1.AgentMessage{ObjectMeta: clustertest.Named("chat-post-1", "m"), Spec: assistant}), true},
 		"the post itself":     {existingPost(t), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := clustertest.NewCluster(t, test.there)
 			r, owner, changed := newPostingRunner(t, api)
 			waitUntil(t, r, owner, changed, posted)
-			var list v1alpha1.AgentMessageList
+			var list v1beta1.AgentMessageList
 			if err := api.List(t.Context(), &list); err != nil {
 				t.Fatal(err)
 			}
@@ -171,8 +171,8 @@ func TestAPostWhoseNameIsTakenGetsAnother(t *testing.T) {
 // A rejected post does not block the rest of the outbox, and is posted as soon as the API server accepts it.
 func TestARefusedPostIsTriedAgain(t *testing.T) {
 	refuse := true
-	user := &v1alpha1.AgentMessage{ObjectMeta: clustertest.Named("hello", "m"), Spec: v1alpha1.AgentMessageSpec{Chat: "chat", Role: v1alpha1.RoleUser}}
-	user.Status.Phase = v1alpha1.MessageHandled
+	user := &v1beta1.AgentMessage{ObjectMeta: clustertest.Named("hello", "m"), Spec: v1beta1.AgentMessageSpec{Chat: "chat", Role: v1beta1.RoleUser}}
+	user.Status.Phase = v1beta1.MessageHandled
 	api := interceptor.NewClient(clustertest.NewCluster(t, user), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
 			if refuse {
@@ -210,7 +210,7 @@ func TestPartsArePostedInOrder(t *testing.T) {
 		if err := r.Apply(t.Context(), owner, s); (err != nil) != fail {
 			t.Fatal(err)
 		}
-		var list v1alpha1.AgentMessageList
+		var list v1beta1.AgentMessageList
 		if err := api.List(t.Context(), &list); err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +278,7 @@ func TestAChildThatIsThereIsNotRefused(t *testing.T) {
 		}
 		return err != nil
 	}
-	if tellsParent(clustertest.OwnedBy(owner.Object, "AgentChat", &v1alpha1.AgentTask{ObjectMeta: clustertest.Named("chat-1", "task")})) {
+	if tellsParent(clustertest.OwnedBy(owner.Object, "AgentChat", &v1beta1.AgentTask{ObjectMeta: clustertest.Named("chat-1", "task")})) {
 		t.Error("an existing child was reported as refused")
 	}
 	if !tellsParent() {

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
@@ -25,7 +25,7 @@ func (r *Reconciler) prepare(ctx context.Context, f *facts) (ledger.Agent, agent
 	if f.Task != nil && f.lineage.Chat == nil {
 		err := r.Runner.Config.Tools.CheckUse(ctx, f.Task)
 		if refused := (*backend.NotAllowed)(nil); errors.As(err, &refused) {
-			err = startErrorf(v1alpha1.ErrorInvalidSpec, "%s cannot be called: %s.", f.Task.Spec.Tool, refused)
+			err = startErrorf(v1beta1.ErrorInvalidSpec, "%s cannot be called: %s.", f.Task.Spec.Tool, refused)
 		}
 		if err != nil {
 			return ledger.Agent{}, agent.Started{}, err
@@ -91,7 +91,7 @@ func (r *Reconciler) place(ctx context.Context, lineage cluster.Lineage, record 
 }
 
 // setToolRun configures the tool run of a task.
-func setToolRun(config *agent.Config, task *v1alpha1.AgentTask, parent agent.State) {
+func setToolRun(config *agent.Config, task *v1beta1.AgentTask, parent agent.State) {
 	config.Origin = parent.ChildOrigin(task.Name)
 	config.ToolCall = &agent.ToolRunCall{Tool: task.Spec.Tool}
 	if task.Spec.Arguments != nil {
@@ -109,9 +109,9 @@ func setToolRun(config *agent.Config, task *v1alpha1.AgentTask, parent agent.Sta
 }
 
 // setAssignment configures the work of a sub-agent.
-func setAssignment(config *agent.Config, sub *v1alpha1.SubAgent, parent agent.State) {
+func setAssignment(config *agent.Config, sub *v1beta1.SubAgent, parent agent.State) {
 	config.Task = agent.Task{
-		Instruction: sub.Spec.Instruction, ContextFiles: sub.Spec.ContextFiles, SuccessCriteria: sub.Spec.SuccessCriteria, Cwd: sub.Spec.Cwd,
+		Instruction: sub.Spec.Instruction, ContextFiles: sub.Spec.ContextFiles, SuccessCriteria: sub.Spec.SuccessCriteria, WorkingDir: sub.Spec.WorkingDir,
 		ContextMode: string(sub.Spec.Context), Context: parent.ContextFor(sub.Spec.Task, config.Limits.SharedContextTokens()),
 	}
 	if sub.Spec.Arguments != nil {

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
@@ -57,7 +57,7 @@ func (r *Runner) Outage(err error) (outage projection.Outage, ok bool) {
 		return projection.Outage{}, false
 	}
 	if failure.Reason == ledger.ReasonQuota {
-		return projection.Outage{Reason: v1alpha1.ReasonLedgerQuota,
+		return projection.Outage{Reason: v1beta1.ReasonLedgerQuota,
 			Message: fmt.Sprintf("The namespace has filled its share of the ledger: %s. Nothing is lost.", failure.Reason.Advice())}, true
 	}
 	return projection.Outage{Reason: string(failure.Reason), Message: fmt.Sprintf("The ledger %s fails: %s. Nothing is lost.", r.LedgerName, failure.Reason.Advice())}, true
@@ -92,7 +92,7 @@ func (r *Runner) Work(ctx context.Context, namespace, uid string) projection.Wor
 
 // ShownFirst moves the ask that a standalone task shows in its status to the front of the asks below it. Agents record their asks
 // independently, so that an older one can appear after a younger one; it must not replace what a person is about to answer.
-func ShownFirst(asks []engine.Ask, shown *v1alpha1.Waiting) []engine.Ask {
+func ShownFirst(asks []engine.Ask, shown *v1beta1.Waiting) []engine.Ask {
 	if shown == nil {
 		return asks
 	}
@@ -107,5 +107,5 @@ func ShownFirst(asks []engine.Ask, shown *v1alpha1.Waiting) []engine.Ask {
 
 // CancelledBy returns who cancelled a task or sub-agent. If spec.cancel was set directly, no name is recorded.
 func CancelledBy(object client.Object) string {
-	return cmp.Or(object.GetAnnotations()[v1alpha1.AnnotationCancelledBy], "spec.cancel of the task")
+	return cmp.Or(object.GetAnnotations()[v1beta1.AnnotationCancelledBy], "spec.cancel of the task")
 }

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
@@ -49,12 +49,12 @@ func TestAJudgeOfStaleCachesIsNeverWrong(t *testing.T) {
 
 // cached returns the cached version of an object, or nil.
 func cached(cache client.Reader, live client.Object) client.Object {
-	var object client.Object = &v1alpha1.SubAgent{}
+	var object client.Object = &v1beta1.SubAgent{}
 	switch live.(type) {
-	case *v1alpha1.AgentChat:
+	case *v1beta1.AgentChat:
 		return nil
-	case *v1alpha1.AgentTask:
-		object = &v1alpha1.AgentTask{}
+	case *v1beta1.AgentTask:
+		object = &v1beta1.AgentTask{}
 	}
 	if cache.Get(context.Background(), client.ObjectKeyFromObject(live), object) != nil || object.GetUID() != live.GetUID() {
 		return nil
@@ -64,9 +64,9 @@ func cached(cache client.Reader, live client.Object) client.Object {
 
 func checkVerdict(t *rapid.T, h *clustertest.History, live client.Object, f *facts, v verdict) {
 	now := runOf(live)
-	var sub *v1alpha1.SubAgent // of a task
+	var sub *v1beta1.SubAgent // of a task
 	for _, other := range h.Now() {
-		if other, ok := other.(*v1alpha1.SubAgent); ok && metav1.IsControlledBy(other, live) {
+		if other, ok := other.(*v1beta1.SubAgent); ok && metav1.IsControlledBy(other, live) {
 			sub = other
 		}
 	}
@@ -80,9 +80,9 @@ func checkVerdict(t *rapid.T, h *clustertest.History, live client.Object, f *fac
 		return
 	}
 	switch {
-	case v.failure.Kind == v1alpha1.ErrorHistoryLost && *now.StartTime != nil:
+	case v.failure.Kind == v1beta1.ErrorHistoryLost && *now.StartTime != nil:
 	case f.sub != nil && v.failure == *f.sub.Status.Error: // which does not change any more
-	case f.delegates() && v.failure.Kind == v1alpha1.ErrorCancelled && sub == nil:
+	case f.delegates() && v.failure.Kind == v1beta1.ErrorCancelled && sub == nil:
 	default:
 		t.Errorf("%s fails without a reason: %+v", live.GetUID(), v.failure)
 	}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 )
@@ -21,8 +21,8 @@ func TestACacheThatHasNotHeardOfAnObjectIsNotBelieved(t *testing.T) {
 	meta := func(uid string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "a", Name: "work", UID: types.UID(uid)}
 	}
-	task := &v1alpha1.AgentTask{ObjectMeta: meta("task"), Spec: v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskAgent}}
-	sub := clustertest.OwnedBy(task, "AgentTask", &v1alpha1.SubAgent{ObjectMeta: meta("sub")})
+	task := &v1beta1.AgentTask{ObjectMeta: meta("task"), Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent}}
+	sub := clustertest.OwnedBy(task, "AgentTask", &v1beta1.SubAgent{ObjectMeta: meta("sub")})
 	live := clustertest.NewCluster(t, task, sub)
 	name := client.ObjectKeyFromObject(task)
 	for heard, cache := range map[string]client.Client{
@@ -39,14 +39,14 @@ func TestACacheThatHasNotHeardOfAnObjectIsNotBelieved(t *testing.T) {
 				t.Errorf("the sub-agent is treated as an orphan (%v)", err)
 			}
 			known := &Tracker{Kind: "SubAgent", Find: r.Find} // without an engine, so it cannot end an agent
-			var found v1alpha1.SubAgent
+			var found v1beta1.SubAgent
 			if alive, err := known.Fetch(t.Context(), name, &found); !alive || err != nil || found.UID != "sub" {
 				t.Errorf("the sub-agent %q is alive: %t (%v)", found.UID, alive, err)
 			}
 		})
 	}
 	r := cluster.Reader{Cache: live, API: live}
-	again := &v1alpha1.AgentTask{ObjectMeta: meta("again"), Spec: task.Spec}
+	again := &v1beta1.AgentTask{ObjectMeta: meta("again"), Spec: task.Spec}
 	if uid, err := r.TaskUID(t.Context(), again); uid != "" || err != nil {
 		t.Errorf("a task that was created again has the old one's agent %q (%v)", uid, err)
 	}

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
@@ -53,18 +53,18 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agenttrigger").
-		For(&v1alpha1.AgentTrigger{}, builder.WithPredicates(predicate.Or(cluster.Edited(), fired()))).
-		Watches(&v1alpha1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(triggerOf), builder.WithPredicates(targetChanged())).
-		Watches(&v1alpha1.AgentMessage{}, handler.EnqueueRequestsFromMapFunc(triggerOf), builder.WithPredicates(targetChanged())).
+		For(&v1beta1.AgentTrigger{}, builder.WithPredicates(predicate.Or(cluster.Edited(), fired()))).
+		Watches(&v1beta1.AgentTask{}, handler.EnqueueRequestsFromMapFunc(triggerOf), builder.WithPredicates(targetChanged())).
+		Watches(&v1beta1.AgentMessage{}, handler.EnqueueRequestsFromMapFunc(triggerOf), builder.WithPredicates(targetChanged())).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.triggersUsingSecret), builder.OnlyMetadata).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: cluster.Backoff()}).
-		Complete(r.Gate.Object(&v1alpha1.AgentTrigger{}, r))
+		Complete(r.Gate.Object(&v1beta1.AgentTrigger{}, r))
 }
 
 // triggerOf returns a request for the trigger that created a task or message.
 func triggerOf(_ context.Context, object client.Object) []reconcile.Request {
-	name := object.GetLabels()[v1alpha1.LabelTrigger]
+	name := object.GetLabels()[v1beta1.LabelTrigger]
 	if name == "" || cluster.TriggerUID(object) == "" {
 		return nil
 	}
@@ -77,12 +77,12 @@ func fired() predicate.Predicate {
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, ok := e.ObjectOld.(*v1alpha1.AgentTrigger)
-			after, alsoOK := e.ObjectNew.(*v1alpha1.AgentTrigger)
+			before, ok := e.ObjectOld.(*v1beta1.AgentTrigger)
+			after, alsoOK := e.ObjectNew.(*v1beta1.AgentTrigger)
 			if !ok || !alsoOK {
 				return false
 			}
-			return after.Status.Firings != before.Status.Firings || after.Annotations[v1alpha1.AnnotationFire] != before.Annotations[v1alpha1.AnnotationFire]
+			return after.Status.Firings != before.Status.Firings || after.Annotations[v1beta1.AnnotationFire] != before.Annotations[v1beta1.AnnotationFire]
 		},
 	}
 }
@@ -101,9 +101,9 @@ func targetChanged() predicate.Predicate {
 // ended reports whether a task has ended, or a message was handled.
 func ended(object client.Object) bool {
 	switch o := object.(type) {
-	case *v1alpha1.AgentTask:
+	case *v1beta1.AgentTask:
 		return o.Status.CompletionTime != nil
-	case *v1alpha1.AgentMessage:
+	case *v1beta1.AgentMessage:
 		return cluster.HasFinalPhase(o)
 	}
 	return false
@@ -119,7 +119,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.discard(ctx, req.NamespacedName); err != nil {
 		return status.Result(err)
 	}
-	var t v1alpha1.AgentTrigger
+	var t v1beta1.AgentTrigger
 	err := r.Client.Get(ctx, req.NamespacedName, &t)
 	if apierrors.IsNotFound(err) {
 		r.Recorder.programs.remove(req.NamespacedName)
@@ -142,7 +142,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return result, nil
 }
 
-func (r *Reconciler) reconcile(ctx context.Context, t *v1alpha1.AgentTrigger) (ctrl.Result, error) {
+func (r *Reconciler) reconcile(ctx context.Context, t *v1beta1.AgentTrigger) (ctrl.Result, error) {
 	if err := r.act(ctx, t); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -174,14 +174,14 @@ func (r *Reconciler) reconcile(ctx context.Context, t *v1alpha1.AgentTrigger) (c
 		return ctrl.Result{RequeueAfter: watchRetryDelay}, nil
 	case waits:
 		return ctrl.Result{RequeueAfter: waitDelay}, nil
-	case t.Status.NextTime != nil:
-		return ctrl.Result{RequeueAfter: max(t.Status.NextTime.Sub(now), time.Millisecond)}, nil
+	case t.Status.NextScheduleTime != nil:
+		return ctrl.Result{RequeueAfter: max(t.Status.NextScheduleTime.Sub(now), time.Millisecond)}, nil
 	}
 	return ctrl.Result{}, nil
 }
 
 // fire records the firings that are due, and acts on them. It reports whether one of them must wait.
-func (r *Reconciler) fire(ctx context.Context, t *v1alpha1.AgentTrigger) (waits bool, err error) {
+func (r *Reconciler) fire(ctx context.Context, t *v1beta1.AgentTrigger) (waits bool, err error) {
 	program, err := r.Recorder.programs.of(t)
 	if err != nil {
 		return false, r.refuseInvalid(ctx, t, err)
@@ -214,7 +214,7 @@ func (r *Reconciler) fire(ctx context.Context, t *v1alpha1.AgentTrigger) (waits 
 }
 
 // fireSchedule records the time of a schedule that is due. It reports whether it must wait.
-func (r *Reconciler) fireSchedule(ctx context.Context, t *v1alpha1.AgentTrigger, schedule *trigger.Schedule) (waits bool, err error) {
+func (r *Reconciler) fireSchedule(ctx context.Context, t *v1beta1.AgentTrigger, schedule *trigger.Schedule) (waits bool, err error) {
 	now := r.Recorder.now()
 	observed := trigger.Observe(t.Spec, t.Status, t.CreationTimestamp.Time, now)
 	firing, due := trigger.Due(schedule, observed, now)
@@ -222,11 +222,11 @@ func (r *Reconciler) fireSchedule(ctx context.Context, t *v1alpha1.AgentTrigger,
 		return false, nil
 	}
 	if late := trigger.PastDeadline(t.Spec, firing, now); late != "" {
-		next, _ := trigger.Drop(t.Spec, observed, now, firing, v1alpha1.DropMissed, late)
+		next, _ := trigger.Drop(t.Spec, observed, now, firing, v1beta1.DropMissed, late)
 		if err := r.Recorder.write(ctx, t, r.Recorder.complete(t, next, now)); err != nil {
 			return false, err
 		}
-		r.Recorder.warn(t, string(v1alpha1.DropMissed), late)
+		r.Recorder.warn(t, string(v1beta1.DropMissed), late)
 		return false, nil
 	}
 	decision, err := r.Recorder.record(ctx, t, firing, r.Recorder.evaluateLater)
@@ -234,10 +234,10 @@ func (r *Reconciler) fireSchedule(ctx context.Context, t *v1alpha1.AgentTrigger,
 }
 
 // fireWatch records the firings for objects for which the condition has become true. It reports whether one of them must wait.
-func (r *Reconciler) fireWatch(ctx context.Context, t *v1alpha1.AgentTrigger, program *trigger.Program) (waits bool, err error) {
+func (r *Reconciler) fireWatch(ctx context.Context, t *v1beta1.AgentTrigger, program *trigger.Program) (waits bool, err error) {
 	// The Events of a trigger are about this generation: the watcher of another one has its own.
 	about := t.DeepCopy()
-	w, err := r.Watches.of(ctx, t, program, func(err error) { r.Recorder.warn(about, string(v1alpha1.DropExpressionFailed), err.Error()) })
+	w, err := r.Watches.of(ctx, t, program, func(err error) { r.Recorder.warn(about, string(v1beta1.DropExpressionFailed), err.Error()) })
 	var cannot *problem
 	if errors.As(err, &cannot) {
 		return false, r.reportProblem(ctx, t, cannot.reason, cannot.message)
@@ -269,7 +269,7 @@ func (r *Reconciler) fireWatch(ctx context.Context, t *v1alpha1.AgentTrigger, pr
 }
 
 // clearWatchProblem removes a problem with the watch of a trigger.
-func (r *Reconciler) clearWatchProblem(ctx context.Context, t *v1alpha1.AgentTrigger) error {
+func (r *Reconciler) clearWatchProblem(ctx context.Context, t *v1beta1.AgentTrigger) error {
 	if !isWatchProblem(t) {
 		return nil
 	}
@@ -279,7 +279,7 @@ func (r *Reconciler) clearWatchProblem(ctx context.Context, t *v1alpha1.AgentTri
 }
 
 // isWatchProblem reports whether a trigger shows a problem with its watch.
-func isWatchProblem(t *v1alpha1.AgentTrigger) bool {
-	c := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady)
-	return t.Spec.Watch != nil && !t.Spec.Suspend && c != nil && (c.Reason == v1alpha1.ReasonKindNotFound || c.Reason == v1alpha1.ReasonWatchNotAllowed)
+func isWatchProblem(t *v1beta1.AgentTrigger) bool {
+	c := meta.FindStatusCondition(t.Status.Conditions, v1beta1.ConditionReady)
+	return t.Spec.Watch != nil && !t.Spec.Suspend && c != nil && (c.Reason == v1beta1.ReasonKindNotFound || c.Reason == v1beta1.ReasonWatchNotAllowed)
 }

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/shorten"
@@ -36,7 +36,7 @@ import (
 // the record has another UID or is gone; it never starts, and is discarded.
 
 // act brings the recorded firings of a trigger to work.
-func (r *Reconciler) act(ctx context.Context, t *v1alpha1.AgentTrigger) error {
+func (r *Reconciler) act(ctx context.Context, t *v1beta1.AgentTrigger) error {
 	next := *t.Status.DeepCopy()
 	changed := false
 	for i := range next.Pending {
@@ -77,7 +77,7 @@ func (r *Reconciler) act(ctx context.Context, t *v1alpha1.AgentTrigger) error {
 
 // refusal is why a recorded firing can never become work.
 type refusal struct {
-	reason v1alpha1.DropReason
+	reason v1beta1.DropReason
 	err    error
 }
 
@@ -85,7 +85,7 @@ type refusal struct {
 func (r *refusal) Error() string { return r.err.Error() }
 
 // unfire turns a recorded firing that cannot become work into a dropped one.
-func unfire(next v1alpha1.AgentTriggerStatus, i int, why *refusal, now metav1.Time) v1alpha1.AgentTriggerStatus {
+func unfire(next v1beta1.AgentTriggerStatus, i int, why *refusal, now metav1.Time) v1beta1.AgentTriggerStatus {
 	p := next.Pending[i]
 	next.Pending = slices.Delete(slices.Clone(next.Pending), i, i+1)
 	next.Active = slices.DeleteFunc(slices.Clone(next.Active), func(name string) bool { return name == p.Name })
@@ -93,18 +93,18 @@ func unfire(next v1alpha1.AgentTriggerStatus, i int, why *refusal, now metav1.Ti
 	if next.Dropped < math.MaxInt64 {
 		next.Dropped++
 	}
-	next.LastDrop = &v1alpha1.DroppedFiring{ID: p.ID, Time: now.Rfc3339Copy(), Reason: why.reason, Message: shorten.Head(why.Error(), 512)}
+	next.LastDrop = &v1beta1.DroppedFiring{ID: p.ID, Time: now.Rfc3339Copy(), Reason: why.reason, Message: shorten.Head(why.Error(), 512)}
 	return next
 }
 
 // create creates the object of a recorded firing, or returns the one that exists. Before it is claimed, it is held.
-func (r *Reconciler) create(ctx context.Context, t *v1alpha1.AgentTrigger, p v1alpha1.PendingFiring) (client.Object, error) {
+func (r *Reconciler) create(ctx context.Context, t *v1beta1.AgentTrigger, p v1beta1.PendingFiring) (client.Object, error) {
 	if found, err := r.Recorder.find(ctx, t, p.Kind, p.Name); err != nil || found != nil && cluster.IsHeld(found) {
 		return found, err
 	}
 	object, err := r.build(t, p)
 	if err != nil {
-		return nil, &refusal{v1alpha1.DropRefused, err}
+		return nil, &refusal{v1beta1.DropRefused, err}
 	}
 	err = r.Client.Create(ctx, object)
 	switch {
@@ -116,37 +116,37 @@ func (r *Reconciler) create(ctx context.Context, t *v1alpha1.AgentTrigger, p v1a
 			return nil, fmt.Errorf("get %s %s: %w", p.Kind, p.Name, err)
 		}
 		if !belongsTo(found, t.UID) || !cluster.IsHeld(found) {
-			return nil, &refusal{v1alpha1.DropNameTaken, fmt.Errorf("the %s %s belongs to another owner", p.Kind, p.Name)}
+			return nil, &refusal{v1beta1.DropNameTaken, fmt.Errorf("the %s %s belongs to another owner", p.Kind, p.Name)}
 		}
 		return found, nil
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
-		return nil, &refusal{v1alpha1.DropRefused, fmt.Errorf("the API server refuses the %s: %w", p.Kind, err)}
+		return nil, &refusal{v1beta1.DropRefused, fmt.Errorf("the API server refuses the %s: %w", p.Kind, err)}
 	case apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, "NamespaceTerminating"):
-		return nil, errors.Join(err, r.reportProblem(ctx, t, v1alpha1.ReasonCreationRefused, err.Error()))
+		return nil, errors.Join(err, r.reportProblem(ctx, t, v1beta1.ReasonCreationRefused, err.Error()))
 	}
 	return nil, fmt.Errorf("create %s %s/%s: %w", p.Kind, t.Namespace, p.Name, err)
 }
 
 // reportProblem shows a problem of a trigger that is not in its spec.
-func (r *Reconciler) reportProblem(ctx context.Context, t *v1alpha1.AgentTrigger, reason, message string) error {
+func (r *Reconciler) reportProblem(ctx context.Context, t *v1beta1.AgentTrigger, reason, message string) error {
 	next := *t.Status.DeepCopy()
 	meta.SetStatusCondition(&next.Conditions, status.NotReady(t.Generation, reason, message))
 	return r.Recorder.write(ctx, t, next)
 }
 
 // build returns the object of a recorded firing.
-func (r *Reconciler) build(t *v1alpha1.AgentTrigger, p v1alpha1.PendingFiring) (client.Object, error) {
+func (r *Reconciler) build(t *v1beta1.AgentTrigger, p v1beta1.PendingFiring) (client.Object, error) {
 	spec, err := trigger.Unpack(p.Target)
 	if err != nil {
 		return nil, err
 	}
 	about := metav1.ObjectMeta{
-		Namespace: t.Namespace, Name: p.Name, Finalizers: []string{v1alpha1.FinalizerFiring},
-		Labels:      map[string]string{v1alpha1.LabelTrigger: t.Name},
-		Annotations: map[string]string{v1alpha1.AnnotationFiring: string(t.UID) + "/" + p.ID},
+		Namespace: t.Namespace, Name: p.Name, Finalizers: []string{v1beta1.FinalizerFiring},
+		Labels:      map[string]string{v1beta1.LabelTrigger: t.Name},
+		Annotations: map[string]string{v1beta1.AnnotationFiring: string(t.UID) + "/" + p.ID},
 	}
-	if p.Kind == v1alpha1.TargetMessage {
-		message := &v1alpha1.AgentMessage{ObjectMeta: about}
+	if p.Kind == v1beta1.TargetMessage {
+		message := &v1beta1.AgentMessage{ObjectMeta: about}
 		if err := json.Unmarshal(spec, &message.Spec); err != nil {
 			return nil, fmt.Errorf("read the recorded message: %w", err)
 		}
@@ -156,13 +156,13 @@ func (r *Reconciler) build(t *v1alpha1.AgentTrigger, p v1alpha1.PendingFiring) (
 		}
 		return message, nil
 	}
-	task := &v1alpha1.AgentTask{ObjectMeta: about}
+	task := &v1beta1.AgentTask{ObjectMeta: about}
 	if err := json.Unmarshal(spec, &task.Spec); err != nil {
 		return nil, fmt.Errorf("read the recorded task: %w", err)
 	}
-	task.Labels[v1alpha1.LabelRole] = task.Spec.Role
+	task.Labels[v1beta1.LabelRole] = task.Spec.Role
 	if p.Object != "" {
-		task.Annotations[v1alpha1.AnnotationReportTo] = p.Object
+		task.Annotations[v1beta1.AnnotationReportTo] = p.Object
 	}
 	if err := controllerutil.SetControllerReference(t, task, r.Client.Scheme()); err != nil {
 		return nil, fmt.Errorf("own the task: %w", err)
@@ -171,7 +171,7 @@ func (r *Reconciler) build(t *v1alpha1.AgentTrigger, p v1alpha1.PendingFiring) (
 }
 
 // release lets the work of a claimed object start.
-func (r *Reconciler) release(ctx context.Context, t *v1alpha1.AgentTrigger, p v1alpha1.PendingFiring) error {
+func (r *Reconciler) release(ctx context.Context, t *v1beta1.AgentTrigger, p v1beta1.PendingFiring) error {
 	if p.UID == "" {
 		return nil
 	}
@@ -188,8 +188,8 @@ func (r *Reconciler) release(ctx context.Context, t *v1alpha1.AgentTrigger, p v1
 
 // removeFinalizer removes the finalizer of a task or message. A message then no longer belongs to the trigger.
 func (r *Reconciler) removeFinalizer(ctx context.Context, object client.Object) error {
-	controllerutil.RemoveFinalizer(object, v1alpha1.FinalizerFiring)
-	if message, ok := object.(*v1alpha1.AgentMessage); ok {
+	controllerutil.RemoveFinalizer(object, v1beta1.FinalizerFiring)
+	if message, ok := object.(*v1beta1.AgentMessage); ok {
 		message.OwnerReferences = slices.DeleteFunc(message.OwnerReferences, func(o metav1.OwnerReference) bool {
 			return string(o.UID) == cluster.TriggerUID(message)
 		})
@@ -209,7 +209,7 @@ func (r *Reconciler) discard(ctx context.Context, name types.NamespacedName) err
 	if err != nil || len(held) == 0 {
 		return err
 	}
-	var t v1alpha1.AgentTrigger
+	var t v1beta1.AgentTrigger
 	if err := client.IgnoreNotFound(r.Recorder.API.Get(ctx, name, &t)); err != nil {
 		return fmt.Errorf("get the trigger %s: %w", name, err)
 	}
@@ -220,7 +220,7 @@ func (r *Reconciler) discard(ctx context.Context, name types.NamespacedName) err
 			}
 			continue
 		}
-		expected := slices.ContainsFunc(t.Status.Pending, func(p v1alpha1.PendingFiring) bool {
+		expected := slices.ContainsFunc(t.Status.Pending, func(p v1beta1.PendingFiring) bool {
 			return p.Name == object.GetName() && (p.UID == "" || p.UID == string(object.GetUID()))
 		})
 		if expected && belongsTo(object, t.UID) && t.DeletionTimestamp.IsZero() {
@@ -253,8 +253,8 @@ func (r *Reconciler) finishDeletion(ctx context.Context, object client.Object) e
 // held returns the cached tasks and messages with the finalizer of a firing and the label of a trigger name.
 func (r *Reconciler) held(ctx context.Context, name types.NamespacedName) ([]client.Object, error) {
 	which := []client.ListOption{client.InNamespace(name.Namespace), client.MatchingFields{cluster.HeldField: name.Name}}
-	var tasks v1alpha1.AgentTaskList
-	var messages v1alpha1.AgentMessageList
+	var tasks v1beta1.AgentTaskList
+	var messages v1beta1.AgentMessageList
 	for _, list := range []client.ObjectList{&tasks, &messages} {
 		if err := r.Client.List(ctx, list, which...); err != nil {
 			return nil, fmt.Errorf("list %T of trigger %s: %w", list, name, err)

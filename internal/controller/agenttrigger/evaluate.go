@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/trigger"
 	"github.com/nestor-dev/nestor/internal/trigger/expr"
 )
@@ -100,7 +100,7 @@ func (e *Evaluator) now(ctx context.Context, namespace string, program *trigger.
 
 // later returns the result for a firing, or starts the evaluation and reports false. The trigger is reconciled again
 // when it has ended.
-func (e *Evaluator) later(t *v1alpha1.AgentTrigger, program *trigger.Program, f trigger.Firing) (result, bool) {
+func (e *Evaluator) later(t *v1beta1.AgentTrigger, program *trigger.Program, f trigger.Firing) (result, bool) {
 	name := client.ObjectKeyFromObject(t)
 	wanted := &evaluation{uid: t.UID, generation: t.Generation, firing: f.ID}
 	if known, exists := e.take(name, wanted); exists {
@@ -119,7 +119,7 @@ func (e *Evaluator) later(t *v1alpha1.AgentTrigger, program *trigger.Program, f 
 
 // compiled reports whether the spec of a trigger is compiled. If it is not, it is compiled in the background: that can
 // take seconds and cannot be interrupted. The trigger is reconciled again when it has ended.
-func (e *Evaluator) compiled(p *programs, t *v1alpha1.AgentTrigger) bool {
+func (e *Evaluator) compiled(p *programs, t *v1beta1.AgentTrigger) bool {
 	name := client.ObjectKeyFromObject(t)
 	e.mu.Lock()
 	start := !p.has(t) && !e.compiling[name]

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
@@ -43,7 +43,7 @@ func block(t *testing.T, e *Evaluator, namespace string) (release func()) {
 }
 
 // program returns the program of the trigger of the tests.
-func program(t *testing.T, of *v1alpha1.AgentTrigger) *trigger.Program {
+func program(t *testing.T, of *v1beta1.AgentTrigger) *trigger.Program {
 	t.Helper()
 	p, err := trigger.Compile(of.Spec)
 	if err != nil {
@@ -57,7 +57,7 @@ func program(t *testing.T, of *v1alpha1.AgentTrigger) *trigger.Program {
 func TestReconcilesDoNotWait(t *testing.T) {
 	woken := make(chan types.NamespacedName, 1)
 	e := NewEvaluator(func(name types.NamespacedName) { woken <- name })
-	of := nightly(v1alpha1.ConcurrencyAllow)
+	of := nightly(v1beta1.ConcurrencyAllow)
 	f := trigger.Firing{ID: "s1"}
 	f.FillTrigger(theTrigger)
 	release := block(t, e, of.Namespace)
@@ -93,7 +93,7 @@ func TestReconcilesDoNotWait(t *testing.T) {
 func TestReconcilesDoNotCompile(t *testing.T) {
 	woken := make(chan types.NamespacedName, 1)
 	e := NewEvaluator(func(name types.NamespacedName) { woken <- name })
-	w := newWorld(t, 1, nightly(v1alpha1.ConcurrencyAllow))
+	w := newWorld(t, 1, nightly(v1beta1.ConcurrencyAllow))
 	r := w.operators[0].reconciler()
 	recorder := r.Recorder
 	recorder.Evaluations = e
@@ -116,7 +116,7 @@ func TestReconcilesDoNotCompile(t *testing.T) {
 
 // TestCancelledRequestsAreNotDropped checks that a sender that gave up while its request waited can send it again.
 func TestCancelledRequestsAreNotDropped(t *testing.T) {
-	w := newWorld(t, 1, nightly(v1alpha1.ConcurrencyAllow))
+	w := newWorld(t, 1, nightly(v1beta1.ConcurrencyAllow))
 	r := w.operators[0].reconciler().Recorder
 	release := block(t, r.Evaluations, theTrigger.Namespace)
 	defer release()
@@ -137,7 +137,7 @@ func TestRecreatedTriggersAreEvaluatedAgain(t *testing.T) {
 	e := NewEvaluator(func(types.NamespacedName) {})
 	var running []func()
 	e.spawn = func(f func()) { running = append(running, f) }
-	before := nightly(v1alpha1.ConcurrencyAllow)
+	before := nightly(v1beta1.ConcurrencyAllow)
 	before.UID = "before"
 	after := before.DeepCopy()
 	after.UID, after.Spec.User = "after", "somebody-else"

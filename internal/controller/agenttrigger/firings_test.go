@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
@@ -24,7 +24,7 @@ import (
 // caches, pauses between any two requests, and crashes. Tasks end and are deleted at any time.
 func TestNoFiringIsLostOrDoubled(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		policy := rapid.SampledFrom([]v1alpha1.ConcurrencyPolicy{v1alpha1.ConcurrencyAllow, v1alpha1.ConcurrencyForbid, v1alpha1.ConcurrencyReplace}).Draw(rt, "policy")
+		policy := rapid.SampledFrom([]v1beta1.ConcurrencyPolicy{v1beta1.ConcurrencyAllow, v1beta1.ConcurrencyForbid, v1beta1.ConcurrencyReplace}).Draw(rt, "policy")
 		w := newWorld(t, rapid.IntRange(1, 3).Draw(rt, "operators"), nightly(policy))
 		pick := func() *operator { return w.operators[rapid.IntRange(0, len(w.operators)-1).Draw(rt, "operator")] }
 		rt.Repeat(map[string]func(*rapid.T){
@@ -84,7 +84,7 @@ func TestNoFiringIsLostOrDoubled(t *testing.T) {
 			"the work of a task ends": func(rt *rapid.T) {
 				for _, task := range w.tasks() {
 					if w.seen[task.UID] && task.Status.CompletionTime == nil && rapid.Bool().Draw(rt, "this one") {
-						task.Status.CompletionTime, task.Status.Phase = &metav1.Time{Time: w.now}, v1alpha1.TaskSuccess
+						task.Status.CompletionTime, task.Status.Phase = &metav1.Time{Time: w.now}, v1beta1.TaskSuccess
 						if err := w.server.Status().Update(context.Background(), task); err != nil {
 							rt.Fatal(err)
 						}
@@ -140,7 +140,7 @@ func TestNoFiringIsLostOrDoubled(t *testing.T) {
 // TestAReleasedTaskIsKept reconciles with each earlier version of the tasks after a firing: the cache may show for some time that a task is
 // held, although its record is gone.
 func TestAReleasedTaskIsKept(t *testing.T) {
-	w := newWorld(t, 1, nightly(v1alpha1.ConcurrencyAllow))
+	w := newWorld(t, 1, nightly(v1beta1.ConcurrencyAllow))
 	o := w.operators[0]
 	reconcile := func() {
 		o.start(func(r *Reconciler) {
@@ -171,7 +171,7 @@ func TestAReleasedTaskIsKept(t *testing.T) {
 func TestATriggerThatIsDeletedLeavesNothing(t *testing.T) {
 	for steps := range 8 {
 		t.Run(fmt.Sprintf("after %d requests", steps), func(t *testing.T) {
-			w := newWorld(t, 1, nightly(v1alpha1.ConcurrencyAllow))
+			w := newWorld(t, 1, nightly(v1beta1.ConcurrencyAllow))
 			w.now = begin.Add(time.Minute)
 			o := w.operators[0]
 			o.start(func(r *Reconciler) {
@@ -197,12 +197,12 @@ func TestATriggerThatIsDeletedLeavesNothing(t *testing.T) {
 
 func TestATakenNameIsReported(t *testing.T) {
 	for _, name := range []string{trigger.Name("nightly", "trigger-1", trigger.ScheduleID(begin.Add(30*time.Second)))} {
-		squatter := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: "squatter"}}
-		w := newWorld(t, 1, nightly(v1alpha1.ConcurrencyForbid), squatter)
+		squatter := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: "squatter"}}
+		w := newWorld(t, 1, nightly(v1beta1.ConcurrencyForbid), squatter)
 		w.now = begin.Add(time.Minute)
 		w.finish()
 		status := w.trigger().Status
-		if status.LastDrop == nil || status.LastDrop.Reason != v1alpha1.DropNameTaken || status.Firings != 0 || status.Dropped != 1 || len(status.Active)+len(status.Pending) != 0 {
+		if status.LastDrop == nil || status.LastDrop.Reason != v1beta1.DropNameTaken || status.Firings != 0 || status.Dropped != 1 || len(status.Active)+len(status.Pending) != 0 {
 			t.Errorf("%+v", status)
 		}
 		tasks := w.tasks()
@@ -218,7 +218,7 @@ func TestATakenNameIsReported(t *testing.T) {
 }
 
 func TestReplaceCancelsAllButTheNewest(t *testing.T) {
-	w := newWorld(t, 1, nightly(v1alpha1.ConcurrencyReplace))
+	w := newWorld(t, 1, nightly(v1beta1.ConcurrencyReplace))
 	for range 3 {
 		w.now = w.now.Add(time.Minute)
 		w.finish()
@@ -232,18 +232,18 @@ func TestReplaceCancelsAllButTheNewest(t *testing.T) {
 		if cancelled := task.Spec.Cancel; cancelled == (task.Name == newest) {
 			t.Errorf("%s: cancelled %t", task.Name, cancelled)
 		}
-		if task.Spec.Cancel && !strings.HasPrefix(task.Annotations[v1alpha1.AnnotationCancelledBy], "trigger nightly") {
-			t.Errorf("cancelled by %q", task.Annotations[v1alpha1.AnnotationCancelledBy])
+		if task.Spec.Cancel && !strings.HasPrefix(task.Annotations[v1beta1.AnnotationCancelledBy], "trigger nightly") {
+			t.Errorf("cancelled by %q", task.Annotations[v1beta1.AnnotationCancelledBy])
 		}
 	}
 }
 
 func TestTheHistoryIsLimited(t *testing.T) {
-	subject := nightly(v1alpha1.ConcurrencyAllow)
+	subject := nightly(v1beta1.ConcurrencyAllow)
 	subject.Spec.SuccessfulTasksHistoryLimit, subject.Spec.FailedTasksHistoryLimit = new(int32(2)), new(int32(1))
 	// A task of another owner with the label of the trigger, and one with its annotation, are not the trigger's.
-	foreign := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "foreign", UID: "foreign", Labels: map[string]string{v1alpha1.LabelTrigger: "nightly"},
-		Annotations: map[string]string{v1alpha1.AnnotationFiring: "trigger-1/s1"}}, Status: v1alpha1.AgentTaskStatus{CompletionTime: &metav1.Time{Time: begin}, Phase: v1alpha1.TaskSuccess}}
+	foreign := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "foreign", UID: "foreign", Labels: map[string]string{v1beta1.LabelTrigger: "nightly"},
+		Annotations: map[string]string{v1beta1.AnnotationFiring: "trigger-1/s1"}}, Status: v1beta1.AgentTaskStatus{CompletionTime: &metav1.Time{Time: begin}, Phase: v1beta1.TaskSuccess}}
 	w := newWorld(t, 1, subject, foreign)
 	var ended []string
 	for i := range 8 {
@@ -251,9 +251,9 @@ func TestTheHistoryIsLimited(t *testing.T) {
 		w.finish()
 		for _, task := range w.tasks() {
 			if task.Status.CompletionTime == nil {
-				task.Status.CompletionTime, task.Status.Phase = &metav1.Time{Time: w.now}, v1alpha1.TaskSuccess
+				task.Status.CompletionTime, task.Status.Phase = &metav1.Time{Time: w.now}, v1beta1.TaskSuccess
 				if i%2 == 1 {
-					task.Status.Phase = v1alpha1.TaskFailed
+					task.Status.Phase = v1beta1.TaskFailed
 				}
 				ended = append(ended, task.Name)
 				if err := w.server.Status().Update(t.Context(), task); err != nil {

@@ -11,7 +11,7 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/shorten"
 	"github.com/nestor-dev/nestor/internal/trigger"
 	"github.com/nestor-dev/nestor/internal/trigger/expr"
@@ -51,8 +51,8 @@ var notFired = map[trigger.Outcome]string{
 
 // fireByHand records the firing that a person has requested with an annotation, and removes the annotation. It reports whether the firing
 // must wait.
-func (r *Reconciler) fireByHand(ctx context.Context, t *v1alpha1.AgentTrigger) (waits bool, err error) {
-	value := t.Annotations[v1alpha1.AnnotationFire]
+func (r *Reconciler) fireByHand(ctx context.Context, t *v1beta1.AgentTrigger) (waits bool, err error) {
+	value := t.Annotations[v1beta1.AnnotationFire]
 	if value == "" {
 		return false, nil
 	}
@@ -66,7 +66,7 @@ func (r *Reconciler) fireByHand(ctx context.Context, t *v1alpha1.AgentTrigger) (
 	}
 	id := trigger.ManualID(asked.ID)
 	decision, err := r.Recorder.record(ctx, t, trigger.Firing{
-		ID: id, Time: r.Recorder.now(), Manual: true, User: t.Annotations[v1alpha1.AnnotationFireUser],
+		ID: id, Time: r.Recorder.now(), Manual: true, User: t.Annotations[v1beta1.AnnotationFireUser],
 		Input: expr.Input{Body: asked.Body, Headers: headers, Object: asked.Object, OldObject: asked.Old},
 	}, r.Recorder.evaluateLater)
 	if err != nil {
@@ -83,7 +83,7 @@ func (r *Reconciler) fireByHand(ctx context.Context, t *v1alpha1.AgentTrigger) (
 }
 
 // refuseFire ends a request to fire that starts no work and leaves nothing in the status.
-func (r *Reconciler) refuseFire(ctx context.Context, t *v1alpha1.AgentTrigger, result fireResult) error {
+func (r *Reconciler) refuseFire(ctx context.Context, t *v1beta1.AgentTrigger, result fireResult) error {
 	if err := r.removeFire(ctx, t, &result); err != nil {
 		return err
 	}
@@ -92,20 +92,20 @@ func (r *Reconciler) refuseFire(ctx context.Context, t *v1alpha1.AgentTrigger, r
 }
 
 // removeFire removes the annotations that fire a trigger, and replaces the result of an earlier request.
-func (r *Reconciler) removeFire(ctx context.Context, t *v1alpha1.AgentTrigger, result *fireResult) error {
-	if _, ok := t.Annotations[v1alpha1.AnnotationFire]; !ok {
+func (r *Reconciler) removeFire(ctx context.Context, t *v1beta1.AgentTrigger, result *fireResult) error {
+	if _, ok := t.Annotations[v1beta1.AnnotationFire]; !ok {
 		return nil
 	}
 	changed := t.DeepCopy()
-	delete(changed.Annotations, v1alpha1.AnnotationFire)
-	delete(changed.Annotations, v1alpha1.AnnotationFireUser)
-	delete(changed.Annotations, v1alpha1.AnnotationFireResult)
+	delete(changed.Annotations, v1beta1.AnnotationFire)
+	delete(changed.Annotations, v1beta1.AnnotationFireUser)
+	delete(changed.Annotations, v1beta1.AnnotationFireResult)
 	if result != nil {
 		text, err := json.Marshal(result)
 		if err != nil {
 			return fmt.Errorf("encode the result of a firing: %w", err)
 		}
-		changed.Annotations[v1alpha1.AnnotationFireResult] = string(text)
+		changed.Annotations[v1beta1.AnnotationFireResult] = string(text)
 	}
 	// The resource version makes sure that a newer request is not lost.
 	if err := r.Client.Update(ctx, changed); err != nil {
@@ -116,8 +116,8 @@ func (r *Reconciler) removeFire(ctx context.Context, t *v1alpha1.AgentTrigger, r
 }
 
 // refuseInvalid ends a request to fire a trigger whose spec does not compile.
-func (r *Reconciler) refuseInvalid(ctx context.Context, t *v1alpha1.AgentTrigger, problem error) error {
-	value, ok := t.Annotations[v1alpha1.AnnotationFire]
+func (r *Reconciler) refuseInvalid(ctx context.Context, t *v1beta1.AgentTrigger, problem error) error {
+	value, ok := t.Annotations[v1beta1.AnnotationFire]
 	if !ok {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
@@ -21,16 +21,16 @@ func fireOnce(w *world, request string) *fireResult {
 	if fired.Annotations == nil {
 		fired.Annotations = map[string]string{}
 	}
-	fired.Annotations[v1alpha1.AnnotationFire], fired.Annotations[v1alpha1.AnnotationFireUser] = request, "jane"
+	fired.Annotations[v1beta1.AnnotationFire], fired.Annotations[v1beta1.AnnotationFireUser] = request, "jane"
 	if err := w.server.Update(context.Background(), fired); err != nil {
 		w.t.Fatal(err)
 	}
 	w.finish()
 	after := w.trigger().Annotations
-	if after[v1alpha1.AnnotationFire] != "" || after[v1alpha1.AnnotationFireUser] != "" {
+	if after[v1beta1.AnnotationFire] != "" || after[v1beta1.AnnotationFireUser] != "" {
 		w.t.Fatalf("the request is still there: %v", after)
 	}
-	text, ok := after[v1alpha1.AnnotationFireResult]
+	text, ok := after[v1beta1.AnnotationFireResult]
 	if !ok {
 		return nil
 	}
@@ -42,10 +42,10 @@ func fireOnce(w *world, request string) *fireResult {
 }
 
 // onRequests returns a trigger that fires only by hand: the condition and the key are those of a webhook.
-func onRequests() *v1alpha1.AgentTrigger {
-	t := nightly(v1alpha1.ConcurrencyAllow)
+func onRequests() *v1beta1.AgentTrigger {
+	t := nightly(v1beta1.ConcurrencyAllow)
 	t.Spec.Schedule = nil
-	t.Spec.Webhook = &v1alpha1.TriggerWebhook{When: "body.go == true", SecretKeyRef: v1alpha1.SecretKeyRef{Name: "hook", Key: "token"}}
+	t.Spec.Webhook = &v1beta1.TriggerWebhook{When: "body.go == true", SecretKeyRef: v1beta1.SecretKeyRef{Name: "hook", Key: "token"}}
 	t.Spec.DedupKey = "body.key"
 	return t
 }
@@ -53,7 +53,7 @@ func onRequests() *v1alpha1.AgentTrigger {
 func TestARequestToFireHasAResult(t *testing.T) {
 	for _, test := range []struct {
 		name, request string
-		change        func(*v1alpha1.AgentTrigger)
+		change        func(*v1beta1.AgentTrigger)
 		want          trigger.Outcome
 	}{
 		{name: "no JSON", request: "yes", want: outcomeInvalid},
@@ -61,8 +61,8 @@ func TestARequestToFireHasAResult(t *testing.T) {
 		{name: "condition", request: `{"id": "1", "body": {"go": false, "key": "b"}}`, want: trigger.NotMatched},
 		{name: "key", request: `{"id": "1", "body": {"go": true, "key": "a"}}`, want: trigger.Duplicate},
 		{name: "the same id", request: `{"id": "0", "body": {"go": true, "key": "b"}}`, want: ""},
-		{name: "suspended", request: `{"id": "1", "body": {"go": true, "key": "b"}}`, want: trigger.Suspended, change: func(t *v1alpha1.AgentTrigger) { t.Spec.Suspend = true }},
-		{name: "does not compile", request: `{"id": "1"}`, want: outcomeInvalid, change: func(t *v1alpha1.AgentTrigger) { t.Spec.DedupKey = "body." }},
+		{name: "suspended", request: `{"id": "1", "body": {"go": true, "key": "b"}}`, want: trigger.Suspended, change: func(t *v1beta1.AgentTrigger) { t.Spec.Suspend = true }},
+		{name: "does not compile", request: `{"id": "1"}`, want: outcomeInvalid, change: func(t *v1beta1.AgentTrigger) { t.Spec.DedupKey = "body." }},
 		{name: "fires", request: `{"id": "1", "body": {"go": true, "key": "b"}}`, want: ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestARecordedRequestIsNoDuplicateAfterACrash(t *testing.T) {
 		w := newWorld(t, 1, onRequests())
 		w.finish()
 		fired := w.trigger()
-		fired.Annotations = map[string]string{v1alpha1.AnnotationFire: `{"id": "1", "body": {"go": true, "key": "a"}}`}
+		fired.Annotations = map[string]string{v1beta1.AnnotationFire: `{"id": "1", "body": {"go": true, "key": "a"}}`}
 		if err := w.server.Update(t.Context(), fired); err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestARecordedRequestIsNoDuplicateAfterACrash(t *testing.T) {
 		}
 		w.finish()
 		after := w.trigger()
-		if after.Annotations[v1alpha1.AnnotationFire] != "" || after.Annotations[v1alpha1.AnnotationFireResult] != "" || after.Status.Firings != 1 || len(w.tasks()) != 1 {
+		if after.Annotations[v1beta1.AnnotationFire] != "" || after.Annotations[v1beta1.AnnotationFireResult] != "" || after.Status.Firings != 1 || len(w.tasks()) != 1 {
 			t.Errorf("crash at request %d: %v, %d firings, %d tasks", crash, after.Annotations, after.Status.Firings, len(w.tasks()))
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
@@ -29,7 +29,7 @@ type compiled struct {
 }
 
 // has reports whether the spec of a trigger is compiled, or does not compile.
-func (p *programs) has(t *v1alpha1.AgentTrigger) bool {
+func (p *programs) has(t *v1beta1.AgentTrigger) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known, ok := p.compiled[client.ObjectKeyFromObject(t)]
@@ -37,7 +37,7 @@ func (p *programs) has(t *v1alpha1.AgentTrigger) bool {
 }
 
 // of returns the compiled spec of a trigger, or why it does not compile.
-func (p *programs) of(t *v1alpha1.AgentTrigger) (*trigger.Program, error) {
+func (p *programs) of(t *v1beta1.AgentTrigger) (*trigger.Program, error) {
 	name := client.ObjectKeyFromObject(t)
 	p.mu.Lock()
 	known, ok := p.compiled[name]
@@ -59,7 +59,7 @@ func (p *programs) of(t *v1alpha1.AgentTrigger) (*trigger.Program, error) {
 }
 
 // checkOutput checks the output schema of the tasks that a trigger creates.
-func checkOutput(t *v1alpha1.AgentTrigger) error {
+func checkOutput(t *v1beta1.AgentTrigger) error {
 	if t.Spec.Task == nil || t.Spec.Task.OutputSchema == nil {
 		return nil
 	}

@@ -9,13 +9,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 func TestOutputSchemaOfTriggerIsChecked(t *testing.T) {
-	made := func(schema string) *v1alpha1.AgentTrigger {
-		task := &v1alpha1.TriggerTask{Role: "r", Instruction: "x", OutputSchema: &runtime.RawExtension{Raw: []byte(schema)}}
-		return &v1alpha1.AgentTrigger{Spec: v1alpha1.AgentTriggerSpec{Schedule: &v1alpha1.TriggerSchedule{Cron: "@daily"}, Task: task}}
+	made := func(schema string) *v1beta1.AgentTrigger {
+		task := &v1beta1.TriggerTask{Role: "r", Instruction: "x", OutputSchema: &runtime.RawExtension{Raw: []byte(schema)}}
+		return &v1beta1.AgentTrigger{Spec: v1beta1.AgentTriggerSpec{Schedule: &v1beta1.TriggerSchedule{Cron: "@daily"}, Task: task}}
 	}
 	if _, err := new(programs).of(made(`{"type":"object"}`)); err != nil {
 		t.Error(err)
@@ -23,7 +23,7 @@ func TestOutputSchemaOfTriggerIsChecked(t *testing.T) {
 	bad := made(`{"type":"object","anyOf":[` + strings.Repeat(`{},`, 4999) + `{}]}`)
 	_, err := new(programs).of(bad)
 	condition := readiness(bad, err)
-	if condition.Reason != v1alpha1.ReasonInvalidSpec || !strings.Contains(condition.Message, "spec.task.outputSchema cannot be used: the schema is too complex") {
+	if condition.Reason != v1beta1.ReasonInvalidSpec || !strings.Contains(condition.Message, "spec.task.outputSchema cannot be used: the schema is too complex") {
 		t.Errorf("got %+v", condition)
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/engine"
@@ -81,18 +81,18 @@ func (r *Recorder) reached(p engine.Point) {
 // Fire decides about a firing of a trigger and records the decision. If it returns trigger.Fired, the work will be started, whatever
 // happens to this process. The UID identifies the trigger that the caller has read; empty means any.
 func (r *Recorder) Fire(ctx context.Context, name types.NamespacedName, uid types.UID, f trigger.Firing) (trigger.Decision, error) {
-	var t v1alpha1.AgentTrigger
+	var t v1beta1.AgentTrigger
 	err := r.Client.Get(ctx, name, &t)
 	for range attempts {
 		if err != nil || uid != "" && t.UID != uid { // the cache may not have the trigger yet
-			t = v1alpha1.AgentTrigger{}
+			t = v1beta1.AgentTrigger{}
 			err = r.API.Get(ctx, name, &t)
 		}
 		if err != nil {
 			return trigger.Decision{}, fmt.Errorf("get the trigger %s: %w", name, err)
 		}
 		if uid != "" && t.UID != uid || !t.DeletionTimestamp.IsZero() {
-			return trigger.Decision{}, apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("agenttriggers").GroupResource(), name.Name)
+			return trigger.Decision{}, apierrors.NewNotFound(v1beta1.GroupVersion.WithResource("agenttriggers").GroupResource(), name.Name)
 		}
 		var decision trigger.Decision
 		decision, err = r.record(ctx, &t, f, r.evaluateNow)
@@ -104,21 +104,21 @@ func (r *Recorder) Fire(ctx context.Context, name types.NamespacedName, uid type
 }
 
 // evaluate evaluates the expressions of a trigger for a firing. It reports false if the result is not known yet.
-type evaluate func(ctx context.Context, t *v1alpha1.AgentTrigger, program *trigger.Program, f trigger.Firing) (result, bool)
+type evaluate func(ctx context.Context, t *v1beta1.AgentTrigger, program *trigger.Program, f trigger.Firing) (result, bool)
 
 // evaluateNow is for callers that may wait.
-func (r *Recorder) evaluateNow(ctx context.Context, t *v1alpha1.AgentTrigger, program *trigger.Program, f trigger.Firing) (result, bool) {
+func (r *Recorder) evaluateNow(ctx context.Context, t *v1beta1.AgentTrigger, program *trigger.Program, f trigger.Firing) (result, bool) {
 	return r.Evaluations.now(ctx, t.Namespace, program, f), true
 }
 
 // evaluateLater is for reconciles: a trigger whose expressions take long must not keep a worker from other triggers.
-func (r *Recorder) evaluateLater(_ context.Context, t *v1alpha1.AgentTrigger, program *trigger.Program, f trigger.Firing) (result, bool) {
+func (r *Recorder) evaluateLater(_ context.Context, t *v1beta1.AgentTrigger, program *trigger.Program, f trigger.Firing) (result, bool) {
 	return r.Evaluations.later(t, program, f)
 }
 
 // record decides about a firing of a trigger that was just read, and writes the decision. A firing that is not
 // evaluated yet must wait.
-func (r *Recorder) record(ctx context.Context, t *v1alpha1.AgentTrigger, f trigger.Firing, how evaluate) (trigger.Decision, error) {
+func (r *Recorder) record(ctx context.Context, t *v1beta1.AgentTrigger, f trigger.Firing, how evaluate) (trigger.Decision, error) {
 	f.FillTrigger(client.ObjectKeyFromObject(t))
 	now := r.now()
 	next, err := r.refresh(ctx, t, now)
@@ -143,12 +143,12 @@ func (r *Recorder) record(ctx context.Context, t *v1alpha1.AgentTrigger, f trigg
 }
 
 // decide evaluates the expressions of a trigger for a firing and decides about it.
-func (r *Recorder) decide(ctx context.Context, t *v1alpha1.AgentTrigger, current v1alpha1.AgentTriggerStatus, now time.Time, f trigger.Firing, how evaluate) (v1alpha1.AgentTriggerStatus, trigger.Decision) {
+func (r *Recorder) decide(ctx context.Context, t *v1beta1.AgentTrigger, current v1beta1.AgentTriggerStatus, now time.Time, f trigger.Firing, how evaluate) (v1beta1.AgentTriggerStatus, trigger.Decision) {
 	if t.Spec.Suspend {
 		return current, trigger.Decision{Outcome: trigger.Suspended}
 	}
-	drop := func(err error) (v1alpha1.AgentTriggerStatus, trigger.Decision) {
-		return trigger.Drop(t.Spec, current, now, f, v1alpha1.DropExpressionFailed, err.Error())
+	drop := func(err error) (v1beta1.AgentTriggerStatus, trigger.Decision) {
+		return trigger.Drop(t.Spec, current, now, f, v1beta1.DropExpressionFailed, err.Error())
 	}
 	program, err := r.programs.of(t)
 	if err != nil {
@@ -168,9 +168,9 @@ func (r *Recorder) decide(ctx context.Context, t *v1alpha1.AgentTrigger, current
 }
 
 // refresh returns the status of a trigger with the schedule that applies now, without confirmed firings, and without work that has ended.
-func (r *Recorder) refresh(ctx context.Context, t *v1alpha1.AgentTrigger, now time.Time) (v1alpha1.AgentTriggerStatus, error) {
+func (r *Recorder) refresh(ctx context.Context, t *v1beta1.AgentTrigger, now time.Time) (v1beta1.AgentTriggerStatus, error) {
 	next := trigger.Observe(t.Spec, t.Status, t.CreationTimestamp.Time, now)
-	var pending []v1alpha1.PendingFiring
+	var pending []v1beta1.PendingFiring
 	for _, p := range next.Pending {
 		confirmed, err := r.isConfirmed(ctx, t, p)
 		if err != nil {
@@ -183,7 +183,7 @@ func (r *Recorder) refresh(ctx context.Context, t *v1alpha1.AgentTrigger, now ti
 	next.Pending = pending
 	var active []string
 	for _, name := range next.Active {
-		isPending := slices.ContainsFunc(pending, func(p v1alpha1.PendingFiring) bool { return p.Name == name })
+		isPending := slices.ContainsFunc(pending, func(p v1beta1.PendingFiring) bool { return p.Name == name })
 		ended := false
 		if !isPending {
 			var err error
@@ -200,16 +200,16 @@ func (r *Recorder) refresh(ctx context.Context, t *v1alpha1.AgentTrigger, now ti
 }
 
 // complete sets what follows from the rest of a status: the next time and the condition.
-func (r *Recorder) complete(t *v1alpha1.AgentTrigger, next v1alpha1.AgentTriggerStatus, now time.Time) v1alpha1.AgentTriggerStatus {
+func (r *Recorder) complete(t *v1beta1.AgentTrigger, next v1beta1.AgentTriggerStatus, now time.Time) v1beta1.AgentTriggerStatus {
 	program, err := r.programs.of(t)
-	next.NextTime = nil
+	next.NextScheduleTime = nil
 	if err == nil && program.Schedule != nil && !t.Spec.Suspend {
 		if at := trigger.NextTime(program.Schedule, next, now); !at.IsZero() {
-			next.NextTime = &metav1.Time{Time: at}
+			next.NextScheduleTime = &metav1.Time{Time: at}
 		}
 	}
 	// A problem with a watch, a Secret or a creation stays until it is known to be over.
-	c := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
+	c := meta.FindStatusCondition(next.Conditions, v1beta1.ConditionReady)
 	if c == nil || c.ObservedGeneration != t.Generation || !isRuntimeProblem(c.Reason) {
 		meta.SetStatusCondition(&next.Conditions, readiness(t, err))
 	}
@@ -218,30 +218,30 @@ func (r *Recorder) complete(t *v1alpha1.AgentTrigger, next v1alpha1.AgentTrigger
 
 func isRuntimeProblem(reason string) bool {
 	switch reason {
-	case v1alpha1.ReasonKindNotFound, v1alpha1.ReasonWatchNotAllowed, v1alpha1.ReasonCreationRefused, v1alpha1.ReasonSecretNotFound:
+	case v1beta1.ReasonKindNotFound, v1beta1.ReasonWatchNotAllowed, v1beta1.ReasonCreationRefused, v1beta1.ReasonSecretNotFound:
 		return true
 	}
 	return false
 }
 
 // readiness returns the condition of a trigger that follows from its spec.
-func readiness(t *v1alpha1.AgentTrigger, compileError error) metav1.Condition {
+func readiness(t *v1beta1.AgentTrigger, compileError error) metav1.Condition {
 	var located *expr.Error
 	switch {
 	case errors.As(compileError, &located):
-		return status.NotReady(t.Generation, v1alpha1.ReasonInvalidExpression, compileError.Error())
+		return status.NotReady(t.Generation, v1beta1.ReasonInvalidExpression, compileError.Error())
 	case compileError != nil:
-		return status.NotReady(t.Generation, v1alpha1.ReasonInvalidSpec, compileError.Error())
+		return status.NotReady(t.Generation, v1beta1.ReasonInvalidSpec, compileError.Error())
 	}
 	c := status.Ready(t.Generation, "The trigger fires.")
 	if t.Spec.Suspend {
-		c.Reason, c.Message = v1alpha1.ReasonSuspended, "The trigger does not fire: spec.suspend is true."
+		c.Reason, c.Message = v1beta1.ReasonSuspended, "The trigger does not fire: spec.suspend is true."
 	}
 	return c
 }
 
 // write writes the status of a trigger.
-func (r *Recorder) write(ctx context.Context, t *v1alpha1.AgentTrigger, next v1alpha1.AgentTriggerStatus) error {
+func (r *Recorder) write(ctx context.Context, t *v1beta1.AgentTrigger, next v1beta1.AgentTriggerStatus) error {
 	if equality.Semantic.DeepEqual(t.Status, next) {
 		return nil
 	}
@@ -255,7 +255,7 @@ func (r *Recorder) write(ctx context.Context, t *v1alpha1.AgentTrigger, next v1a
 }
 
 // warn emits an Event of a trigger.
-func (r *Recorder) warn(t *v1alpha1.AgentTrigger, reason, note string) {
+func (r *Recorder) warn(t *v1beta1.AgentTrigger, reason, note string) {
 	if r.Events != nil {
 		r.Events.Eventf(t, nil, corev1.EventTypeWarning, reason, "Fire", "%s", note)
 	}
@@ -263,7 +263,7 @@ func (r *Recorder) warn(t *v1alpha1.AgentTrigger, reason, note string) {
 
 // find reads a task or message that belongs to a trigger. It confirms with the API server that an object does not exist: the cache may be
 // stale. It returns nil if there is none, or if an object of that name belongs to another owner.
-func (r *Recorder) find(ctx context.Context, t *v1alpha1.AgentTrigger, kind v1alpha1.TargetKind, name string) (client.Object, error) {
+func (r *Recorder) find(ctx context.Context, t *v1beta1.AgentTrigger, kind v1beta1.TargetKind, name string) (client.Object, error) {
 	key := types.NamespacedName{Namespace: t.Namespace, Name: name}
 	object := newObject(kind)
 	err := r.Client.Get(ctx, key, object)
@@ -281,11 +281,11 @@ func (r *Recorder) find(ctx context.Context, t *v1alpha1.AgentTrigger, kind v1al
 	return object, nil
 }
 
-func newObject(kind v1alpha1.TargetKind) client.Object {
-	if kind == v1alpha1.TargetMessage {
-		return &v1alpha1.AgentMessage{}
+func newObject(kind v1beta1.TargetKind) client.Object {
+	if kind == v1beta1.TargetMessage {
+		return &v1beta1.AgentMessage{}
 	}
-	return &v1alpha1.AgentTask{}
+	return &v1beta1.AgentTask{}
 }
 
 // belongsTo reports whether a trigger with a UID created an object. A task also has it as its owner.
@@ -293,7 +293,7 @@ func belongsTo(object client.Object, trigger types.UID) bool {
 	if cluster.TriggerUID(object) != string(trigger) {
 		return false
 	}
-	if _, isTask := object.(*v1alpha1.AgentTask); isTask {
+	if _, isTask := object.(*v1beta1.AgentTask); isTask {
 		ref := metav1.GetControllerOf(object)
 		return ref != nil && ref.UID == trigger
 	}
@@ -301,7 +301,7 @@ func belongsTo(object client.Object, trigger types.UID) bool {
 }
 
 // isConfirmed reports whether the work of a recorded firing may start, or has started: its object was claimed and released.
-func (r *Recorder) isConfirmed(ctx context.Context, t *v1alpha1.AgentTrigger, p v1alpha1.PendingFiring) (bool, error) {
+func (r *Recorder) isConfirmed(ctx context.Context, t *v1beta1.AgentTrigger, p v1beta1.PendingFiring) (bool, error) {
 	if p.UID == "" {
 		return false, nil
 	}
@@ -313,8 +313,8 @@ func (r *Recorder) isConfirmed(ctx context.Context, t *v1alpha1.AgentTrigger, p 
 }
 
 // hasEnded reports whether a task has ended, or a message was handled, or does not exist any more.
-func (r *Recorder) hasEnded(ctx context.Context, t *v1alpha1.AgentTrigger, name string) (bool, error) {
-	kinds := []v1alpha1.TargetKind{v1alpha1.TargetTask, v1alpha1.TargetMessage}
+func (r *Recorder) hasEnded(ctx context.Context, t *v1beta1.AgentTrigger, name string) (bool, error) {
+	kinds := []v1beta1.TargetKind{v1beta1.TargetTask, v1beta1.TargetMessage}
 	if t.Spec.Message != nil {
 		slices.Reverse(kinds)
 	}
@@ -324,9 +324,9 @@ func (r *Recorder) hasEnded(ctx context.Context, t *v1alpha1.AgentTrigger, name 
 			return false, err
 		}
 		switch o := object.(type) {
-		case *v1alpha1.AgentTask:
+		case *v1beta1.AgentTask:
 			return o.Status.CompletionTime != nil, nil
-		case *v1alpha1.AgentMessage:
+		case *v1beta1.AgentMessage:
 			return cluster.HasFinalPhase(o), nil
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/shorten"
 	"github.com/nestor-dev/nestor/internal/trigger"
@@ -38,8 +38,8 @@ type reportTo struct {
 
 // reportObject returns the watched object of a firing as it is kept in the record, or "". A person who fires a trigger chooses the object, so
 // nothing is reported to it.
-func reportObject(spec v1alpha1.AgentTriggerSpec, f trigger.Firing) string {
-	if spec.Watch == nil || spec.Watch.Report != v1alpha1.ReportEvent || spec.Task == nil || f.Manual || f.Input.Object == nil {
+func reportObject(spec v1beta1.AgentTriggerSpec, f trigger.Firing) string {
+	if spec.Watch == nil || spec.Watch.Report != v1beta1.ReportEvent || spec.Task == nil || f.Manual || f.Input.Object == nil {
 		return ""
 	}
 	object := unstructured.Unstructured{Object: f.Input.Object}
@@ -51,17 +51,17 @@ func reportObject(spec v1alpha1.AgentTriggerSpec, f trigger.Firing) string {
 }
 
 // report emits the Events of tasks that have ended. An Event may be emitted twice if the operator stops in between.
-func (r *Reconciler) report(ctx context.Context, t *v1alpha1.AgentTrigger) error {
+func (r *Reconciler) report(ctx context.Context, t *v1beta1.AgentTrigger) error {
 	if t.Spec.Watch == nil {
 		return nil
 	}
-	var tasks v1alpha1.AgentTaskList
+	var tasks v1beta1.AgentTaskList
 	if err := r.Client.List(ctx, &tasks, client.InNamespace(t.Namespace), client.MatchingFields{cluster.TriggerField: string(t.UID)}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list the tasks of trigger %s/%s: %w", t.Namespace, t.Name, err)
 	}
 	for i := range tasks.Items {
 		task := &tasks.Items[i]
-		if task.Annotations[v1alpha1.AnnotationReportTo] == "" || task.Status.CompletionTime == nil || !belongsTo(task, t.UID) {
+		if task.Annotations[v1beta1.AnnotationReportTo] == "" || task.Status.CompletionTime == nil || !belongsTo(task, t.UID) {
 			continue
 		}
 		if err := r.reportEnd(ctx, task.DeepCopy()); err != nil {
@@ -72,9 +72,9 @@ func (r *Reconciler) report(ctx context.Context, t *v1alpha1.AgentTrigger) error
 }
 
 // reportEnd emits the Event of a task that has ended.
-func (r *Reconciler) reportEnd(ctx context.Context, task *v1alpha1.AgentTask) error {
+func (r *Reconciler) reportEnd(ctx context.Context, task *v1beta1.AgentTask) error {
 	var to reportTo
-	if err := json.Unmarshal([]byte(task.Annotations[v1alpha1.AnnotationReportTo]), &to); err == nil && r.Recorder.Events != nil {
+	if err := json.Unmarshal([]byte(task.Annotations[v1beta1.AnnotationReportTo]), &to); err == nil && r.Recorder.Events != nil {
 		object := &metav1.PartialObjectMetadata{
 			TypeMeta:   metav1.TypeMeta{APIVersion: to.APIVersion, Kind: to.Kind},
 			ObjectMeta: metav1.ObjectMeta{Namespace: task.Namespace, Name: to.Name, UID: to.UID},
@@ -82,7 +82,7 @@ func (r *Reconciler) reportEnd(ctx context.Context, task *v1alpha1.AgentTask) er
 		kind, note := endOf(task)
 		r.Recorder.Events.Eventf(object, task, kind, reasonReport, "Report", "%s", shorten.Head(note, maxNote))
 	}
-	delete(task.Annotations, v1alpha1.AnnotationReportTo)
+	delete(task.Annotations, v1beta1.AnnotationReportTo)
 	if err := client.IgnoreNotFound(r.Client.Update(ctx, task)); err != nil {
 		return fmt.Errorf("note that task %s/%s was reported: %w", task.Namespace, task.Name, err)
 	}
@@ -90,8 +90,8 @@ func (r *Reconciler) reportEnd(ctx context.Context, task *v1alpha1.AgentTask) er
 }
 
 // endOf returns the type and the text of the Event of a task that has ended.
-func endOf(task *v1alpha1.AgentTask) (kind, note string) {
-	if result := task.Status.Result; task.Status.Phase == v1alpha1.TaskSuccess && result != nil {
+func endOf(task *v1beta1.AgentTask) (kind, note string) {
+	if result := task.Status.Result; task.Status.Phase == v1beta1.TaskSuccess && result != nil {
 		return corev1.EventTypeNormal, cmp.Or(result.Summary, result.Details)
 	}
 	note = "Task " + task.Name + " ended without a result: " + string(task.Status.Phase)

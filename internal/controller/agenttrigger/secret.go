@@ -10,21 +10,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 )
 
 // checkSecret sets the condition of a webhook without a Secret: all its requests are refused.
-func (r *Reconciler) checkSecret(ctx context.Context, t *v1alpha1.AgentTrigger, next *v1alpha1.AgentTriggerStatus) error {
-	c := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
-	wasMissing := c != nil && c.Reason == v1alpha1.ReasonSecretNotFound
-	if t.Spec.Webhook == nil || !wasMissing && !meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionReady) {
+func (r *Reconciler) checkSecret(ctx context.Context, t *v1beta1.AgentTrigger, next *v1beta1.AgentTriggerStatus) error {
+	c := meta.FindStatusCondition(next.Conditions, v1beta1.ConditionReady)
+	wasMissing := c != nil && c.Reason == v1beta1.ReasonSecretNotFound
+	if t.Spec.Webhook == nil || !wasMissing && !meta.IsStatusConditionTrue(next.Conditions, v1beta1.ConditionReady) {
 		return nil
 	}
 	_, err := r.Finder.Secret(ctx, t.Namespace, t.Spec.Webhook.SecretKeyRef)
 	if condition, missing := status.FromMissing(t.Generation, err); missing {
 		// The spec alone is ready: without the earlier time, every reconcile would be a transition, and a write.
-		if before := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); before != nil && before.Status == condition.Status {
+		if before := meta.FindStatusCondition(t.Status.Conditions, v1beta1.ConditionReady); before != nil && before.Status == condition.Status {
 			condition.LastTransitionTime = before.LastTransitionTime
 		}
 		meta.SetStatusCondition(&next.Conditions, condition)
@@ -38,7 +38,7 @@ func (r *Reconciler) checkSecret(ctx context.Context, t *v1alpha1.AgentTrigger, 
 
 // triggersUsingSecret returns the triggers whose webhooks are authenticated with a Secret.
 func (r *Reconciler) triggersUsingSecret(ctx context.Context, secret client.Object) []reconcile.Request {
-	var list v1alpha1.AgentTriggerList
+	var list v1beta1.AgentTriggerList
 	if err := r.Client.List(ctx, &list, client.InNamespace(secret.GetNamespace())); err != nil {
 		return nil // the cache is not ready; its events will follow
 	}

@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 )
 
@@ -23,8 +23,8 @@ import (
 const defaultHistory = 3
 
 // tidy cancels work that a newer firing replaces, and deletes old tasks.
-func (r *Reconciler) tidy(ctx context.Context, t *v1alpha1.AgentTrigger) error {
-	if t.Spec.ConcurrencyPolicy == v1alpha1.ConcurrencyReplace && len(t.Status.Active) > 1 {
+func (r *Reconciler) tidy(ctx context.Context, t *v1beta1.AgentTrigger) error {
+	if t.Spec.ConcurrencyPolicy == v1beta1.ConcurrencyReplace && len(t.Status.Active) > 1 {
 		for _, name := range t.Status.Active[:len(t.Status.Active)-1] {
 			if err := r.cancel(ctx, t, name); err != nil {
 				return err
@@ -35,14 +35,14 @@ func (r *Reconciler) tidy(ctx context.Context, t *v1alpha1.AgentTrigger) error {
 }
 
 // cancel cancels a task of a trigger.
-func (r *Reconciler) cancel(ctx context.Context, t *v1alpha1.AgentTrigger, name string) error {
-	object, err := r.Recorder.find(ctx, t, v1alpha1.TargetTask, name)
-	task, ok := object.(*v1alpha1.AgentTask)
+func (r *Reconciler) cancel(ctx context.Context, t *v1beta1.AgentTrigger, name string) error {
+	object, err := r.Recorder.find(ctx, t, v1beta1.TargetTask, name)
+	task, ok := object.(*v1beta1.AgentTask)
 	if err != nil || !ok || task.Spec.Cancel || task.Status.CompletionTime != nil || !task.DeletionTimestamp.IsZero() {
 		return err
 	}
 	task.Spec.Cancel = true
-	metav1.SetMetaDataAnnotation(&task.ObjectMeta, v1alpha1.AnnotationCancelledBy, "trigger "+t.Name+", which fired again")
+	metav1.SetMetaDataAnnotation(&task.ObjectMeta, v1beta1.AnnotationCancelledBy, "trigger "+t.Name+", which fired again")
 	if err := client.IgnoreNotFound(r.Client.Update(ctx, task)); err != nil {
 		return fmt.Errorf("cancel task %s/%s: %w", task.Namespace, task.Name, err)
 	}
@@ -50,25 +50,25 @@ func (r *Reconciler) cancel(ctx context.Context, t *v1alpha1.AgentTrigger, name 
 }
 
 // limitHistory deletes the oldest tasks that have ended beyond the limits of a trigger.
-func (r *Reconciler) limitHistory(ctx context.Context, t *v1alpha1.AgentTrigger) error {
-	var tasks v1alpha1.AgentTaskList
+func (r *Reconciler) limitHistory(ctx context.Context, t *v1beta1.AgentTrigger) error {
+	var tasks v1beta1.AgentTaskList
 	if err := r.Client.List(ctx, &tasks, client.InNamespace(t.Namespace), client.MatchingFields{cluster.TriggerField: string(t.UID)}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list the tasks of trigger %s/%s: %w", t.Namespace, t.Name, err)
 	}
-	var succeeded, failed []*v1alpha1.AgentTask
+	var succeeded, failed []*v1beta1.AgentTask
 	for i := range tasks.Items {
 		task := &tasks.Items[i]
 		if task.Status.CompletionTime == nil || !task.DeletionTimestamp.IsZero() || !belongsTo(task, t.UID) {
 			continue
 		}
-		if task.Status.Phase == v1alpha1.TaskSuccess {
+		if task.Status.Phase == v1beta1.TaskSuccess {
 			succeeded = append(succeeded, task)
 		} else {
 			failed = append(failed, task)
 		}
 	}
 	for _, class := range []struct {
-		tasks []*v1alpha1.AgentTask
+		tasks []*v1beta1.AgentTask
 		limit *int32
 	}{{succeeded, t.Spec.SuccessfulTasksHistoryLimit}, {failed, t.Spec.FailedTasksHistoryLimit}} {
 		if err := r.deleteOldest(ctx, class.tasks, int(ptr.Deref(class.limit, defaultHistory))); err != nil {
@@ -79,13 +79,13 @@ func (r *Reconciler) limitHistory(ctx context.Context, t *v1alpha1.AgentTrigger)
 }
 
 // deleteOldest deletes the tasks that ended first, and keeps a number of them.
-func (r *Reconciler) deleteOldest(ctx context.Context, tasks []*v1alpha1.AgentTask, keep int) error {
-	slices.SortFunc(tasks, func(a, b *v1alpha1.AgentTask) int {
+func (r *Reconciler) deleteOldest(ctx context.Context, tasks []*v1beta1.AgentTask, keep int) error {
+	slices.SortFunc(tasks, func(a, b *v1beta1.AgentTask) int {
 		return cmp.Or(a.Status.CompletionTime.Compare(b.Status.CompletionTime.Time), cmp.Compare(version(a), version(b)), cmp.Compare(a.Name, b.Name))
 	})
 	for _, task := range tasks[:max(0, len(tasks)-keep)] {
 		uid := task.UID
-		doomed := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: task.Namespace, Name: task.Name, UID: uid}}
+		doomed := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: task.Namespace, Name: task.Name, UID: uid}}
 		if err := client.IgnoreNotFound(r.Client.Delete(ctx, doomed, client.Preconditions{UID: &uid})); err != nil {
 			return fmt.Errorf("delete task %s/%s beyond the history limit: %w", task.Namespace, task.Name, err)
 		}
@@ -94,16 +94,16 @@ func (r *Reconciler) deleteOldest(ctx context.Context, tasks []*v1alpha1.AgentTa
 }
 
 // version returns the resource version of a task as a number. The end is the last write of most tasks, and times have whole seconds.
-func version(task *v1alpha1.AgentTask) uint64 {
+func version(task *v1beta1.AgentTask) uint64 {
 	number, _ := strconv.ParseUint(task.ResourceVersion, 10, 64) // versions that are not numbers have no order and compare as equal
 	return number
 }
 
 // clearRefusal removes a problem with the creation of an object: all recorded firings have their objects.
-func clearRefusal(next *v1alpha1.AgentTriggerStatus, generation int64) {
-	c := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady)
-	waiting := slices.ContainsFunc(next.Pending, func(p v1alpha1.PendingFiring) bool { return p.UID == "" })
-	if c != nil && c.Reason == v1alpha1.ReasonCreationRefused && !waiting {
+func clearRefusal(next *v1beta1.AgentTriggerStatus, generation int64) {
+	c := meta.FindStatusCondition(next.Conditions, v1beta1.ConditionReady)
+	waiting := slices.ContainsFunc(next.Pending, func(p v1beta1.PendingFiring) bool { return p.UID == "" })
+	if c != nil && c.Reason == v1beta1.ReasonCreationRefused && !waiting {
 		c.ObservedGeneration = generation - 1 // it is replaced
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	toolscache "k8s.io/client-go/tools/cache"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
 func newWatcher(t *testing.T, when string) (*watcher, *int, *[]error) {
 	t.Helper()
-	program, err := trigger.Compile(v1alpha1.AgentTriggerSpec{
-		Watch: &v1alpha1.TriggerWatch{When: when, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
-		Task:  &v1alpha1.TriggerTask{Role: "r", Instruction: "x"},
+	program, err := trigger.Compile(v1beta1.AgentTriggerSpec{
+		Watch: &v1beta1.TriggerWatch{When: when, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
+		Task:  &v1beta1.TriggerTask{Role: "r", Instruction: "x"},
 	})
 	if err != nil {
 		t.Fatal(err)

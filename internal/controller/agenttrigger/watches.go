@@ -19,7 +19,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
@@ -62,7 +62,7 @@ type problem struct{ reason, message string }
 func (p *problem) Error() string { return p.message }
 
 // of returns the watcher of a trigger, or a *problem. Failed is called with the errors of evaluations.
-func (w *Watches) of(ctx context.Context, t *v1alpha1.AgentTrigger, program *trigger.Program, failed func(error)) (*watcher, error) {
+func (w *Watches) of(ctx context.Context, t *v1beta1.AgentTrigger, program *trigger.Program, failed func(error)) (*watcher, error) {
 	name := client.ObjectKeyFromObject(t)
 	w.mu.Lock()
 	known := w.watchers[name]
@@ -84,15 +84,15 @@ func (w *Watches) of(ctx context.Context, t *v1alpha1.AgentTrigger, program *tri
 }
 
 // check returns what a trigger watches, or a *problem.
-func (w *Watches) check(ctx context.Context, t *v1alpha1.AgentTrigger) (place, error) {
+func (w *Watches) check(ctx context.Context, t *v1beta1.AgentTrigger) (place, error) {
 	version, err := schema.ParseGroupVersion(t.Spec.Watch.APIVersion)
 	if err != nil {
-		return place{}, &problem{v1alpha1.ReasonKindNotFound, err.Error()}
+		return place{}, &problem{v1beta1.ReasonKindNotFound, err.Error()}
 	}
 	kind := version.WithKind(t.Spec.Watch.Kind)
 	mapping, err := w.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {
-		return place{}, &problem{v1alpha1.ReasonKindNotFound, fmt.Sprintf("The API server has no kind %s in %s.", kind.Kind, version)}
+		return place{}, &problem{v1beta1.ReasonKindNotFound, fmt.Sprintf("The API server has no kind %s in %s.", kind.Kind, version)}
 	}
 	if err != nil {
 		return place{}, fmt.Errorf("find the resource of %s: %w", kind, err)
@@ -100,11 +100,11 @@ func (w *Watches) check(ctx context.Context, t *v1alpha1.AgentTrigger) (place, e
 	at := place{mapping.Resource, t.Namespace}
 	switch {
 	case mapping.Resource.GroupResource() == schema.GroupResource{Resource: "secrets"}:
-		return place{}, &problem{v1alpha1.ReasonWatchNotAllowed, "Secrets cannot be watched."}
+		return place{}, &problem{v1beta1.ReasonWatchNotAllowed, "Secrets cannot be watched."}
 	case mapping.Scope.Name() != meta.RESTScopeNameNamespace:
-		return place{}, &problem{v1alpha1.ReasonKindNotFound, fmt.Sprintf("Objects of the kind %s have no namespace, and a trigger watches objects of its own.", kind.Kind)}
+		return place{}, &problem{v1beta1.ReasonKindNotFound, fmt.Sprintf("Objects of the kind %s have no namespace, and a trigger watches objects of its own.", kind.Kind)}
 	case mapping.Resource.Resource != trigger.Plural(kind.Kind):
-		return place{}, &problem{v1alpha1.ReasonKindNotFound, fmt.Sprintf("The resource of the kind %s is called %s instead of %s, so the rights of the trigger's author could not be checked.",
+		return place{}, &problem{v1beta1.ReasonKindNotFound, fmt.Sprintf("The resource of the kind %s is called %s instead of %s, so the rights of the trigger's author could not be checked.",
 			kind.Kind, mapping.Resource.Resource, trigger.Plural(kind.Kind))}
 	}
 	for _, verb := range []string{"list", "watch"} {
@@ -115,7 +115,7 @@ func (w *Watches) check(ctx context.Context, t *v1alpha1.AgentTrigger) (place, e
 			return place{}, fmt.Errorf("check whether the operator may %s %s: %w", verb, at.resource.Resource, err)
 		}
 		if !review.Status.Allowed {
-			return place{}, &problem{v1alpha1.ReasonWatchNotAllowed, fmt.Sprintf(
+			return place{}, &problem{v1beta1.ReasonWatchNotAllowed, fmt.Sprintf(
 				`The operator may not %s %s in this namespace: add {apiGroups: [%q], resources: [%s]} to triggers.watch of its chart.`, verb, at.resource.Resource, at.resource.Group, at.resource.Resource)}
 		}
 	}
@@ -123,7 +123,7 @@ func (w *Watches) check(ctx context.Context, t *v1alpha1.AgentTrigger) (place, e
 }
 
 // add starts a watcher.
-func (w *Watches) add(t *v1alpha1.AgentTrigger, program *trigger.Program, at place, failed func(error)) (*watcher, error) {
+func (w *Watches) add(t *v1beta1.AgentTrigger, program *trigger.Program, at place, failed func(error)) (*watcher, error) {
 	name := client.ObjectKeyFromObject(t)
 	added := &watcher{name: name, uid: t.UID, generation: t.Generation, program: program, failed: failed, evaluations: w.Evaluations,
 		wake: func() { w.Wake(name) }, isTrue: map[string]bool{}, wasFalse: map[string]bool{}}

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 )
@@ -68,13 +68,13 @@ var errCrash = errors.New("crash")
 
 func newWorld(t testing.TB, operators int, objects ...client.Object) *world {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, corev1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
 	}
 	w := &world{t: t, now: begin, started: map[string]int{}, seen: map[types.UID]bool{}, deletedHeld: map[string]bool{}, recorded: map[string]string{},
-		server: fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AgentTrigger{}, &v1alpha1.AgentTask{}).WithObjects(objects...).Build()}
+		server: fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1beta1.AgentTrigger{}, &v1beta1.AgentTask{}).WithObjects(objects...).Build()}
 	for range operators {
 		o := &operator{world: w}
 		w.operators = append(w.operators, o)
@@ -86,8 +86,8 @@ func newWorld(t testing.TB, operators int, objects ...client.Object) *world {
 // objects returns everything in the cluster.
 func (w *world) objects() []client.Object {
 	var all []client.Object
-	var triggers v1alpha1.AgentTriggerList
-	var tasks v1alpha1.AgentTaskList
+	var triggers v1beta1.AgentTriggerList
+	var tasks v1beta1.AgentTaskList
 	for _, list := range []client.ObjectList{&triggers, &tasks} {
 		if err := w.server.List(context.Background(), list); err != nil {
 			w.t.Fatal(err)
@@ -102,18 +102,18 @@ func (w *world) objects() []client.Object {
 	return all
 }
 
-func (w *world) trigger() *v1alpha1.AgentTrigger {
-	var t v1alpha1.AgentTrigger
+func (w *world) trigger() *v1beta1.AgentTrigger {
+	var t v1beta1.AgentTrigger
 	if err := w.server.Get(context.Background(), theTrigger, &t); err != nil {
 		return nil
 	}
 	return &t
 }
 
-func (w *world) tasks() []*v1alpha1.AgentTask {
-	var tasks []*v1alpha1.AgentTask
+func (w *world) tasks() []*v1beta1.AgentTask {
+	var tasks []*v1beta1.AgentTask
 	for _, object := range w.objects() {
-		if task, ok := object.(*v1alpha1.AgentTask); ok {
+		if task, ok := object.(*v1beta1.AgentTask); ok {
 			tasks = append(tasks, task)
 		}
 	}
@@ -154,12 +154,12 @@ func (o *operator) renewTo(triggers, tasks int) {
 	o.triggers, o.tasks = triggers, tasks
 	o.cache = nil
 	for _, object := range o.world.history[triggers] {
-		if _, ok := object.(*v1alpha1.AgentTrigger); ok {
+		if _, ok := object.(*v1beta1.AgentTrigger); ok {
 			o.cache = append(o.cache, object)
 		}
 	}
 	for _, object := range o.world.history[tasks] {
-		if _, ok := object.(*v1alpha1.AgentTask); ok {
+		if _, ok := object.(*v1beta1.AgentTask); ok {
 			o.cache = append(o.cache, object)
 		}
 	}
@@ -252,12 +252,12 @@ func fieldsOf(object client.Object) map[string]any {
 func (g *gated) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
 	var asked client.ListOptions
 	asked.ApplyOptions(options)
-	tasks, ok := list.(*v1alpha1.AgentTaskList)
+	tasks, ok := list.(*v1beta1.AgentTaskList)
 	if !ok {
 		return nil // there are no messages
 	}
 	for _, object := range g.operator.cache {
-		task, ok := object.(*v1alpha1.AgentTask)
+		task, ok := object.(*v1beta1.AgentTask)
 		if !ok {
 			continue
 		}
@@ -265,8 +265,8 @@ func (g *gated) List(_ context.Context, list client.ObjectList, options ...clien
 		var value string
 		switch want.Field {
 		case cluster.HeldField:
-			if slices.Contains(task.Finalizers, v1alpha1.FinalizerFiring) {
-				value = task.Labels[v1alpha1.LabelTrigger]
+			if slices.Contains(task.Finalizers, v1beta1.FinalizerFiring) {
+				value = task.Labels[v1beta1.LabelTrigger]
 			}
 		case cluster.TriggerField:
 			value = cluster.TriggerUID(task)
@@ -307,7 +307,7 @@ func (g *gated) Delete(ctx context.Context, object client.Object, options ...cli
 	if version := asked.Preconditions.ResourceVersion; version != nil && *version != there.GetResourceVersion() {
 		return apierrors.NewConflict(schema.GroupResource{}, object.GetName(), errors.New("another version"))
 	}
-	if task, ok := there.(*v1alpha1.AgentTask); ok && !cluster.IsHeld(task) && task.Status.CompletionTime == nil {
+	if task, ok := there.(*v1beta1.AgentTask); ok && !cluster.IsHeld(task) && task.Status.CompletionTime == nil {
 		g.operator.world.lost = append(g.operator.world.lost, task.Name)
 	}
 	return g.WithWatch.Delete(ctx, object)
@@ -337,12 +337,12 @@ func (l *live) Get(ctx context.Context, key client.ObjectKey, into client.Object
 }
 
 // nightly returns the trigger of the tests.
-func nightly(policy v1alpha1.ConcurrencyPolicy) *v1alpha1.AgentTrigger {
-	return &v1alpha1.AgentTrigger{
+func nightly(policy v1beta1.ConcurrencyPolicy) *v1beta1.AgentTrigger {
+	return &v1beta1.AgentTrigger{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "nightly", UID: "trigger-1", Generation: 1, CreationTimestamp: metav1.NewTime(begin)},
-		Spec: v1alpha1.AgentTriggerSpec{
-			Schedule: &v1alpha1.TriggerSchedule{Cron: "* * * * *"}, ConcurrencyPolicy: policy, DedupSeconds: 3600,
-			Task: &v1alpha1.TriggerTask{Role: "general", Instruction: "Look at {{ trigger.id }}."},
+		Spec: v1beta1.AgentTriggerSpec{
+			Schedule: &v1beta1.TriggerSchedule{Cron: "* * * * *"}, ConcurrencyPolicy: policy, DedupSeconds: 3600,
+			Task: &v1beta1.TriggerTask{Role: "general", Instruction: "Look at {{ trigger.id }}."},
 		},
 	}
 }

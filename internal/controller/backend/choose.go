@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/toolserver"
 	"github.com/nestor-dev/nestor/internal/role"
@@ -59,7 +59,7 @@ func (t *Tools) ForTool(ctx context.Context, object client.Object, r role.Role, 
 		return tool.Set{}, err
 	}
 	if _, ok := set.Lookup(name); !ok {
-		return tool.Set{}, &resolve.Missing{Reason: v1alpha1.ReasonToolNotFound,
+		return tool.Set{}, &resolve.Missing{Reason: v1beta1.ReasonToolNotFound,
 			Message: fmt.Sprintf("There is no tool %q: %s. Name another tool, or add this one.", name, where)}
 	}
 	return set, nil
@@ -133,10 +133,10 @@ func (t *Tools) addMatching(ctx context.Context, namespace string, r role.Role, 
 			continue
 		}
 		session := t.sessionWith(namespace, object)
-		ready := meta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionReady)
+		ready := meta.IsStatusConditionTrue(object.Status.Conditions, v1beta1.ConditionReady)
 		if status := session.Status(); ready && status.Reason == mcp.Connecting {
 			// This namespace has just started to use the server. The session wakes the waiting agents when its tools are listed.
-			return tool.Set{}, &resolve.Missing{Reason: v1alpha1.ReasonToolServerNotReady,
+			return tool.Set{}, &resolve.Missing{Reason: v1beta1.ReasonToolServerNotReady,
 				Message: fmt.Sprintf("The ToolServer %q is being asked for its tools.", object.Name)}
 		}
 		pins, err := t.pins(ctx, object, session)
@@ -156,11 +156,11 @@ func (t *Tools) addMatching(ctx context.Context, namespace string, r role.Role, 
 
 // pins returns the pins of a ToolServer; without pins no tool is offered. The caches of different kinds are not synchronized: an agent may appear
 // before the status of a server that was ready earlier, and would keep the tools that it starts with. The API server has the status.
-func (t *Tools) pins(ctx context.Context, object *v1alpha1.ToolServer, session *mcp.Session) (mcp.Pins, error) {
+func (t *Tools) pins(ctx context.Context, object *v1beta1.ToolServer, session *mcp.Session) (mcp.Pins, error) {
 	if pins, ok := toolserver.Pins(object); ok || !session.Status().Ready {
 		return pins, nil
 	}
-	var current v1alpha1.ToolServer
+	var current v1beta1.ToolServer
 	if err := t.Finder.Live.Get(ctx, client.ObjectKeyFromObject(object), &current); client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("get the tool server %s/%s: %w", object.Namespace, object.Name, err)
 	}
@@ -217,6 +217,6 @@ func (t *Tools) server(ctx context.Context, namespace, name string) (serverTools
 	return serverTools{object, t.sessionWith(namespace, object)}, nil
 }
 
-func (t *Tools) sessionWith(namespace string, object *v1alpha1.ToolServer) *mcp.Session {
+func (t *Tools) sessionWith(namespace string, object *v1beta1.ToolServer) *mcp.Session {
 	return t.Pool.Ensure(toolserver.Server(t.Finder, object, toolserver.SessionKey(namespace, object)))
 }

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/toolserver"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -43,7 +43,7 @@ func TestEntriesNameServersOrMatchThem(t *testing.T) {
 		{[]string{"read", "grep"}, nil, nil},
 		{nil, nil, nil},
 	} {
-		r := role.Role{AgentRoleSpec: v1alpha1.AgentRoleSpec{Tools: &v1alpha1.ToolPolicy{Allow: c.allow}}}
+		r := role.Role{AgentRoleSpec: v1beta1.AgentRoleSpec{Tools: &v1beta1.ToolPolicy{Allow: c.allow}}}
 		if named := serversOf(r); !slices.Equal(named, c.named) {
 			t.Errorf("%q names %q, want %q", c.allow, named, c.named)
 		}
@@ -75,7 +75,7 @@ func TestEveryToolIncludesThoseOfToolServers(t *testing.T) {
 	down.Close()
 	tools := toolsWith(t, server("team", "lab", up.URL, true), server("nestor-system", "shared", up.URL, true), server("team", "broken", down.URL, false))
 
-	all := role.Role{AgentRoleSpec: v1alpha1.AgentRoleSpec{Tools: &v1alpha1.ToolPolicy{Allow: []string{"*"}}}}
+	all := role.Role{AgentRoleSpec: v1beta1.AgentRoleSpec{Tools: &v1beta1.ToolPolicy{Allow: []string{"*"}}}}
 	for _, name := range []string{"lab", "shared", "broken"} {
 		used, err := tools.server(t.Context(), "team", name)
 		if err != nil {
@@ -94,10 +94,10 @@ func TestEveryToolIncludesThoseOfToolServers(t *testing.T) {
 			t.Errorf("%s is missing among %q", name, set.Names())
 		}
 	}
-	_, err = tools.ForRole(t.Context(), "team", role.Role{AgentRoleSpec: v1alpha1.AgentRoleSpec{Tools: &v1alpha1.ToolPolicy{Allow: []string{"*", "broken__*"}}}})
+	_, err = tools.ForRole(t.Context(), "team", role.Role{AgentRoleSpec: v1beta1.AgentRoleSpec{Tools: &v1beta1.ToolPolicy{Allow: []string{"*", "broken__*"}}}})
 	var missing *resolve.Missing
-	if !errors.As(err, &missing) || missing.Reason != v1alpha1.ReasonToolServerNotReady {
-		t.Errorf("a server that is named and does not work: %v, want %s", err, v1alpha1.ReasonToolServerNotReady)
+	if !errors.As(err, &missing) || missing.Reason != v1beta1.ReasonToolServerNotReady {
+		t.Errorf("a server that is named and does not work: %v, want %s", err, v1beta1.ReasonToolServerNotReady)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestEveryToolIncludesThoseThatTheCacheDoesNotShowYet(t *testing.T) {
 		t.Fatal(err)
 	}
 	status := used.session.AwaitStatus(t.Context())
-	all := role.Role{AgentRoleSpec: v1alpha1.AgentRoleSpec{Tools: &v1alpha1.ToolPolicy{Allow: []string{"*"}}}}
+	all := role.Role{AgentRoleSpec: v1beta1.AgentRoleSpec{Tools: &v1beta1.ToolPolicy{Allow: []string{"*"}}}}
 	hasLook := func() bool {
 		set, err := tools.ForRole(t.Context(), "team", all)
 		if err != nil {
@@ -131,7 +131,7 @@ func TestEveryToolIncludesThoseThatTheCacheDoesNotShowYet(t *testing.T) {
 		t.Error("tools are offered before they are pinned")
 	}
 	current := toolsWith(t, server("team", "lab", web.URL, true))
-	var object v1alpha1.ToolServer
+	var object v1beta1.ToolServer
 	if err := current.Finder.Live.Get(t.Context(), client.ObjectKeyFromObject(used.object), &object); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestEveryToolIncludesThoseThatTheCacheDoesNotShowYet(t *testing.T) {
 }
 
 // pinned pins the tools of a server as its controller does.
-func pinned(t *testing.T, tools *Tools, object *v1alpha1.ToolServer, status mcp.Status) {
+func pinned(t *testing.T, tools *Tools, object *v1beta1.ToolServer, status mcp.Status) {
 	t.Helper()
 	toolserver.Pin(object, status)
 	if err := tools.Finder.Reader.(client.Client).Update(t.Context(), object); err != nil {
@@ -204,11 +204,11 @@ func TestOnlyToolsAsTheyWerePinnedAreOffered(t *testing.T) {
 	}
 }
 
-func server(namespace, name, url string, ready bool) *v1alpha1.ToolServer {
-	object := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	object.Spec = v1alpha1.ToolServerSpec{URL: url, Transport: v1alpha1.TransportStreamableHTTP, AllowedNamespaces: &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}}
+func server(namespace, name, url string, ready bool) *v1beta1.ToolServer {
+	object := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	object.Spec = v1beta1.ToolServerSpec{URL: url, Transport: v1beta1.TransportStreamableHTTP, AllowedNamespaces: &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesAll}}
 	if ready {
-		object.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
+		object.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue}}
 	}
 	return object
 }
@@ -216,7 +216,7 @@ func server(namespace, name, url string, ready bool) *v1alpha1.ToolServer {
 func toolsWith(t *testing.T, servers ...client.Object) *Tools {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(v1beta1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(servers...).Build()

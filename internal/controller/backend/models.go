@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/engine"
@@ -47,9 +47,9 @@ func (m *Models) Route(ctx context.Context, a ledger.Agent) (string, error) {
 }
 
 // fallbacks returns the fallbacks of a provider, which are in its own namespace.
-func fallbacks(object *v1alpha1.ModelProvider) []string {
-	names := make([]string, 0, len(object.Spec.Fallback))
-	for _, name := range object.Spec.Fallback {
+func fallbacks(object *v1beta1.ModelProvider) []string {
+	names := make([]string, 0, len(object.Spec.Fallbacks))
+	for _, name := range object.Spec.Fallbacks {
 		names = append(names, object.Namespace+"/"+name)
 	}
 	return names
@@ -79,7 +79,7 @@ func (m *Models) Endpoint(ctx context.Context, a ledger.Agent, name string) (eng
 
 // permitted returns the provider of an agent if the agent's namespace may use it. A fallback needs no permission of its own because the
 // provider names it.
-func (m *Models) permitted(ctx context.Context, a ledger.Agent) (*v1alpha1.ModelProvider, error) {
+func (m *Models) permitted(ctx context.Context, a ledger.Agent) (*v1beta1.ModelProvider, error) {
 	object, err := m.provider(ctx, a.Provider, m.Finder.Find)
 	if err != nil {
 		return nil, err
@@ -101,9 +101,9 @@ func (m *Models) cached(ctx context.Context, name types.NamespacedName, object c
 }
 
 // provider reads a provider and passes its limits to the scheduler.
-func (m *Models) provider(ctx context.Context, name string, get read) (*v1alpha1.ModelProvider, error) {
+func (m *Models) provider(ctx context.Context, name string, get read) (*v1beta1.ModelProvider, error) {
 	namespace, short, _ := strings.Cut(name, "/")
-	var object v1alpha1.ModelProvider
+	var object v1beta1.ModelProvider
 	err := get(ctx, types.NamespacedName{Namespace: namespace, Name: short}, &object)
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("the ModelProvider %s was deleted", name)
@@ -112,10 +112,10 @@ func (m *Models) provider(ctx context.Context, name string, get read) (*v1alpha1
 		return nil, fmt.Errorf("the ModelProvider %s cannot be read: %w", name, err)
 	}
 	limits := schedule.Provider{Name: name, Concurrent: int(object.Spec.MaxConcurrentRequests)}
-	if n := object.Spec.RequestsPerMinute; n != nil {
+	if n := object.Spec.MaxRequestsPerMinute; n != nil {
 		limits.RequestsPerMinute = int64(*n)
 	}
-	if n := object.Spec.TokensPerMinute; n != nil {
+	if n := object.Spec.MaxTokensPerMinute; n != nil {
 		limits.TokensPerMinute = *n
 	}
 	limits.Fallback = fallbacks(&object)
@@ -123,14 +123,14 @@ func (m *Models) provider(ctx context.Context, name string, get read) (*v1alpha1
 	return &object, nil
 }
 
-func Prices(object *v1alpha1.ModelProvider) model.Prices {
+func Prices(object *v1beta1.ModelProvider) model.Prices {
 	prices := make(model.Prices, 0, len(object.Spec.Models))
 	for _, info := range object.Spec.Models {
 		prices = append(prices, model.Price{
 			Name: info.Name, ContextTokens: info.ContextTokens, InputMicrosPerMillion: info.InputMicrosPerMillion,
 			CachedInputMicrosPerMillion: info.CachedInputMicrosPerMillion, CacheWriteMicrosPerMillion: info.CacheWriteMicrosPerMillion, OutputMicrosPerMillion: info.OutputMicrosPerMillion,
-			TextOnly:    info.Images != nil && !*info.Images,
-			NoReasoning: info.Reasoning != nil && !*info.Reasoning,
+			TextOnly:    info.SupportsImages != nil && !*info.SupportsImages,
+			NoReasoning: info.SupportsReasoning != nil && !*info.SupportsReasoning,
 		})
 	}
 	return prices

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -23,12 +23,12 @@ import (
 
 func TestRevokedAccessStopsTheNextCall(t *testing.T) {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	shared := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "default"}}
+	shared := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "default"}}
 	shared.Spec.BaseURL = "http://127.0.0.1:1"
-	shared.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
+	shared.Spec.AllowedNamespaces = &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesAll}
 	cluster := fake.NewClientBuilder().WithScheme(scheme).WithObjects(shared).Build()
 	finder := resolve.Finder{Reader: cluster, Live: cluster, OperatorNamespace: "system"}
 	models := &Models{Finder: finder, Scheduler: schedule.New(schedule.Options{}), Clients: &endpoint.Clients{Finder: finder}}
@@ -45,7 +45,7 @@ func TestRevokedAccessStopsTheNextCall(t *testing.T) {
 	if err := try(); err != nil {
 		t.Fatalf("a shared provider cannot be used: %v", err)
 	}
-	shared.Spec.AllowedNamespaces.From = v1alpha1.NamespacesSame
+	shared.Spec.AllowedNamespaces.From = v1beta1.NamespacesSame
 	if err := cluster.Update(t.Context(), shared); err != nil {
 		t.Fatal(err)
 	}
@@ -67,14 +67,14 @@ func TestRevokedAccessStopsTheNextCall(t *testing.T) {
 // The caches of different kinds are not synchronized: an agent may start with a provider or a role that the cache does not have yet.
 func TestCallsUseWhatTheCacheDoesNotHaveYet(t *testing.T) {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "default"}}
+	provider := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "default"}}
 	provider.Spec.BaseURL = "http://127.0.0.1:1"
-	remote := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "weather"}}
-	remote.Spec.Remote = &v1alpha1.RemoteAgent{A2A: v1alpha1.A2AAgent{URL: "http://127.0.0.1:1"}}
-	remote.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
+	remote := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "weather"}}
+	remote.Spec.Remote = &v1beta1.RemoteAgent{A2A: v1beta1.A2AAgent{URL: "http://127.0.0.1:1"}}
+	remote.Spec.AllowedNamespaces = &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesAll}
 	finder := resolve.Finder{Reader: fake.NewClientBuilder().WithScheme(scheme).Build(), Live: fake.NewClientBuilder().WithScheme(scheme).WithObjects(provider, remote).Build()}
 	models := &Models{Finder: finder, Scheduler: schedule.New(schedule.Options{}), Clients: &endpoint.Clients{Finder: finder}}
 	for _, agent := range []ledger.Agent{
@@ -92,10 +92,10 @@ func TestCallsUseWhatTheCacheDoesNotHaveYet(t *testing.T) {
 // Each read copies the provider with all its models and prices. A call reads it when it is planned and when it is made.
 func TestCallReadsItsProviderTwice(t *testing.T) {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "default"}}
+	provider := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "default"}}
 	provider.Spec.BaseURL = "http://127.0.0.1:1"
 	looks := 0
 	cluster := fake.NewClientBuilder().WithScheme(scheme).WithObjects(provider).WithInterceptorFuncs(interceptor.Funcs{

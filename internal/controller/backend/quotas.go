@@ -11,7 +11,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/quota"
 )
 
@@ -19,7 +19,7 @@ import (
 type Quotas struct{ Reader client.Reader }
 
 func (q Quotas) Quotas(ctx context.Context, namespace string) ([]quota.Quota, error) {
-	var list v1alpha1.AgentQuotaList
+	var list v1beta1.AgentQuotaList
 	if err := q.Reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the AgentQuotas of namespace %s: %w", namespace, err)
 	}
@@ -33,7 +33,7 @@ func (q Quotas) Quotas(ctx context.Context, namespace string) ([]quota.Quota, er
 	return found, nil
 }
 
-func QuotaOf(object *v1alpha1.AgentQuota) quota.Quota {
+func QuotaOf(object *v1beta1.AgentQuota) quota.Quota {
 	q := quota.Quota{Name: object.Name, Period: quota.Period(object.Spec.Period)}
 	if n := object.Spec.MaxTokens; n != nil {
 		q.MaxTokens = *n

@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -29,9 +29,9 @@ func (m *Models) remote(ctx context.Context, a ledger.Agent) (engine.Endpoint, e
 
 // remoteRole reads the AgentRole of an agent with a remote role. The URL is the one that the agent started with: another server does not
 // know its task, and must not get headers that were meant for the first one, nor the first one those of the other.
-func (m *Models) remoteRole(ctx context.Context, a ledger.Agent) (*v1alpha1.AgentRole, error) {
+func (m *Models) remoteRole(ctx context.Context, a ledger.Agent) (*v1beta1.AgentRole, error) {
 	namespace, name, _ := endpoint.RemoteRole(a.Provider)
-	var object v1alpha1.AgentRole
+	var object v1beta1.AgentRole
 	err := m.Finder.Find(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &object)
 	switch {
 	case apierrors.IsNotFound(err):

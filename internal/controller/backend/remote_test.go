@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -22,12 +22,12 @@ import (
 // TestRemoteAgentsKeepTheirServer changes the role of a run in progress: the headers of one server must never reach another.
 func TestRemoteAgentsKeepTheirServer(t *testing.T) {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	object := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "weather"}}
-	object.Spec.Remote = &v1alpha1.RemoteAgent{A2A: v1alpha1.A2AAgent{URL: "http://first.example.com"}}
-	object.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
+	object := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "weather"}}
+	object.Spec.Remote = &v1beta1.RemoteAgent{A2A: v1beta1.A2AAgent{URL: "http://first.example.com"}}
+	object.Spec.AllowedNamespaces = &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesAll}
 	cluster := fake.NewClientBuilder().WithScheme(scheme).WithObjects(object).Build()
 	finder := resolve.Finder{Reader: cluster, Live: cluster, OperatorNamespace: "system"}
 	models := &Models{Finder: finder, Scheduler: schedule.New(schedule.Options{}), Clients: &endpoint.Clients{Finder: finder}}
@@ -56,10 +56,10 @@ func TestRemoteAgentsKeepTheirServer(t *testing.T) {
 	update(func() { object.Spec.Remote, object.Spec.SystemPrompt = nil, "You know the weather." })
 	try("has another remote agent now")
 	update(func() {
-		object.Spec.SystemPrompt, object.Spec.Remote = "", &v1alpha1.RemoteAgent{A2A: v1alpha1.A2AAgent{URL: "http://first.example.com"}}
+		object.Spec.SystemPrompt, object.Spec.Remote = "", &v1beta1.RemoteAgent{A2A: v1beta1.A2AAgent{URL: "http://first.example.com"}}
 	})
 	try("")
-	update(func() { object.Spec.AllowedNamespaces.From = v1alpha1.NamespacesSame })
+	update(func() { object.Spec.AllowedNamespaces.From = v1beta1.NamespacesSame })
 	try("may not be used in the namespace team any more")
 	if err := cluster.Delete(t.Context(), object); err != nil {
 		t.Fatal(err)

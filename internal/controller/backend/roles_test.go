@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -20,11 +20,11 @@ import (
 // A shared role that has the name of a built-in one is withdrawn like any other: its agents do not continue with the built-in one.
 func TestAWithdrawnRoleStopsItsAgents(t *testing.T) {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	shared := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "coder"}}
-	shared.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
+	shared := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "coder"}}
+	shared.Spec.AllowedNamespaces = &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesAll}
 	cluster := fake.NewClientBuilder().WithScheme(scheme).WithObjects(shared).Build()
 	roles := Roles{Finder: resolve.Finder{Reader: cluster, Live: cluster, OperatorNamespace: "system"}}
 	try := func(role agent.Role) error {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/engine/slots"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/quota"
@@ -27,7 +27,7 @@ func (c SlotGroups) Of(ctx context.Context, a ledger.Agent) []slots.Group {
 	if a.Chat == "" {
 		return groups
 	}
-	var chat v1alpha1.AgentChat
+	var chat v1beta1.AgentChat
 	if err := c.Reader.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Chat}, &chat); err != nil {
 		return groups
 	}

@@ -13,7 +13,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/toolserver"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
@@ -54,7 +54,7 @@ func (t *Tools) Set(ctx context.Context, a ledger.Agent, name string) (tool.Set,
 	if server, _, ok := strings.Cut(name, "__"); ok {
 		used, err := t.server(ctx, a.Namespace, server)
 		var missing *resolve.Missing
-		if errors.As(err, &missing) && missing.Reason == v1alpha1.ReasonToolServerNotFound {
+		if errors.As(err, &missing) && missing.Reason == v1beta1.ReasonToolServerNotFound {
 			return tool.Set{}, fmt.Errorf("the ToolServer %s was deleted, or may not be used in the namespace %s any more", server, a.Namespace)
 		}
 		if err != nil {
@@ -104,7 +104,7 @@ func (t *Tools) builtIn(ctx context.Context, namespace string) (tool.Set, error)
 
 // serverTools is a ToolServer and the session that a namespace has with it.
 type serverTools struct {
-	object  *v1alpha1.ToolServer
+	object  *v1beta1.ToolServer
 	session *mcp.Session
 }
 
@@ -137,11 +137,11 @@ func (t *Tools) pinned(ctx context.Context, namespace string, used serverTools) 
 // tools returns the tools of a ToolServer that match their pins.
 func (s serverTools) tools() (tool.Set, error) {
 	if status := s.session.Status(); !status.Ready && s.session.Tools().Len() == 0 {
-		return tool.Set{}, &resolve.Missing{Reason: v1alpha1.ReasonToolServerNotReady,
+		return tool.Set{}, &resolve.Missing{Reason: v1beta1.ReasonToolServerNotReady,
 			Message: fmt.Sprintf("The ToolServer %q is not ready: %s", s.object.Name, status.Message)}
 	}
 	if !toolserver.Pinned(s.object) {
-		return tool.Set{}, &resolve.Missing{Reason: v1alpha1.ReasonToolServerNotReady,
+		return tool.Set{}, &resolve.Missing{Reason: v1beta1.ReasonToolServerNotReady,
 			Message: fmt.Sprintf("The tools of the ToolServer %q are being listed for the first time.", s.object.Name)}
 	}
 	version := string(s.object.UID) + "/" + s.object.ResourceVersion
@@ -152,7 +152,7 @@ func (s serverTools) tools() (tool.Set, error) {
 }
 
 func (t *Tools) SearchKey(ctx context.Context, namespace string) (string, error) {
-	value, err := t.Finder.Secret(ctx, namespace, v1alpha1.SecretKeyRef{Name: secretName, Key: searchKey})
+	value, err := t.Finder.Secret(ctx, namespace, v1beta1.SecretKeyRef{Name: secretName, Key: searchKey})
 	var missing *resolve.Missing
 	if errors.As(err, &missing) {
 		return "", builtin.ErrNoKey

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
@@ -26,7 +26,7 @@ type NotAllowed struct{ message string }
 func (n *NotAllowed) Error() string { return n.message }
 
 // CheckUse returns a *NotAllowed if the user of a standalone task of type Tool may not use the ToolServer of its tool.
-func (t *Tools) CheckUse(ctx context.Context, task *v1alpha1.AgentTask) error {
+func (t *Tools) CheckUse(ctx context.Context, task *v1beta1.AgentTask) error {
 	name, _, ok := strings.Cut(task.Spec.Tool, "__")
 	if !ok {
 		return nil
@@ -40,11 +40,11 @@ func (t *Tools) CheckUse(ctx context.Context, task *v1alpha1.AgentTask) error {
 
 // checkUseOf does the same for an agent that is about to call a tool. The server may be another one than at the start: deleting the
 // namespace's own server reveals a shared server of the same name.
-func (t *Tools) checkUseOf(ctx context.Context, a ledger.Agent, server *v1alpha1.ToolServer) error {
+func (t *Tools) checkUseOf(ctx context.Context, a ledger.Agent, server *v1beta1.ToolServer) error {
 	if a.Kind != "AgentTask" || a.Parent != "" || server.Namespace == a.Namespace {
 		return nil
 	}
-	var task v1alpha1.AgentTask
+	var task v1beta1.AgentTask
 	if err := t.Finder.Reader.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, &task); err != nil {
 		return fmt.Errorf("get the task %s/%s: %w", a.Namespace, a.Name, err)
 	}
@@ -56,7 +56,7 @@ func (t *Tools) checkUseOf(ctx context.Context, a ledger.Agent, server *v1alpha1
 
 // checkUse returns a *NotAllowed if the user of a task may not use a ToolServer. The call needs no approval. A policy checks the
 // permission in the namespace of the task, but only the operator finds shared ToolServers.
-func (t *Tools) checkUse(ctx context.Context, task *v1alpha1.AgentTask, server *v1alpha1.ToolServer) error {
+func (t *Tools) checkUse(ctx context.Context, task *v1beta1.AgentTask, server *v1beta1.ToolServer) error {
 	if server.Namespace == task.Namespace {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (t *Tools) checkUse(ctx context.Context, task *v1alpha1.AgentTask, server *
 			User: user, Groups: groupsOf(user, task.Spec.UserGroups),
 			ResourceAttributes: &authorizationv1.ResourceAttributes{
 				Namespace: server.Namespace, Verb: "use",
-				Group: v1alpha1.GroupVersion.Group, Resource: "toolservers", Name: server.Name,
+				Group: v1beta1.GroupVersion.Group, Resource: "toolservers", Name: server.Name,
 			},
 		},
 	}

@@ -17,21 +17,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 func TestASharedServerNeedsUse(t *testing.T) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, authorizationv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, authorizationv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
 	}
-	own := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "own"}}
-	shared := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "nestor-system", Name: "shared"}}
-	shared.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
+	own := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "own"}}
+	shared := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "nestor-system", Name: "shared"}}
+	shared.Spec.AllowedNamespaces = &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesAll}
 	const robot = "system:serviceaccount:ci:robot"
 	for _, c := range []struct {
 		name, tool, user string
@@ -65,8 +65,8 @@ func TestASharedServerNeedsUse(t *testing.T) {
 				WithInterceptorFuncs(interceptor.Funcs{Create: review}).Build()
 			finder := resolve.Finder{Reader: api, OperatorNamespace: "nestor-system"}
 			tools := &Tools{Finder: finder, Reviews: api}
-			task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "call"}}
-			task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: c.tool, User: c.user, UserGroups: c.groups}
+			task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "call"}}
+			task.Spec = v1beta1.AgentTaskSpec{Type: v1beta1.TaskTool, Tool: c.tool, User: c.user, UserGroups: c.groups}
 			if err := tools.CheckUse(t.Context(), task); (err == nil) != c.starts {
 				t.Errorf("the task starts: %t (%v)", err == nil, err)
 			}
@@ -79,8 +79,8 @@ func TestEachCallNeedsUse(t *testing.T) {
 	for user, allowed := range map[string]bool{"mallory": false, "alice": true} {
 		t.Run(user, func(t *testing.T) {
 			own, shared := server("team", "lab", "http://127.0.0.1:1", true), server("nestor-system", "lab", "http://127.0.0.1:1", true)
-			task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "call", UID: "u"}}
-			task.Spec = v1alpha1.AgentTaskSpec{Type: v1alpha1.TaskTool, Tool: "lab__look", User: user}
+			task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "call", UID: "u"}}
+			task.Spec = v1beta1.AgentTaskSpec{Type: v1beta1.TaskTool, Tool: "lab__look", User: user}
 			tools := toolsWith(t, own, shared, task)
 			api := tools.Finder.Reader.(client.WithWatch)
 			tools.Reviews = interceptor.NewClient(api, interceptor.Funcs{

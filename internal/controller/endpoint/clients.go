@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/model"
@@ -54,7 +54,7 @@ type keptClient struct {
 
 // Get returns the client of a provider. Its key and headers are read for each call; it is made anew when the provider or its
 // certificates change.
-func (c *Clients) Get(ctx context.Context, object *v1alpha1.ModelProvider) (model.Client, error) {
+func (c *Clients) Get(ctx context.Context, object *v1beta1.ModelProvider) (model.Client, error) {
 	certificates, err := c.certificatesVersion(ctx, object)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (c *Clients) keep(name string, made keptClient) {
 }
 
 // Probe returns a client of its own for a check of a provider, with another timeout. The caller calls release after its use.
-func (c *Clients) Probe(ctx context.Context, object *v1alpha1.ModelProvider, timeout time.Duration) (client model.Client, release func(), err error) {
+func (c *Clients) Probe(ctx context.Context, object *v1beta1.ModelProvider, timeout time.Duration) (client model.Client, release func(), err error) {
 	transport, err := c.transport(ctx, object)
 	if err != nil {
 		return nil, nil, err
@@ -100,16 +100,16 @@ func (c *Clients) Probe(ctx context.Context, object *v1alpha1.ModelProvider, tim
 	return client, transport.CloseIdleConnections, err
 }
 
-var makers = map[v1alpha1.ModelAPI]func(wire.Endpoint) (model.Client, error){
-	v1alpha1.APIOpenAI:          maker(openai.NewClient),
-	v1alpha1.APIOpenAIResponses: maker(responses.NewClient),
-	v1alpha1.APIAnthropic:       maker(anthropic.NewClient),
-	v1alpha1.APIGemini:          maker(gemini.NewClient),
+var makers = map[v1beta1.ModelAPI]func(wire.Endpoint) (model.Client, error){
+	v1beta1.APIOpenAI:          maker(openai.NewClient),
+	v1beta1.APIOpenAIResponses: maker(responses.NewClient),
+	v1beta1.APIAnthropic:       maker(anthropic.NewClient),
+	v1beta1.APIGemini:          maker(gemini.NewClient),
 }
 
 // NewClient returns a client for the API, which is OpenAI's if it is empty.
-func NewClient(api v1alpha1.ModelAPI, endpoint wire.Endpoint) (model.Client, error) {
-	newClient, ok := makers[cmp.Or(api, v1alpha1.APIOpenAI)]
+func NewClient(api v1beta1.ModelAPI, endpoint wire.Endpoint) (model.Client, error) {
+	newClient, ok := makers[cmp.Or(api, v1beta1.APIOpenAI)]
 	if !ok {
 		return nil, fmt.Errorf("this operator does not know the API %q", api)
 	}
@@ -120,7 +120,7 @@ func maker[C model.Client](newClient func(wire.Endpoint) (C, error)) func(wire.E
 	return func(e wire.Endpoint) (model.Client, error) { return newClient(e) }
 }
 
-func (c *Clients) make(object *v1alpha1.ModelProvider, transport *http.Transport, timeout time.Duration) (model.Client, error) {
+func (c *Clients) make(object *v1beta1.ModelProvider, transport *http.Transport, timeout time.Duration) (model.Client, error) {
 	object = object.DeepCopy() // a write of its status overwrites it, while a probe may be reading the key
 	endpoint := wire.Endpoint{BaseURL: object.Spec.BaseURL, Timeout: timeout, HTTPClient: wire.NewHTTPClient(transport)}
 	if c.Transport != nil {
@@ -136,7 +136,7 @@ func (c *Clients) make(object *v1alpha1.ModelProvider, transport *http.Transport
 }
 
 // transport returns a transport that trusts the provider's certificates.
-func (c *Clients) transport(ctx context.Context, object *v1alpha1.ModelProvider) (*http.Transport, error) {
+func (c *Clients) transport(ctx context.Context, object *v1beta1.ModelProvider) (*http.Transport, error) {
 	transport := outbound.New(c.Outbound)
 	if object.Spec.CABundle == nil {
 		return transport, nil
@@ -147,13 +147,13 @@ func (c *Clients) transport(ctx context.Context, object *v1alpha1.ModelProvider)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(bundle) {
-		return nil, &resolve.Missing{Reason: v1alpha1.ReasonInvalidSpec, Message: "spec.caBundle contains no certificate in PEM form (-----BEGIN CERTIFICATE-----)."}
+		return nil, &resolve.Missing{Reason: v1beta1.ReasonInvalidSpec, Message: "spec.caBundle contains no certificate in PEM form (-----BEGIN CERTIFICATE-----)."}
 	}
 	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	return transport, nil
 }
 
-func (c *Clients) caBundle(ctx context.Context, object *v1alpha1.ModelProvider) ([]byte, error) {
+func (c *Clients) caBundle(ctx context.Context, object *v1beta1.ModelProvider) ([]byte, error) {
 	if ref := object.Spec.CABundle.SecretKeyRef; ref != nil {
 		return c.Finder.Secret(ctx, object.Namespace, *ref)
 	}
@@ -162,7 +162,7 @@ func (c *Clients) caBundle(ctx context.Context, object *v1alpha1.ModelProvider) 
 }
 
 // certificatesVersion returns a text that changes with the provider's certificates.
-func (c *Clients) certificatesVersion(ctx context.Context, object *v1alpha1.ModelProvider) (string, error) {
+func (c *Clients) certificatesVersion(ctx context.Context, object *v1beta1.ModelProvider) (string, error) {
 	switch bundle := object.Spec.CABundle; {
 	case bundle == nil:
 		return "", nil
@@ -174,10 +174,10 @@ func (c *Clients) certificatesVersion(ctx context.Context, object *v1alpha1.Mode
 }
 
 // Check returns a *resolve.Missing if something that the provider refers to is missing.
-func (c *Clients) Check(ctx context.Context, object *v1alpha1.ModelProvider) error {
+func (c *Clients) Check(ctx context.Context, object *v1beta1.ModelProvider) error {
 	_, err := c.Fingerprint(ctx, object)
 	var missing *resolve.Missing
-	if c.Delayed != nil && errors.As(err, &missing) && missing.Reason == v1alpha1.ReasonAPIKeyFileNotFound {
+	if c.Delayed != nil && errors.As(err, &missing) && missing.Reason == v1beta1.ReasonAPIKeyFileNotFound {
 		namespace := object.Namespace
 		if namespace == c.Finder.OperatorNamespace {
 			namespace = "" // it may be shared with all of them
@@ -189,7 +189,7 @@ func (c *Clients) Check(ctx context.Context, object *v1alpha1.ModelProvider) err
 
 // Fingerprint returns a hash that changes with the provider's key, headers and certificates, without revealing them. The error
 // for something that is missing is a *resolve.Missing.
-func (c *Clients) Fingerprint(ctx context.Context, object *v1alpha1.ModelProvider) (string, error) {
+func (c *Clients) Fingerprint(ctx context.Context, object *v1beta1.ModelProvider) (string, error) {
 	hash := sha256.New()
 	key, err := c.Key(ctx, object)
 	if err != nil {

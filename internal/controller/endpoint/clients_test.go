@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/outbound"
@@ -30,7 +30,7 @@ import (
 func clients(t *testing.T, objects ...client.Object) *Clients {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, corev1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -40,15 +40,15 @@ func clients(t *testing.T, objects ...client.Object) *Clients {
 }
 
 // provider returns a provider in the namespace team.
-func provider(url string, change func(*v1alpha1.ModelProviderSpec)) *v1alpha1.ModelProvider {
-	object := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "default", UID: "u", Generation: 1}}
+func provider(url string, change func(*v1beta1.ModelProviderSpec)) *v1beta1.ModelProvider {
+	object := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "default", UID: "u", Generation: 1}}
 	object.Spec.BaseURL, object.Spec.RequestTimeoutSeconds = url, 10
 	change(&object.Spec)
 	return object
 }
 
 // models lists the models of a provider through its client.
-func models(t *testing.T, c *Clients, object *v1alpha1.ModelProvider) error {
+func models(t *testing.T, c *Clients, object *v1beta1.ModelProvider) error {
 	t.Helper()
 	made, err := c.Get(t.Context(), object)
 	if err != nil {
@@ -72,7 +72,7 @@ func TestKeysInFilesAreReadForEachRequest(t *testing.T) {
 	server := httptest.NewServer(list(&seen))
 	defer server.Close()
 	c := clients(t)
-	object := provider(server.URL+"/v1", func(s *v1alpha1.ModelProviderSpec) { s.APIKeyFile = "token" })
+	object := provider(server.URL+"/v1", func(s *v1beta1.ModelProviderSpec) { s.APIKeyFile = "token" })
 	dir := filepath.Join(c.KeyDir, "team")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -109,14 +109,14 @@ func TestKeyFilesOfOthersCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"../other/token", "link", "absent", "empty", "huge", outside, "."} {
-		key, err := c.Key(t.Context(), provider("http://127.0.0.1:1", func(s *v1alpha1.ModelProviderSpec) { s.APIKeyFile = name }))
+		key, err := c.Key(t.Context(), provider("http://127.0.0.1:1", func(s *v1beta1.ModelProviderSpec) { s.APIKeyFile = name }))
 		var missing *resolve.Missing
-		if !errors.As(err, &missing) || missing.Reason != v1alpha1.ReasonAPIKeyFileNotFound || key != "" {
+		if !errors.As(err, &missing) || missing.Reason != v1beta1.ReasonAPIKeyFileNotFound || key != "" {
 			t.Errorf("%s: got the key %q and %v", name, key, err)
 		}
 	}
 	c.KeyDir = ""
-	if err := c.Check(t.Context(), provider("http://127.0.0.1:1", func(s *v1alpha1.ModelProviderSpec) { s.APIKeyFile = "token" })); err == nil || !strings.Contains(err.Error(), "--api-key-dir") {
+	if err := c.Check(t.Context(), provider("http://127.0.0.1:1", func(s *v1beta1.ModelProviderSpec) { s.APIKeyFile = "token" })); err == nil || !strings.Contains(err.Error(), "--api-key-dir") {
 		t.Errorf("without a directory: %v", err)
 	}
 }
@@ -126,8 +126,8 @@ func TestHeadersComeFromSecrets(t *testing.T) {
 	server := httptest.NewServer(list(&seen))
 	defer server.Close()
 	c := clients(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "gateway"}, Data: map[string][]byte{"tenant": []byte("blue\n")}})
-	object := provider(server.URL+"/v1?api-version=2026-01-01", func(s *v1alpha1.ModelProviderSpec) {
-		s.HeadersFrom = []v1alpha1.HeaderSource{{Name: "X-Tenant", SecretKeyRef: v1alpha1.SecretKeyRef{Name: "gateway", Key: "tenant"}}}
+	object := provider(server.URL+"/v1?api-version=2026-01-01", func(s *v1beta1.ModelProviderSpec) {
+		s.HeadersFrom = []v1beta1.HeaderSource{{Name: "X-Tenant", SecretKeyRef: v1beta1.SecretKeyRef{Name: "gateway", Key: "tenant"}}}
 	})
 	if err := models(t, c, object); err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestHeadersComeFromSecrets(t *testing.T) {
 	}
 	object.Spec.HeadersFrom[0].SecretKeyRef.Key = "absent"
 	var missing *resolve.Missing
-	if err := c.Check(t.Context(), object); !errors.As(err, &missing) || missing.Reason != v1alpha1.ReasonSecretNotFound {
+	if err := c.Check(t.Context(), object); !errors.As(err, &missing) || missing.Reason != v1beta1.ReasonSecretNotFound {
 		t.Errorf("a header without a value: %v", err)
 	}
 }
@@ -149,9 +149,9 @@ func TestClientsKeepWhatTheyWereMadeOf(t *testing.T) {
 	server := httptest.NewServer(list(&seen))
 	defer server.Close()
 	c := clients(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "key"}, Data: map[string][]byte{"apiKey": []byte("the-key"), "tenant": []byte("blue")}})
-	object := provider(server.URL+"/v1", func(s *v1alpha1.ModelProviderSpec) {
-		s.APIKeySecretRef = &v1alpha1.SecretKeyRef{Name: "key", Key: "apiKey"}
-		s.HeadersFrom = []v1alpha1.HeaderSource{{Name: "X-Tenant", SecretKeyRef: v1alpha1.SecretKeyRef{Name: "key", Key: "tenant"}}}
+	object := provider(server.URL+"/v1", func(s *v1beta1.ModelProviderSpec) {
+		s.APIKeyRef = &v1beta1.SecretKeyRef{Name: "key", Key: "apiKey"}
+		s.HeadersFrom = []v1beta1.HeaderSource{{Name: "X-Tenant", SecretKeyRef: v1beta1.SecretKeyRef{Name: "key", Key: "tenant"}}}
 	})
 	probe, release, err := c.Probe(t.Context(), object, 10*time.Second)
 	if err != nil {
@@ -162,8 +162,8 @@ func TestClientsKeepWhatTheyWereMadeOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	object.Spec.HeadersFrom[0] = v1alpha1.HeaderSource{}
-	*object = v1alpha1.ModelProvider{}
+	object.Spec.HeadersFrom[0] = v1beta1.HeaderSource{}
+	*object = v1beta1.ModelProvider{}
 	for name, made := range map[string]model.Client{"probe": probe, "kept": kept} {
 		if _, err := made.Models(t.Context()); err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -183,13 +183,13 @@ func TestCertificatesOfAProvider(t *testing.T) {
 	bundle := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "ca"}, Data: map[string]string{"ca.crt": "nothing"}}
 	c := clients(t, config)
-	object := provider(server.URL+"/v1", func(*v1alpha1.ModelProviderSpec) {})
+	object := provider(server.URL+"/v1", func(*v1beta1.ModelProviderSpec) {})
 	var failure *model.Error
 	if err := models(t, c, object); !errors.As(err, &failure) || failure.Kind != model.Transient {
 		t.Fatalf("without a bundle: %v", err)
 	}
 	object.Generation++
-	object.Spec.CABundle = &v1alpha1.CABundleSource{ConfigMapKeyRef: &v1alpha1.ConfigMapKeyRef{Name: "ca", Key: "ca.crt"}}
+	object.Spec.CABundle = &v1beta1.CABundleSource{ConfigMapKeyRef: &v1beta1.ConfigMapKeyRef{Name: "ca", Key: "ca.crt"}}
 	var missing *resolve.Missing
 	if err := models(t, c, object); !errors.As(err, &missing) || !strings.Contains(missing.Message, "no certificate in PEM form") {
 		t.Fatalf("with a bundle that is none: %v", err)

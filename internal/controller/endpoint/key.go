@@ -13,7 +13,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 )
 
@@ -21,13 +21,13 @@ import (
 const maxKeyBytes = 64 << 10
 
 // HasKey reports whether the requests to a provider have a key.
-func HasKey(object *v1alpha1.ModelProvider) bool {
-	return object.Spec.APIKeySecretRef != nil || object.Spec.APIKeyFile != ""
+func HasKey(object *v1beta1.ModelProvider) bool {
+	return object.Spec.APIKeyRef != nil || object.Spec.APIKeyFile != ""
 }
 
 // Key reads the API key of a provider, which is empty if it has none. The error for a missing key is a *resolve.Missing.
-func (c *Clients) Key(ctx context.Context, object *v1alpha1.ModelProvider) (string, error) {
-	if ref := object.Spec.APIKeySecretRef; ref != nil {
+func (c *Clients) Key(ctx context.Context, object *v1beta1.ModelProvider) (string, error) {
+	if ref := object.Spec.APIKeyRef; ref != nil {
 		value, err := c.Finder.Secret(ctx, object.Namespace, *ref)
 		return strings.TrimSpace(string(value)), err
 	}
@@ -41,7 +41,7 @@ func (c *Clients) Key(ctx context.Context, object *v1alpha1.ModelProvider) (stri
 // may create providers there can use its keys. Symbolic links that leave the directory are not followed.
 func readKeyFile(dir, namespace, name string) (string, error) {
 	if dir == "" {
-		return "", missingKeyFile("This operator reads no keys from files: start it with --api-key-dir, or use apiKeySecretRef.")
+		return "", missingKeyFile("This operator reads no keys from files: start it with --api-key-dir, or use apiKeyRef.")
 	}
 	file, err := os.OpenInRoot(path.Join(dir, namespace), name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,5 +60,5 @@ func readKeyFile(dir, namespace, name string) (string, error) {
 }
 
 func missingKeyFile(message string) error {
-	return &resolve.Missing{Reason: v1alpha1.ReasonAPIKeyFileNotFound, Message: message}
+	return &resolve.Missing{Reason: v1beta1.ReasonAPIKeyFileNotFound, Message: message}
 }

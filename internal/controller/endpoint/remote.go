@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/a2a"
 	"github.com/nestor-dev/nestor/internal/model/wire"
@@ -36,7 +36,7 @@ func (c *Clients) CheckRemote(ctx context.Context, r role.Role) error {
 }
 
 // Remote returns the client of a remote role. Its headers are read for each call; it is made anew when the role changes.
-func (c *Clients) Remote(object *v1alpha1.AgentRole) (model.Client, error) {
+func (c *Clients) Remote(object *v1beta1.AgentRole) (model.Client, error) {
 	name, revision := object.Namespace+"/"+remotePrefix+object.Name, fmt.Sprintf("%s/%d", object.UID, object.Generation)
 	c.mu.Lock()
 	kept, ok := c.kept[name]

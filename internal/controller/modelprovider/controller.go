@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/endpoint"
@@ -46,11 +46,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.prober = newProber(time.Now, r.Changed.Add)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("modelprovider").
-		For(&v1alpha1.ModelProvider{}).
+		For(&v1beta1.ModelProvider{}).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.providersUsingSecret), builder.OnlyMetadata).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.providersUsingConfigMap), builder.OnlyMetadata).
 		WatchesRawSource(r.Changed.Source()).
-		Complete(r.Gate.Object(&v1alpha1.ModelProvider{}, r))
+		Complete(r.Gate.Object(&v1beta1.ModelProvider{}, r))
 }
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=modelproviders,verbs=get;list;watch
@@ -59,7 +59,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // Reconcile checks one provider and requeues when the result expires.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	var object v1alpha1.ModelProvider
+	var object v1beta1.ModelProvider
 	if err := r.Client.Get(ctx, req.NamespacedName, &object); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.prober.evict(req.NamespacedName)
@@ -77,7 +77,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // check returns the condition of a provider and when to check again. It starts a probe if there is no result.
-func (r *Reconciler) check(ctx context.Context, object *v1alpha1.ModelProvider) (metav1.Condition, time.Duration, error) {
+func (r *Reconciler) check(ctx context.Context, object *v1beta1.ModelProvider) (metav1.Condition, time.Duration, error) {
 	generation := object.Generation
 	fingerprint, err := r.Clients.Fingerprint(ctx, object)
 	if condition, missing := status.FromMissing(generation, err); missing {
@@ -86,10 +86,10 @@ func (r *Reconciler) check(ctx context.Context, object *v1alpha1.ModelProvider) 
 	if err != nil {
 		return metav1.Condition{}, 0, err
 	}
-	for _, name := range object.Spec.Fallback {
+	for _, name := range object.Spec.Fallbacks {
 		_, err := r.Finder.Provider(ctx, object.Namespace, name)
 		if condition, missing := status.FromMissing(generation, err); missing {
-			condition.Message = "spec.fallback: " + condition.Message
+			condition.Message = "spec.fallbacks: " + condition.Message
 			return condition, failureTTL, nil
 		}
 		if err != nil {
@@ -101,7 +101,7 @@ func (r *Reconciler) check(ctx context.Context, object *v1alpha1.ModelProvider) 
 	if !ok || known.validFor(time.Now()) <= 0 {
 		client, release, err := r.Clients.Probe(ctx, object, probeTimeout)
 		if err != nil {
-			return status.NotReady(generation, v1alpha1.ReasonInvalidSpec, err.Error()), 0, nil
+			return status.NotReady(generation, v1beta1.ReasonInvalidSpec, err.Error()), 0, nil
 		}
 		r.prober.probe(name, revision, client, release)
 	}
@@ -118,35 +118,35 @@ func conditionOf(generation int64, v probeResult) metav1.Condition {
 	case "", model.UnknownModel, model.BadRequest, model.Malformed:
 		return status.Ready(generation, "The provider responds.")
 	case model.Unauthorized, model.NoKey:
-		return status.NotReady(generation, v1alpha1.ReasonUnauthorized, "The provider rejects the key: "+v.message)
+		return status.NotReady(generation, v1beta1.ReasonUnauthorized, "The provider rejects the key: "+v.message)
 	case model.NotAllowed:
-		return status.NotReady(generation, v1alpha1.ReasonEndpointNotAllowed, "The provider cannot be used: "+v.message)
+		return status.NotReady(generation, v1beta1.ReasonEndpointNotAllowed, "The provider cannot be used: "+v.message)
 	case model.Oversized:
-		return status.NotReady(generation, v1alpha1.ReasonInvalidResponse, "The provider's list of models cannot be used: "+v.message)
+		return status.NotReady(generation, v1beta1.ReasonInvalidResponse, "The provider's list of models cannot be used: "+v.message)
 	}
-	return status.NotReady(generation, v1alpha1.ReasonUnreachable, "The provider does not respond: "+v.message)
+	return status.NotReady(generation, v1beta1.ReasonUnreachable, "The provider does not respond: "+v.message)
 }
 
 func (r *Reconciler) providersUsingSecret(ctx context.Context, secret client.Object) []reconcile.Request {
-	return r.providers(ctx, secret, func(spec *v1alpha1.ModelProviderSpec) bool {
-		if ref := spec.APIKeySecretRef; ref != nil && ref.Name == secret.GetName() {
+	return r.providers(ctx, secret, func(spec *v1beta1.ModelProviderSpec) bool {
+		if ref := spec.APIKeyRef; ref != nil && ref.Name == secret.GetName() {
 			return true
 		}
 		if ca := spec.CABundle; ca != nil && ca.SecretKeyRef != nil && ca.SecretKeyRef.Name == secret.GetName() {
 			return true
 		}
-		return slices.ContainsFunc(spec.HeadersFrom, func(h v1alpha1.HeaderSource) bool { return h.SecretKeyRef.Name == secret.GetName() })
+		return slices.ContainsFunc(spec.HeadersFrom, func(h v1beta1.HeaderSource) bool { return h.SecretKeyRef.Name == secret.GetName() })
 	})
 }
 
 func (r *Reconciler) providersUsingConfigMap(ctx context.Context, config client.Object) []reconcile.Request {
-	return r.providers(ctx, config, func(spec *v1alpha1.ModelProviderSpec) bool {
+	return r.providers(ctx, config, func(spec *v1beta1.ModelProviderSpec) bool {
 		return spec.CABundle != nil && spec.CABundle.ConfigMapKeyRef != nil && spec.CABundle.ConfigMapKeyRef.Name == config.GetName()
 	})
 }
 
-func (r *Reconciler) providers(ctx context.Context, used client.Object, uses func(*v1alpha1.ModelProviderSpec) bool) []reconcile.Request {
-	var list v1alpha1.ModelProviderList
+func (r *Reconciler) providers(ctx context.Context, used client.Object, uses func(*v1beta1.ModelProviderSpec) bool) []reconcile.Request {
+	var list v1beta1.ModelProviderList
 	if err := r.Client.List(ctx, &list, client.InNamespace(used.GetNamespace())); err != nil {
 		return nil // the cache is not ready; its events will follow
 	}

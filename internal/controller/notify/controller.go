@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/push"
 )
@@ -36,7 +36,7 @@ type Reconciler struct {
 	Sender  *Sender
 	// Describe returns an identifier of the state of a task and the body of a notification about it; the identifier is empty if there is
 	// nothing to notify. It reads only the status of the task.
-	Describe func(*v1alpha1.AgentTask) (state string, body []byte, err error)
+	Describe func(*v1beta1.AgentTask) (state string, body []byte, err error)
 	// OnAttempt is called after each attempt, for metrics, with the result: delivered, failed or refused.
 	OnAttempt func(result string)
 
@@ -46,13 +46,13 @@ type Reconciler struct {
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.outbox.start = r.start
-	registered := predicate.NewPredicateFuncs(func(object client.Object) bool { return object.GetAnnotations()[v1alpha1.AnnotationPush] != "" })
+	registered := predicate.NewPredicateFuncs(func(object client.Object) bool { return object.GetAnnotations()[v1beta1.AnnotationPush] != "" })
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("notify").
-		For(&v1alpha1.AgentTask{}, builder.WithPredicates(registered)).
+		For(&v1beta1.AgentTask{}, builder.WithPredicates(registered)).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: cluster.Backoff()}).
-		Complete(r.Gate.Agents(&v1alpha1.AgentTask{}, r, r))
+		Complete(r.Gate.Agents(&v1beta1.AgentTask{}, r, r))
 }
 
 // EndEarlier implements cluster.Earlier. It is called for the tasks of other operators.
@@ -63,7 +63,7 @@ func (r *Reconciler) EndEarlier(_ context.Context, name types.NamespacedName, _ 
 
 // Reconcile queues the notifications of a task that are missing, and records those that were delivered.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	var task v1alpha1.AgentTask
+	var task v1beta1.AgentTask
 	if err := r.Client.Get(ctx, req.NamespacedName, &task); err != nil {
 		r.outbox.forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -92,7 +92,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // record writes the outcomes of notifications to the annotation of a task.
-func (r *Reconciler) record(ctx context.Context, task *v1alpha1.AgentTask, records map[string]push.Record) error {
+func (r *Reconciler) record(ctx context.Context, task *v1beta1.AgentTask, records map[string]push.Record) error {
 	if err := push.WriteRecords(task, records); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/push"
 )
 
@@ -93,7 +93,7 @@ type due struct {
 }
 
 // update queues the state of a task for its receivers, and starts what is due.
-func (o *outbox) update(task *v1alpha1.AgentTask, configs []push.Config, now notification, at time.Time) due {
+func (o *outbox) update(task *v1beta1.AgentTask, configs []push.Config, now notification, at time.Time) due {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	name := types.NamespacedName{Namespace: task.Namespace, Name: task.Name}
@@ -138,7 +138,7 @@ func hasID(configs []push.Config, id string) bool {
 	return false
 }
 
-func (o *outbox) entryOf(name types.NamespacedName, task *v1alpha1.AgentTask) *entry {
+func (o *outbox) entryOf(name types.NamespacedName, task *v1beta1.AgentTask) *entry {
 	e := o.tasks[name]
 	if e == nil || e.uid != task.UID {
 		e = &entry{uid: task.UID, deliveries: map[string]*delivery{}, saved: push.Records(task)}

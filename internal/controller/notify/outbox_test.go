@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/push"
 )
 
@@ -47,7 +47,7 @@ func (r *recorder) take() []attempt {
 }
 
 // show updates a task and returns what is due.
-func (r *recorder) show(task *v1alpha1.AgentTask, state string, ids ...string) due {
+func (r *recorder) show(task *v1beta1.AgentTask, state string, ids ...string) due {
 	configs := make([]push.Config, len(ids))
 	for i, id := range ids {
 		configs[i] = push.Config{ID: id, URL: "https://" + id + "/"}
@@ -55,14 +55,14 @@ func (r *recorder) show(task *v1alpha1.AgentTask, state string, ids ...string) d
 	return r.update(task, configs, notification{state: state}, time.Now())
 }
 
-func makeTask(namespace, name string) *v1alpha1.AgentTask {
-	task := &v1alpha1.AgentTask{}
+func makeTask(namespace, name string) *v1beta1.AgentTask {
+	task := &v1beta1.AgentTask{}
 	task.Namespace, task.Name, task.UID = namespace, name, types.UID(namespace+name)
 	return task
 }
 
 // save records outcomes as the controller does.
-func (r *recorder) save(t *testing.T, task *v1alpha1.AgentTask, records map[string]push.Record) {
+func (r *recorder) save(t *testing.T, task *v1beta1.AgentTask, records map[string]push.Record) {
 	t.Helper()
 	if err := push.WriteRecords(task, records); err != nil {
 		t.Fatal(err)

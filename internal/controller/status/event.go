@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
@@ -47,17 +47,17 @@ func worthAnEvent(old *metav1.Condition, now metav1.Condition) bool {
 	if old == nil || old.Status != now.Status || old.Reason != now.Reason {
 		return true
 	}
-	asks := now.Reason == v1alpha1.ReasonWaitingForUser || now.Reason == v1alpha1.ReasonAwaitingApproval
+	asks := now.Reason == v1beta1.ReasonWaitingForUser || now.Reason == v1beta1.ReasonWaitingForApproval
 	return asks && old.Message != now.Message
 }
 
 // conditionOf returns the condition that summarizes the state of an object.
 func conditionOf(object runtime.Object) *metav1.Condition {
 	switch o := object.(type) {
-	case *v1alpha1.AgentChat:
-		return meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionReady)
-	case *v1alpha1.AgentTask:
-		return meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionSucceeded)
+	case *v1beta1.AgentChat:
+		return meta.FindStatusCondition(o.Status.Conditions, v1beta1.ConditionReady)
+	case *v1beta1.AgentTask:
+		return meta.FindStatusCondition(o.Status.Conditions, v1beta1.ConditionSucceeded)
 	}
 	return nil // the task of a sub-agent gets the Event
 }
@@ -66,13 +66,13 @@ func conditionOf(object runtime.Object) *metav1.Condition {
 // condition, but without the arguments of a call: log collectors copy Events to places where conversations do not belong.
 func eventOf(object runtime.Object, c metav1.Condition) (kind, note string) {
 	switch c.Reason {
-	case v1alpha1.ReasonWaitingForUser:
+	case v1beta1.ReasonWaitingForUser:
 		return corev1.EventTypeNormal, c.Message
-	case v1alpha1.ReasonAwaitingApproval:
+	case v1beta1.ReasonWaitingForApproval:
 		return corev1.EventTypeNormal, "Approve or deny" + waitingTool(object)
-	case string(v1alpha1.ErrorCancelled):
+	case string(v1beta1.ErrorCancelled):
 		return corev1.EventTypeNormal, cmp.Or(c.Message, "The work was cancelled.")
-	case v1alpha1.ReasonParallelLimit, v1alpha1.ReasonPending, v1alpha1.ReasonRunning, v1alpha1.ReasonSuccess, v1alpha1.ReasonReady:
+	case v1beta1.ReasonParallelLimit, v1beta1.ReasonPending, v1beta1.ReasonRunning, v1beta1.ReasonSuccess, v1beta1.ReasonReady:
 		return "", ""
 	}
 	return corev1.EventTypeWarning, cmp.Or(c.Message, c.Reason)
@@ -80,7 +80,7 @@ func eventOf(object runtime.Object, c metav1.Condition) (kind, note string) {
 
 // waitingTool returns the tool whose call waits for a decision, and the command that shows and approves the call.
 func waitingTool(object runtime.Object) string {
-	task, ok := object.(*v1alpha1.AgentTask)
+	task, ok := object.(*v1beta1.AgentTask)
 	if !ok || task.Status.Waiting == nil {
 		return ": kubectl nestor approve"
 	}

@@ -18,7 +18,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
@@ -28,19 +28,19 @@ const maxMessage = 1024
 
 // Ready returns the condition of an object that can be used.
 func Ready(generation int64, message string) metav1.Condition {
-	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReady,
+	return metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonReady,
 		Message: shorten.Head(message, maxMessage), ObservedGeneration: generation}
 }
 
 // NotReady returns the condition of an object that cannot be used, with the reason.
 func NotReady(generation int64, reason, message string) metav1.Condition {
-	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason,
+	return metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason,
 		Message: shorten.Head(message, maxMessage), ObservedGeneration: generation}
 }
 
 // Progressing returns the condition of an object whose first check has not finished.
 func Progressing(generation int64, message string) metav1.Condition {
-	return metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonProgressing,
+	return metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1beta1.ReasonNotChecked,
 		Message: shorten.Head(message, maxMessage), ObservedGeneration: generation}
 }
 

@@ -8,25 +8,25 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/outbound/oauth"
 )
 
 // secretRefs returns the keys of Secrets that requests to a server need.
-func secretRefs(spec v1alpha1.ToolServerSpec) []v1alpha1.SecretKeyRef {
-	var refs []v1alpha1.SecretKeyRef
+func secretRefs(spec v1beta1.ToolServerSpec) []v1beta1.SecretKeyRef {
+	var refs []v1beta1.SecretKeyRef
 	for _, header := range spec.HeadersFrom {
 		refs = append(refs, header.SecretKeyRef)
 	}
 	if spec.Auth != nil {
-		refs = append(refs, spec.Auth.OAuth.ClientSecretRef)
+		refs = append(refs, spec.Auth.OAuth.ClientSecretKeyRef)
 	}
 	return refs
 }
 
 // oauthClient returns the client that obtains access tokens for a server, or nil. The Secret is in the namespace of the ToolServer.
-func oauthClient(finder resolve.Finder, object *v1alpha1.ToolServer) *oauth.Client {
+func oauthClient(finder resolve.Finder, object *v1beta1.ToolServer) *oauth.Client {
 	if object.Spec.Auth == nil {
 		return nil
 	}
@@ -38,7 +38,7 @@ func oauthClient(finder resolve.Finder, object *v1alpha1.ToolServer) *oauth.Clie
 	return &oauth.Client{
 		TokenURL: client.TokenURL, ID: client.ClientID, Scopes: client.Scopes, Audience: client.Audience, Resource: resource,
 		Secret: func(ctx context.Context) (string, error) {
-			value, err := finder.Secret(ctx, object.Namespace, client.ClientSecretRef)
+			value, err := finder.Secret(ctx, object.Namespace, client.ClientSecretKeyRef)
 			return strings.TrimSpace(string(value)), err
 		},
 	}

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
@@ -21,16 +21,16 @@ func TestSessionsKeepWhatTheyWereMadeOf(t *testing.T) {
 	cluster := fake.NewClientBuilder().WithObjects(&corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "key"}, Data: map[string][]byte{"secret": []byte("s3\n"), "tenant": []byte("blue")},
 	}).Build()
-	object := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "files"}}
+	object := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "files"}}
 	object.Spec.URL = "https://files.example.com/mcp"
 	object.Spec.ReadOnlyTools = []string{"list"}
-	object.Spec.HeadersFrom = []v1alpha1.HeaderSource{{Name: "X-Tenant", SecretKeyRef: v1alpha1.SecretKeyRef{Name: "key", Key: "tenant"}}}
-	object.Spec.Auth = &v1alpha1.ToolServerAuth{OAuth: v1alpha1.OAuthClient{ClientSecretRef: v1alpha1.SecretKeyRef{Name: "key", Key: "secret"}}}
+	object.Spec.HeadersFrom = []v1beta1.HeaderSource{{Name: "X-Tenant", SecretKeyRef: v1beta1.SecretKeyRef{Name: "key", Key: "tenant"}}}
+	object.Spec.Auth = &v1beta1.ToolServerAuth{OAuth: v1beta1.OAuthClient{ClientSecretKeyRef: v1beta1.SecretKeyRef{Name: "key", Key: "secret"}}}
 	server := Server(resolve.Finder{Reader: cluster, Live: cluster}, object, mcp.Key{})
 	object.Spec.ReadOnlyTools[0] = "delete"
-	object.Spec.HeadersFrom[0] = v1alpha1.HeaderSource{}
-	*object.Spec.Auth = v1alpha1.ToolServerAuth{}
-	*object = v1alpha1.ToolServer{}
+	object.Spec.HeadersFrom[0] = v1beta1.HeaderSource{}
+	*object.Spec.Auth = v1beta1.ToolServerAuth{}
+	*object = v1beta1.ToolServer{}
 	if got, err := server.OAuth.Secret(t.Context()); err != nil || got != "s3" {
 		t.Errorf("the client secret is %q (%v)", got, err)
 	}

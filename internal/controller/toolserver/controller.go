@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
@@ -52,7 +52,7 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("toolserver").
-		For(&v1alpha1.ToolServer{}).
+		For(&v1beta1.ToolServer{}).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.serversUsingSecret), builder.OnlyMetadata).
 		WatchesRawSource(r.Changed.Source()).
 		Complete(r)
@@ -65,7 +65,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // Reconcile ensures that there is a session, and writes the status from it. Every operator has a session, because its agents use it; one of
 // them writes the status.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	var object v1alpha1.ToolServer
+	var object v1beta1.ToolServer
 	if err := r.Client.Get(ctx, req.NamespacedName, &object); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.Pool.Retain(func(key mcp.Key) bool { return ServerOf(key) != req.NamespacedName })
@@ -96,12 +96,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // server returns the connection settings of the operator's own session.
-func (r *Reconciler) server(object *v1alpha1.ToolServer) mcp.Server {
+func (r *Reconciler) server(object *v1beta1.ToolServer) mcp.Server {
 	return Server(r.Finder, object, SessionKey(object.Namespace, object))
 }
 
 // Server returns the connection settings of a ToolServer for a session.
-func Server(finder resolve.Finder, object *v1alpha1.ToolServer, key mcp.Key) mcp.Server {
+func Server(finder resolve.Finder, object *v1beta1.ToolServer, key mcp.Key) mcp.Server {
 	object = object.DeepCopy() // a write of its status overwrites it, while the session reads its Secrets
 	return mcp.Server{
 		Key:           key,
@@ -116,7 +116,7 @@ func Server(finder resolve.Finder, object *v1alpha1.ToolServer, key mcp.Key) mcp
 	}
 }
 
-func revisionOf(object *v1alpha1.ToolServer) string {
+func revisionOf(object *v1beta1.ToolServer) string {
 	return fmt.Sprintf("%s/%d", object.UID, object.Generation)
 }
 
@@ -131,28 +131,28 @@ func conditionOf(generation int64, known mcp.Status) metav1.Condition {
 	case known.Reason == mcp.Connecting:
 		return status.Progressing(generation, "Listing the server's tools.")
 	case known.Reason == mcp.Unauthorized:
-		return status.NotReady(generation, v1alpha1.ReasonUnauthorized, known.Message)
+		return status.NotReady(generation, v1beta1.ReasonUnauthorized, known.Message)
 	case known.Reason == mcp.InvalidServer:
-		return status.NotReady(generation, v1alpha1.ReasonInvalidSpec, known.Message)
+		return status.NotReady(generation, v1beta1.ReasonInvalidSpec, known.Message)
 	case known.Reason == mcp.NotAllowed:
-		return status.NotReady(generation, v1alpha1.ReasonEndpointNotAllowed, known.Message)
+		return status.NotReady(generation, v1beta1.ReasonEndpointNotAllowed, known.Message)
 	case known.Reason == mcp.InvalidResponse:
-		return status.NotReady(generation, v1alpha1.ReasonInvalidResponse, known.Message)
+		return status.NotReady(generation, v1beta1.ReasonInvalidResponse, known.Message)
 	}
 	cause := known.Message
 	if _, after, found := strings.Cut(cause, "rejected by transport: "); found {
 		cause = after // the client's own steps come first
 	}
-	return status.NotReady(generation, v1alpha1.ReasonUnreachable, "The server does not respond; check that it runs, and spec.url: "+cause)
+	return status.NotReady(generation, v1beta1.ReasonUnreachable, "The server does not respond; check that it runs, and spec.url: "+cause)
 }
 
-func toolsOf(known mcp.Status, pins mcp.Pins) []v1alpha1.ToolInfo {
-	var tools []v1alpha1.ToolInfo
+func toolsOf(known mcp.Status, pins mcp.Pins) []v1beta1.ToolInfo {
+	var tools []v1beta1.ToolInfo
 	for _, t := range known.Tools[:min(len(known.Tools), maxTools)] {
 		if len([]rune(t.Name)) > maxName {
 			continue
 		}
-		info := v1alpha1.ToolInfo{Name: t.Name, Description: shorten.UntrustedLine(t.Description, maxDescription), ReadOnly: t.ReadOnly}
+		info := v1beta1.ToolInfo{Name: t.Name, Description: shorten.UntrustedLine(t.Description, maxDescription), ReadOnly: t.ReadOnly}
 		pinned, ok := pins[t.Pin]
 		if info.Withheld = !ok || pinned.Digest != t.Digest; info.Withheld || pinned.Added {
 			info.ReadOnly = t.ReadOnlyWithoutHints
@@ -163,7 +163,7 @@ func toolsOf(known mcp.Status, pins mcp.Pins) []v1alpha1.ToolInfo {
 }
 
 // SessionKey returns the key of the session that a namespace has with a ToolServer, which may be shared by another namespace.
-func SessionKey(namespace string, object *v1alpha1.ToolServer) mcp.Key {
+func SessionKey(namespace string, object *v1beta1.ToolServer) mcp.Key {
 	key := mcp.Key{Namespace: namespace, Server: object.Name}
 	if object.Namespace != namespace {
 		key.Server = object.Namespace + "/" + object.Name
@@ -182,13 +182,13 @@ func ServerOf(key mcp.Key) types.NamespacedName {
 // serversUsingSecret returns the servers whose headers or client secret come from a Secret that has changed. Those that were refused with the
 // old one try again at once.
 func (r *Reconciler) serversUsingSecret(ctx context.Context, secret client.Object) []reconcile.Request {
-	var list v1alpha1.ToolServerList
+	var list v1beta1.ToolServerList
 	if err := r.Client.List(ctx, &list, client.InNamespace(secret.GetNamespace())); err != nil {
 		return nil // the cache is not ready; its events will follow
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {
-		if slices.ContainsFunc(secretRefs(list.Items[i].Spec), func(ref v1alpha1.SecretKeyRef) bool { return ref.Name == secret.GetName() }) {
+		if slices.ContainsFunc(secretRefs(list.Items[i].Spec), func(ref v1beta1.SecretKeyRef) bool { return ref.Name == secret.GetName() }) {
 			r.Pool.Retry(revisionOf(&list.Items[i]))
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 		}

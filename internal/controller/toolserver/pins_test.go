@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
@@ -28,7 +28,7 @@ func list(tools ...string) mcp.Status {
 }
 
 // formatStatus formats a status: the offered tools, with a star if their hints count, and the withheld ones in brackets.
-func formatStatus(object *v1alpha1.ToolServer) string {
+func formatStatus(object *v1beta1.ToolServer) string {
 	var parts []string
 	for _, t := range object.Status.Tools {
 		word := t.Name
@@ -40,12 +40,12 @@ func formatStatus(object *v1alpha1.ToolServer) string {
 		}
 		parts = append(parts, word)
 	}
-	c := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionToolsChanged)
+	c := meta.FindStatusCondition(object.Status.Conditions, v1beta1.ConditionToolsChanged)
 	return strings.Join(append(parts, c.Reason), " ")
 }
 
 func TestToolsArePinned(t *testing.T) {
-	object := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "lab"}, Spec: v1alpha1.ToolServerSpec{URL: "https://lab"}}
+	object := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "lab"}, Spec: v1beta1.ToolServerSpec{URL: "https://lab"}}
 	for _, step := range []struct {
 		name   string
 		change func()
@@ -62,8 +62,8 @@ func TestToolsArePinned(t *testing.T) {
 		{"a tool vanishes", nil, list("a=1"), "a* ToolsAsPinned"},
 		{"it returns changed", nil, list("a=1", "b=3"), "a* (b) ToolsWithheld"},
 		{"it returns unchanged", nil, list("a=1", "b=1"), "a* b* ToolsAsPinned"},
-		{"another digest is accepted", func() { object.Spec.AcceptChanges = "sha256:other" }, list("a=2", "b=1"), "(a) b* ToolsWithheld"},
-		{"the digest is accepted", func() { object.Spec.AcceptChanges = list("a=2", "b=1", "d=1").Digest }, list("a=2", "b=1", "d=1"), "a* b* d* ToolsAsPinned"},
+		{"another digest is accepted", func() { object.Spec.AcceptedToolsDigest = "sha256:other" }, list("a=2", "b=1"), "(a) b* ToolsWithheld"},
+		{"the digest is accepted", func() { object.Spec.AcceptedToolsDigest = list("a=2", "b=1", "d=1").Digest }, list("a=2", "b=1", "d=1"), "a* b* d* ToolsAsPinned"},
 		{"it does not accept later changes", nil, list("a=3", "b=1", "d=1"), "(a) b* d* ToolsWithheld"},
 		{"a previously accepted version is withheld too", nil, list("a=1", "b=1", "d=1"), "(a) b* d* ToolsWithheld"},
 		{"another field changes nothing", func() { object.Generation++; object.Spec.TimeoutSeconds = 9 }, list("a=3", "b=1"), "(a) b* ToolsWithheld"},
@@ -80,7 +80,7 @@ func TestToolsArePinned(t *testing.T) {
 }
 
 func TestAServerWithoutToolsIsPinned(t *testing.T) {
-	object := &v1alpha1.ToolServer{}
+	object := &v1beta1.ToolServer{}
 	if _, pinned := Pins(object); pinned {
 		t.Error("it is pinned before it was listed")
 	}
@@ -92,7 +92,7 @@ func TestAServerWithoutToolsIsPinned(t *testing.T) {
 }
 
 func TestPinsAreBounded(t *testing.T) {
-	object := &v1alpha1.ToolServer{}
+	object := &v1beta1.ToolServer{}
 	for round := range 4 {
 		var tools []string
 		for i := range 200 {
@@ -103,21 +103,21 @@ func TestPinsAreBounded(t *testing.T) {
 	if n := len(object.Status.Pins); n != mcp.MaxPins {
 		t.Errorf("%d pins", n)
 	}
-	if slices.ContainsFunc(object.Status.Pins, func(p v1alpha1.ToolPin) bool { return len(p.Name) > 64 }) {
+	if slices.ContainsFunc(object.Status.Pins, func(p v1beta1.ToolPin) bool { return len(p.Name) > 64 }) {
 		t.Error("a pin has a long name")
 	}
-	c := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionToolsChanged)
+	c := meta.FindStatusCondition(object.Status.Conditions, v1beta1.ConditionToolsChanged)
 	if c.Status != metav1.ConditionTrue || len(c.Message) > 1024 {
 		t.Errorf("condition %+v", c)
 	}
 }
 
 func TestMessageExplainsHowToAccept(t *testing.T) {
-	object := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "lab"}}
+	object := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "lab"}}
 	Pin(object, list("a=1"))
 	Pin(object, list("a=2"))
-	c := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionToolsChanged)
-	for _, parts := range []string{"pinned: a.", `kubectl patch toolserver lab --namespace team --type merge --patch '{"spec":{"acceptChanges":"` + list("a=2").Digest + `"}}'`} {
+	c := meta.FindStatusCondition(object.Status.Conditions, v1beta1.ConditionToolsChanged)
+	for _, parts := range []string{"pinned: a.", `kubectl patch toolserver lab --namespace team --type merge --patch '{"spec":{"acceptedToolsDigest":"` + list("a=2").Digest + `"}}'`} {
 		if !strings.Contains(c.Message, parts) {
 			t.Errorf("%q lacks %q", c.Message, parts)
 		}

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
@@ -21,15 +21,15 @@ import (
 // the sessions end with the server.
 func TestSessionsBelongToTheirServer(t *testing.T) {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	pool := mcp.NewPool(mcp.Options{})
 	t.Cleanup(func() { pool.Retain(func(mcp.Key) bool { return false }) })
 	r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(scheme).Build(), Pool: pool}
-	shared := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "nestor-system", Name: "lab"}}
-	other := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "lab"}}
-	open := func(namespace string, object *v1alpha1.ToolServer) mcp.Key {
+	shared := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "nestor-system", Name: "lab"}}
+	other := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "lab"}}
+	open := func(namespace string, object *v1beta1.ToolServer) mcp.Key {
 		key := SessionKey(namespace, object)
 		if server := ServerOf(key); server != client.ObjectKeyFromObject(object) {
 			t.Errorf("the session %v belongs to %v", key, server)

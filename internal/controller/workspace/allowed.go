@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/giturl"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
@@ -57,27 +57,27 @@ func (p *pods) checkSecret(ctx context.Context, namespace, name string, remote g
 		return nil
 	}
 	var secret corev1.Secret
-	if err := p.getOrMissing(ctx, namespace, &secret, name, v1alpha1.ReasonSecretNotFound, "Secret"); err != nil {
+	if err := p.getOrMissing(ctx, namespace, &secret, name, v1beta1.ReasonSecretNotFound, "Secret"); err != nil {
 		return err
 	}
-	if remote.MatchesList(secret.Annotations[v1alpha1.AnnotationGitHosts]) {
+	if remote.MatchesList(secret.Annotations[v1beta1.AnnotationGitHosts]) {
 		return nil
 	}
 	return notAllowed(fmt.Sprintf("The Secret %q may not be sent to %s. If it is meant for that server, let its owner run: kubectl annotate secret -n %s %s --overwrite %s=%s",
-		name, remote.Origin(), namespace, name, v1alpha1.AnnotationGitHosts, remote.Entry()))
+		name, remote.Origin(), namespace, name, v1beta1.AnnotationGitHosts, remote.Entry()))
 }
 
 // checkClaim returns an error if a claim may not be a workspace.
 func (p *pods) checkClaim(ctx context.Context, namespace, name string) error {
 	var claim corev1.PersistentVolumeClaim
-	if err := p.getOrMissing(ctx, namespace, &claim, name, v1alpha1.ReasonWorkspaceUnavailable, "PersistentVolumeClaim"); err != nil {
+	if err := p.getOrMissing(ctx, namespace, &claim, name, v1beta1.ReasonWorkspaceUnavailable, "PersistentVolumeClaim"); err != nil {
 		return err
 	}
-	if claim.Labels[v1alpha1.LabelWorkspace] == "true" {
+	if claim.Labels[v1beta1.LabelWorkspace] == "true" {
 		return nil
 	}
 	return notAllowed(fmt.Sprintf("The PersistentVolumeClaim %q is not for workspaces. If agents may use its files, let its owner run: kubectl label pvc -n %s %s --overwrite %s=true",
-		name, namespace, name, v1alpha1.LabelWorkspace))
+		name, namespace, name, v1beta1.LabelWorkspace))
 }
 
 func (p *pods) getOrMissing(ctx context.Context, namespace string, object client.Object, name, reason, kind string) error {
@@ -92,5 +92,5 @@ func (p *pods) getOrMissing(ctx context.Context, namespace string, object client
 }
 
 func notAllowed(message string) error {
-	return &resolve.Missing{Reason: v1alpha1.ReasonWorkspaceNotAllowed, Message: message}
+	return &resolve.Missing{Reason: v1beta1.ReasonWorkspaceNotAllowed, Message: message}
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 )
 
@@ -20,7 +20,7 @@ func (r chatWorkspace) login(name, hosts string) *corev1.Secret {
 	GinkgoHelper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: name}, StringData: map[string]string{"username": "robot", "password": "hunter2"}}
 	if hosts != "" {
-		secret.Annotations = map[string]string{v1alpha1.AnnotationGitHosts: hosts}
+		secret.Annotations = map[string]string{v1beta1.AnnotationGitHosts: hosts}
 	}
 	Expect(api.Create(ctx, secret)).To(Succeed())
 	return secret
@@ -41,7 +41,7 @@ func (r chatWorkspace) expectNotAllowed(want string) {
 	var missing *resolve.Missing
 	Expect(err).To(BeAssignableToTypeOf(missing))
 	Expect(err).To(MatchError(ContainSubstring(want)))
-	Expect(err.(*resolve.Missing).Reason).To(Equal(v1alpha1.ReasonWorkspaceNotAllowed)) //nolint:errorlint // asserted above
+	Expect(err.(*resolve.Missing).Reason).To(Equal(v1beta1.ReasonWorkspaceNotAllowed)) //nolint:errorlint // asserted above
 	expectNotRun(finished(r.call(workspaces, "ls", `{}`)), want)
 	var pods corev1.PodList
 	Expect(api.List(ctx, &pods, client.InNamespace(r.chat.Namespace))).To(Succeed())
@@ -49,8 +49,8 @@ func (r chatWorkspace) expectNotAllowed(want string) {
 }
 
 var _ = Describe("What a workspace may use", func() {
-	private := func(url string) v1alpha1.Workspace {
-		return v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: url, SecretName: "login"}}
+	private := func(url string) v1beta1.Workspace {
+		return v1beta1.Workspace{Git: &v1beta1.GitSource{URL: url, SecretName: "login"}}
 	}
 
 	DescribeTable("is not a Secret that does not name the server", func(url, hosts, entry string) {
@@ -59,7 +59,7 @@ var _ = Describe("What a workspace may use", func() {
 		r.expectNotAllowed(`The Secret "login" may not be sent to `)
 		Expect(r.check()).To(MatchError(HaveSuffix("kubectl annotate secret -n " + r.chat.Namespace + " login --overwrite nestor.dev/git-hosts=" + entry)))
 
-		metav1.SetMetaDataAnnotation(&secret.ObjectMeta, v1alpha1.AnnotationGitHosts, entry)
+		metav1.SetMetaDataAnnotation(&secret.ObjectMeta, v1beta1.AnnotationGitHosts, entry)
 		Expect(api.Update(ctx, secret)).To(Succeed())
 		Expect(r.check()).To(Succeed(), "once it names the server")
 	},
@@ -80,7 +80,7 @@ var _ = Describe("What a workspace may use", func() {
 		r.start(first)
 		Expect(finished(done).Failure).To(BeEmpty())
 
-		delete(secret.Annotations, v1alpha1.AnnotationGitHosts)
+		delete(secret.Annotations, v1beta1.AnnotationGitHosts)
 		Expect(api.Update(ctx, secret)).To(Succeed())
 		Expect(api.Delete(ctx, first)).To(Succeed())
 		r.awaitPodGone()

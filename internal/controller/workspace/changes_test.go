@@ -13,7 +13,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 )
@@ -52,7 +52,7 @@ var _ = Describe("The changes of a workspace", func() {
 		By("a chat without a workspace, and none")
 		for name, hint := range map[string]string{"plain": "no spec.workspace", "none": "does not exist"} {
 			if name == "plain" {
-				chat := &v1alpha1.AgentChat{}
+				chat := &v1beta1.AgentChat{}
 				chat.Namespace, chat.Name = r.chat.Namespace, name
 				Expect(api.Create(ctx, chat)).To(Succeed())
 			}
@@ -87,7 +87,7 @@ var _ = Describe("The changes of a workspace", func() {
 		git := exec.CommandContext(ctx, "sh", "-ec", "git init -q . && echo a > f && git add f && git -c user.name=a -c user.email=a@example.com commit -qm a && echo b > f")
 		git.Dir = root
 		Expect(git.Run()).To(Succeed())
-		r := newChatWorkspace(v1alpha1.Workspace{Directory: &v1alpha1.DirectorySource{Path: root}})
+		r := newChatWorkspace(v1beta1.Workspace{Directory: &v1beta1.DirectorySource{Path: root}})
 		summary, err := r.changesOf(w).Changes(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(summary.Files).To(HaveExactElements(And(HaveField("Path", "f"), HaveField("Change", changes.Modified))))

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 )
 
@@ -26,7 +26,7 @@ func (w *Workspaces) Check(ctx context.Context, p *Location) error {
 	}
 	err := w.check(ctx, p)
 	var missing *resolve.Missing
-	if errors.As(err, &missing) && missing.Reason != v1alpha1.ReasonSecretNotFound {
+	if errors.As(err, &missing) && missing.Reason != v1beta1.ReasonSecretNotFound {
 		w.delayed.Add(p.Owner.GetNamespace())
 	}
 	return err
@@ -96,5 +96,5 @@ func realPaths(roots []string) ([]string, error) {
 }
 
 func unavailable(message string) error {
-	return &resolve.Missing{Reason: v1alpha1.ReasonWorkspaceUnavailable, Message: message}
+	return &resolve.Missing{Reason: v1beta1.ReasonWorkspaceUnavailable, Message: message}
 }

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
@@ -57,8 +57,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("workspace").
 		For(&corev1.Pod{}, builder.WithPredicates(workspacePods)).
-		Watches(&v1alpha1.AgentChat{}, r.ownerEvents()).
-		Watches(&v1alpha1.AgentTask{}, r.ownerEvents()).
+		Watches(&v1beta1.AgentChat{}, r.ownerEvents()).
+		Watches(&v1beta1.AgentTask{}, r.ownerEvents()).
 		WatchesRawSource(r.Changed.Source()).
 		Complete(r.WhileActive(r))
 }
@@ -79,11 +79,11 @@ func (r *Reconciler) ownerEvents() handler.EventHandler {
 	}
 }
 
-func phaseOf(object client.Object) (phase string, spec *v1alpha1.Workspace) {
+func phaseOf(object client.Object) (phase string, spec *v1beta1.Workspace) {
 	switch o := object.(type) {
-	case *v1alpha1.AgentChat:
+	case *v1beta1.AgentChat:
 		return string(o.Status.Phase), o.Spec.Workspace
-	case *v1alpha1.AgentTask:
+	case *v1beta1.AgentTask:
 		return string(o.Status.Phase), o.Spec.Workspace
 	}
 	return "", nil
@@ -205,9 +205,9 @@ func (r *Reconciler) locationOf(ctx context.Context, from client.Reader, found *
 	if owner == nil {
 		return nil, nil
 	}
-	var object client.Object = &v1alpha1.AgentTask{}
+	var object client.Object = &v1beta1.AgentTask{}
 	if owner.Kind == "AgentChat" {
-		object = &v1alpha1.AgentChat{}
+		object = &v1beta1.AgentChat{}
 	}
 	err := from.Get(ctx, types.NamespacedName{Namespace: found.Namespace, Name: owner.Name}, object)
 	if apierrors.IsNotFound(err) || (err == nil && object.GetUID() != owner.UID) {

@@ -14,12 +14,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 )
 
-func clonedFrom(url string) v1alpha1.Workspace {
-	return v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: url}}
+func clonedFrom(url string) v1beta1.Workspace {
+	return v1beta1.Workspace{Git: &v1beta1.GitSource{URL: url}}
 }
 
 // policy returns the network policy of the workspace's pod.
@@ -206,7 +206,7 @@ var _ = Describe("What a workspace pod may connect to", func() {
 		options := restarted
 		options.Egress = []networkingv1.NetworkPolicyEgressRule{{To: []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "198.51.100.0/24"}}}}}
 		open := restart(options)
-		for w, rules := range map[*v1alpha1.Workspace]int{&empty: 1, &cloned: 2} {
+		for w, rules := range map[*v1beta1.Workspace]int{&empty: 1, &cloned: 2} {
 			r := newChatWorkspace(*w)
 			r.call(open, "ls", `{}`)
 			r.pod("")
@@ -234,9 +234,9 @@ var _ = Describe("What a workspace pod may connect to", func() {
 
 var _ = Describe("The size of a workspace pod", func() {
 	It("is limited by the operator", func() {
-		r := newChatWorkspace(v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{SizeLimit: "21Gi"}})
+		r := newChatWorkspace(v1beta1.Workspace{EmptyDir: &v1beta1.EmptyDirSource{SizeLimit: "21Gi"}})
 		r.expectNotAllowed("The workspace requests 21Gi, and this operator allows 20Gi: create it again with a smaller sizeLimit")
-		r = newChatWorkspace(v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{SizeLimit: "20Gi"}})
+		r = newChatWorkspace(v1beta1.Workspace{EmptyDir: &v1beta1.EmptyDirSource{SizeLimit: "20Gi"}})
 		Expect(r.check()).To(Succeed())
 	})
 })

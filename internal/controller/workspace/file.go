@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/files"
@@ -57,11 +57,11 @@ func (a agentPaths) directoryOf(ctx context.Context, agent changes.AgentRef) (st
 	var object client.Object
 	switch agent.Kind {
 	case "AgentChat":
-		object = &v1alpha1.AgentChat{}
+		object = &v1beta1.AgentChat{}
 	case "AgentTask":
-		object = &v1alpha1.AgentTask{}
+		object = &v1beta1.AgentTask{}
 	case "SubAgent":
-		object = &v1alpha1.SubAgent{}
+		object = &v1beta1.SubAgent{}
 	default:
 		return "", files.Refuse(fmt.Sprintf("a %s is not an agent", agent.Kind))
 	}

@@ -13,7 +13,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/files"
@@ -22,9 +22,9 @@ import (
 // subAgent creates an agent of a chat that works in a directory.
 func (r chatWorkspace) subAgent(name, chat, cwd string) changes.AgentRef {
 	GinkgoHelper()
-	agent := &v1alpha1.SubAgent{}
+	agent := &v1beta1.SubAgent{}
 	agent.Namespace, agent.Name = r.chat.Namespace, name
-	agent.Spec = v1alpha1.SubAgentSpec{Chat: chat, Task: name, Role: "coder", Instruction: "Work.", Cwd: cwd, Depth: 1}
+	agent.Spec = v1beta1.SubAgentSpec{Chat: chat, Task: name, Role: "coder", Instruction: "Work.", WorkingDir: cwd, Depth: 1}
 	Expect(api.Create(ctx, agent)).To(Succeed())
 	return changes.AgentRef{Kind: "SubAgent", Name: name}
 }
@@ -64,7 +64,7 @@ var _ = Describe("A file of a workspace", func() {
 		}
 
 		By("no agent of another workspace")
-		other := &v1alpha1.AgentChat{}
+		other := &v1beta1.AgentChat{}
 		other.Namespace, other.Name = r.chat.Namespace, "other"
 		Expect(api.Create(ctx, other)).To(Succeed())
 		stranger := r.subAgent("stranger", "other", "src")
@@ -91,7 +91,7 @@ var _ = Describe("A file of a workspace", func() {
 		DeferCleanup(func() { Expect(w.Close(context.Background())).To(Succeed()) })
 		Expect(os.WriteFile(filepath.Join(root, "f"), []byte("a\n"), 0o600)).To(Succeed())
 		Expect(os.Symlink("/etc/passwd", filepath.Join(root, "link"))).To(Succeed())
-		found := newChatWorkspace(v1alpha1.Workspace{Directory: &v1alpha1.DirectorySource{Path: root}}).changesOf(w)
+		found := newChatWorkspace(v1beta1.Workspace{Directory: &v1beta1.DirectorySource{Path: root}}).changesOf(w)
 		Expect(found.File(ctx, "f")).To(HaveValue(HaveField("Content", "a\n")))
 		_, err = found.File(ctx, "link")
 		Expect(err).To(MatchError(files.ErrRefused))

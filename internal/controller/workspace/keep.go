@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/projection"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
@@ -43,7 +43,7 @@ const (
 )
 
 // ReasonNotKept is the reason of the Event for changes that were not kept.
-const ReasonNotKept = v1alpha1.ReasonWorkspaceNotKept
+const ReasonNotKept = v1beta1.ReasonWorkspaceNotKept
 
 // kept is what the summary of kept changes contains besides the changes.
 type kept struct {
@@ -162,11 +162,11 @@ func (p *pods) store(ctx context.Context, location Location, k kept, archive []b
 
 // topAgent returns the UID of the sub-agent of a standalone task, or "" if the owner itself has the agent.
 func (p *pods) topAgent(ctx context.Context, owner client.Object) (string, error) {
-	task, ok := owner.(*v1alpha1.AgentTask)
+	task, ok := owner.(*v1beta1.AgentTask)
 	if !ok || task.Status.SubAgent == "" {
 		return "", nil
 	}
-	var sub v1alpha1.SubAgent
+	var sub v1beta1.SubAgent
 	err := p.options.Client.Get(ctx, types.NamespacedName{Namespace: task.Namespace, Name: task.Status.SubAgent}, &sub)
 	if apierrors.IsNotFound(err) || err == nil && !metav1.IsControlledBy(&sub, task) {
 		return "", nil // the task is being deleted

@@ -20,7 +20,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
@@ -50,13 +50,13 @@ type staleChats struct{ client.Client }
 // Get implements client.Reader.
 func (c staleChats) Get(ctx context.Context, name client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	err := c.Client.Get(ctx, name, object, options...)
-	if chat, ok := object.(*v1alpha1.AgentChat); ok {
-		chat.Status = v1alpha1.AgentChatStatus{}
+	if chat, ok := object.(*v1beta1.AgentChat); ok {
+		chat.Status = v1beta1.AgentChatStatus{}
 	}
 	return err
 }
 
-func (r chatWorkspace) setPhase(phase v1alpha1.ChatPhase) {
+func (r chatWorkspace) setPhase(phase v1beta1.ChatPhase) {
 	GinkgoHelper()
 	Eventually(func() error {
 		if err := api.Get(ctx, r.key(), r.chat); err != nil {
@@ -75,7 +75,7 @@ func (r chatWorkspace) key() types.NamespacedName {
 func (r chatWorkspace) keptCondition() *metav1.Condition {
 	GinkgoHelper()
 	Expect(api.Get(ctx, r.key(), r.chat)).To(Succeed())
-	return meta.FindStatusCondition(r.chat.Status.Conditions, v1alpha1.ConditionWorkspaceKept)
+	return meta.FindStatusCondition(r.chat.Status.Conditions, v1beta1.ConditionWorkspaceChangesLost)
 }
 
 func (r chatWorkspace) keptText() func() (string, error) {
@@ -106,12 +106,12 @@ var _ = Describe("The changes of a workspace that stops", func() {
 
 	It("are kept when its chat pauses, so that a lost pod loses little", func() {
 		r := newChatWorkspace(empty)
-		r.setPhase(v1alpha1.ChatRunning)
+		r.setPhase(v1beta1.ChatRunning)
 		r.used("first")
-		r.setPhase(v1alpha1.ChatWaiting)
+		r.setPhase(v1beta1.ChatWaiting)
 		Eventually(r.keptText()).Should(ContainSubstring("first"))
 		Expect(finished(r.call(workspaces, "write", `{"path":"notes.txt","content":"second"}`)).Failure).To(BeEmpty())
-		r.setPhase(v1alpha1.ChatIdle)
+		r.setPhase(v1beta1.ChatIdle)
 		Eventually(r.keptText()).Should(ContainSubstring("second"))
 	})
 
@@ -121,7 +121,7 @@ var _ = Describe("The changes of a workspace that stops", func() {
 		Expect(os.WriteFile(filepath.Join(root, "large.bin"), make([]byte, 33<<20), 0o600)).To(Succeed())
 		r.stopped()
 		Expect(r.keptText()()).To(And(ContainSubstring(`"notKept":true`), ContainSubstring("large.bin"), ContainSubstring("notes.txt")))
-		Expect(r.keptCondition()).To(And(HaveField("Status", metav1.ConditionFalse), HaveField("Reason", v1alpha1.ReasonWorkspaceTooLarge),
+		Expect(r.keptCondition()).To(And(HaveField("Status", metav1.ConditionFalse), HaveField("Reason", v1beta1.ReasonWorkspaceTooLarge),
 			HaveField("Message", ContainSubstring("large.bin")), HaveField("ObservedGeneration", r.chat.Generation)))
 		Eventually(events.Events).Should(Receive(And(ContainSubstring(workspace.ReasonNotKept), ContainSubstring("large.bin"))))
 		done := r.call(workspaces, "ls", `{}`)
@@ -149,21 +149,21 @@ var _ = Describe("The changes of a workspace that stops", func() {
 		r.touch()
 		r.awaitPodGone()
 		Expect(r.keptText()()).To(ContainSubstring("broken"))
-		Expect(r.keptCondition()).To(And(HaveField("Reason", v1alpha1.ReasonWorkspaceNotKept), HaveField("Message", ContainSubstring("broken"))))
+		Expect(r.keptCondition()).To(And(HaveField("Reason", v1beta1.ReasonWorkspaceNotKept), HaveField("Message", ContainSubstring("broken"))))
 	})
 
 	It("never replace what was kept earlier if they are not kept themselves", func() {
 		r := newChatWorkspace(empty)
-		r.setPhase(v1alpha1.ChatRunning)
+		r.setPhase(v1beta1.ChatRunning)
 		p, root := r.used("buy milk")
-		r.setPhase(v1alpha1.ChatWaiting)
+		r.setPhase(v1beta1.ChatWaiting)
 		Eventually(r.keptText()).Should(ContainSubstring("buy milk"))
 		Expect(finished(r.call(workspaces, "write", `{"path":"notes.txt","content":"buy bread"}`)).Failure).To(BeEmpty())
 		Expect(os.WriteFile(filepath.Join(root, "large.bin"), make([]byte, 33<<20), 0o600)).To(Succeed())
-		r.setPhase(v1alpha1.ChatIdle)
+		r.setPhase(v1beta1.ChatIdle)
 		r.stopped()
 		Expect(r.keptText()()).To(And(ContainSubstring("buy milk"), ContainSubstring("was not kept"), ContainSubstring("large.bin"), Not(ContainSubstring("tooLarge"))))
-		Expect(r.keptCondition()).To(And(HaveField("Reason", v1alpha1.ReasonWorkspaceTooLarge), HaveField("Message", HavePrefix("What was changed after"))))
+		Expect(r.keptCondition()).To(And(HaveField("Reason", v1beta1.ReasonWorkspaceTooLarge), HaveField("Message", HavePrefix("What was changed after"))))
 
 		done := r.call(workspaces, "read", `{"path":"notes.txt"}`)
 		r.start(r.pod(p.UID))
@@ -188,7 +188,7 @@ var _ = Describe("The changes of a workspace that stops", func() {
 	})
 
 	It("are relative to the commit that was cloned", func() {
-		r := newChatWorkspace(v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/a.git", Ref: "main"}})
+		r := newChatWorkspace(v1beta1.Workspace{Git: &v1beta1.GitSource{URL: "https://git.example.com/a.git", Ref: "main"}})
 		commit := strings.Repeat("ab", 20)
 		Expect(store.KeepWorkspace(ctx, ledger.Workspace{Owner: string(r.chat.UID), Source: "Git", CapturedAt: time.Now(), Summary: []byte(`{"baseCommit":"` + commit + `"}`)})).To(Succeed())
 		r.call(workspaces, "ls", `{}`)
@@ -203,7 +203,7 @@ var _ = Describe("A workspace of a chat that waits", func() {
 		w := empty
 		w.RetainSeconds = &retain
 		r := newChatWorkspace(w)
-		r.setPhase(v1alpha1.ChatWaiting)
+		r.setPhase(v1beta1.ChatWaiting)
 		p, _ := r.used("buy milk")
 		clock.advance(time.Hour)
 		r.touch()
@@ -212,7 +212,7 @@ var _ = Describe("A workspace of a chat that waits", func() {
 		Expect(stale.Reconcile(ctx, ctrl.Request{NamespacedName: r.name()})).To(HaveField("RequeueAfter", BeNumerically(">", 0)))
 		Consistently(r.podUIDs, "500ms").Should(HaveExactElements(p.UID))
 		By("but when the chat is idle")
-		r.setPhase(v1alpha1.ChatIdle)
+		r.setPhase(v1beta1.ChatIdle)
 		r.awaitPodGone()
 	})
 
@@ -221,7 +221,7 @@ var _ = Describe("A workspace of a chat that waits", func() {
 		w := empty
 		w.RetainSeconds = &retain
 		r := newChatWorkspace(w)
-		r.setPhase(v1alpha1.ChatWaiting)
+		r.setPhase(v1beta1.ChatWaiting)
 		r.used("buy milk")
 		clock.advance(3 * time.Hour)
 		r.touch()

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -31,7 +31,7 @@ type Location struct {
 	Owner client.Object
 	Chat  string
 	// Workspace is the owner's spec.workspace.
-	Workspace v1alpha1.Workspace
+	Workspace v1beta1.Workspace
 	// Cwd is the agent's directory in the workspace; empty means its root.
 	Cwd string
 }
@@ -55,10 +55,10 @@ func (p Location) retain() time.Duration {
 // atWork reports whether the owner has work that is not finished, also if it waits.
 func (p Location) atWork() bool {
 	switch o := p.Owner.(type) {
-	case *v1alpha1.AgentChat:
-		return o.Status.Phase == v1alpha1.ChatRunning || o.Status.Phase == v1alpha1.ChatWaiting
-	case *v1alpha1.AgentTask:
-		return o.Status.Phase == v1alpha1.TaskRunning || o.Status.Phase == v1alpha1.TaskWaiting
+	case *v1beta1.AgentChat:
+		return o.Status.Phase == v1beta1.ChatRunning || o.Status.Phase == v1beta1.ChatWaiting
+	case *v1beta1.AgentTask:
+		return o.Status.Phase == v1beta1.TaskRunning || o.Status.Phase == v1beta1.TaskWaiting
 	}
 	return false
 }
@@ -66,10 +66,10 @@ func (p Location) atWork() bool {
 // pauses reports whether agents of the owner have stopped working, for now or finally, so that changes can be kept.
 func (p Location) pauses() bool {
 	switch o := p.Owner.(type) {
-	case *v1alpha1.AgentChat:
-		return o.Status.Phase != v1alpha1.ChatRunning
-	case *v1alpha1.AgentTask:
-		return o.Status.Phase != v1alpha1.TaskRunning
+	case *v1beta1.AgentChat:
+		return o.Status.Phase != v1beta1.ChatRunning
+	case *v1beta1.AgentTask:
+		return o.Status.Phase != v1beta1.TaskRunning
 	}
 	return false
 }
@@ -86,12 +86,12 @@ type Finder struct{ Reader cluster.Reader }
 // Of returns the location of an AgentChat, an AgentTask or a SubAgent, or nil if it has no workspace.
 func (f Finder) Of(ctx context.Context, object client.Object) (*Location, error) {
 	switch o := object.(type) {
-	case *v1alpha1.AgentChat:
+	case *v1beta1.AgentChat:
 		return locationOf(o, o.Name, o.Spec.Workspace, ""), nil
-	case *v1alpha1.AgentTask:
-		return f.find(ctx, o, o.Spec.Chat, o.Spec.Cwd)
-	case *v1alpha1.SubAgent:
-		return f.find(ctx, o, o.Spec.Chat, o.Spec.Cwd)
+	case *v1beta1.AgentTask:
+		return f.find(ctx, o, o.Spec.Chat, o.Spec.WorkingDir)
+	case *v1beta1.SubAgent:
+		return f.find(ctx, o, o.Spec.Chat, o.Spec.WorkingDir)
 	}
 	return nil, fmt.Errorf("a %T has no workspace", object)
 }
@@ -111,9 +111,9 @@ func (f Finder) OfAgent(ctx context.Context, a ledger.Agent) (*Location, error) 
 			return location, nil
 		}
 	}
-	var object client.Object = &v1alpha1.SubAgent{}
+	var object client.Object = &v1beta1.SubAgent{}
 	if a.Kind == "AgentTask" {
-		object = &v1alpha1.AgentTask{}
+		object = &v1beta1.AgentTask{}
 	}
 	if err := f.Reader.Cached(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, object); err != nil {
 		return nil, fmt.Errorf("get the agent %s/%s: %w", a.Namespace, a.Name, err)
@@ -137,7 +137,7 @@ func (f Finder) find(ctx context.Context, object client.Object, chat, cwd string
 	if above.Gone {
 		return nil, fmt.Errorf("the owner of %s/%s was deleted", object.GetNamespace(), object.GetName())
 	}
-	task, ok := above.Root.(*v1alpha1.AgentTask)
+	task, ok := above.Root.(*v1beta1.AgentTask)
 	if !ok || metav1.GetControllerOf(task) != nil {
 		return nil, nil // a foreign object owns the task
 	}
@@ -145,10 +145,10 @@ func (f Finder) find(ctx context.Context, object client.Object, chat, cwd string
 }
 
 func (f Finder) ofChat(ctx context.Context, namespace, name, cwd string) (*Location, error) {
-	var chat v1alpha1.AgentChat
+	var chat v1beta1.AgentChat
 	err := f.Reader.Cached(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &chat)
 	if apierrors.IsNotFound(err) {
-		return nil, &resolve.Missing{Reason: v1alpha1.ReasonChatNotFound, Message: fmt.Sprintf("The chat %q does not exist in the namespace %s.", name, namespace)}
+		return nil, &resolve.Missing{Reason: v1beta1.ReasonChatNotFound, Message: fmt.Sprintf("The chat %q does not exist in the namespace %s.", name, namespace)}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get chat %s/%s: %w", namespace, name, err)
@@ -156,7 +156,7 @@ func (f Finder) ofChat(ctx context.Context, namespace, name, cwd string) (*Locat
 	return locationOf(&chat, chat.Name, chat.Spec.Workspace, cwd), nil
 }
 
-func locationOf(owner client.Object, chat string, spec *v1alpha1.Workspace, cwd string) *Location {
+func locationOf(owner client.Object, chat string, spec *v1beta1.Workspace, cwd string) *Location {
 	if spec == nil {
 		return nil
 	}

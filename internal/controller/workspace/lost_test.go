@@ -19,13 +19,13 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
 var (
-	cloned = v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git"}}
-	volume = v1alpha1.Workspace{PersistentVolumeClaim: &v1alpha1.ClaimSource{ClaimName: "files"}}
+	cloned = v1beta1.Workspace{Git: &v1beta1.GitSource{URL: "https://git.example.com/team/app.git"}}
+	volume = v1beta1.Workspace{PersistentVolumeClaim: &v1beta1.ClaimSource{ClaimName: "files"}}
 )
 
 const (
@@ -40,7 +40,7 @@ const (
 func (r chatWorkspace) claim() {
 	GinkgoHelper()
 	Expect(api.Create(ctx, &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: "files", Labels: map[string]string{v1alpha1.LabelWorkspace: "true"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: "files", Labels: map[string]string{v1beta1.LabelWorkspace: "true"}},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
@@ -49,7 +49,7 @@ func (r chatWorkspace) claim() {
 }
 
 // open returns a workspace with a running pod.
-func open(w v1alpha1.Workspace) (chatWorkspace, *corev1.Pod, string) {
+func open(w v1beta1.Workspace) (chatWorkspace, *corev1.Pod, string) {
 	GinkgoHelper()
 	r := newChatWorkspace(w)
 	if w.PersistentVolumeClaim != nil {
@@ -166,7 +166,7 @@ var _ = Describe("A workspace pod that is lost during a write", func() {
 		network.interceptCalls(nil)
 	}
 
-	DescribeTable("is reported to the model, and the next call starts another", func(w v1alpha1.Workspace, reset bool, damage func(chatWorkspace) error, want ...string) {
+	DescribeTable("is reported to the model, and the next call starts another", func(w v1beta1.Workspace, reset bool, damage func(chatWorkspace) error, want ...string) {
 		r, first, root := open(w)
 		expectUnknown(r, root, cut(r, reset, damage), want...)
 		Expect(r.confirm()).To(Succeed())

@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
@@ -41,7 +41,7 @@ var _ = Describe("A foreign object with the name of a workspace's", func() {
 		err := r.check()
 		var missing *resolve.Missing
 		Expect(err).To(BeAssignableToTypeOf(missing))
-		Expect(err.(*resolve.Missing).Reason).To(Equal(v1alpha1.ReasonWorkspaceUnavailable)) //nolint:errorlint // asserted above
+		Expect(err.(*resolve.Missing).Reason).To(Equal(v1beta1.ReasonWorkspaceUnavailable)) //nolint:errorlint // asserted above
 		Expect(err).To(MatchError(ContainSubstring(r.name().String() + " has the name of a workspace object but was not created by the operator: delete it.")))
 		Eventually(func(g Gomega) {
 			g.Expect(finished(r.call(workspaces, "ls", `{}`)).Text).To(And(ContainSubstring("nothing was run"), ContainSubstring("was not created by the operator: delete it")))
@@ -77,6 +77,6 @@ func ownedByAnother(r chatWorkspace) []metav1.OwnerReference {
 
 func ownedByTheChat(r chatWorkspace) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{
-		APIVersion: v1alpha1.GroupVersion.String(), Kind: "AgentChat", Name: r.chat.Name, UID: r.chat.UID, Controller: ptr.To(true),
+		APIVersion: v1beta1.GroupVersion.String(), Kind: "AgentChat", Name: r.chat.Name, UID: r.chat.UID, Controller: ptr.To(true),
 	}}
 }

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
@@ -39,7 +39,7 @@ func (p *pods) spec(location Location) (pod.Spec, error) {
 		kind = "AgentChat"
 	}
 	spec := pod.Spec{
-		Owner: pod.Owner{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: location.Owner.GetName(),
+		Owner: pod.Owner{APIVersion: v1beta1.GroupVersion.String(), Kind: kind, Name: location.Owner.GetName(),
 			UID: string(location.Owner.GetUID()), Chat: location.Chat},
 		Namespace: location.Owner.GetNamespace(), Image: p.options.Image, Operator: p.options.Operator,
 		Egress: p.options.Egress, MaxSize: p.options.MaxSize,

@@ -22,7 +22,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/tool"
@@ -32,17 +32,17 @@ import (
 
 // chatWorkspace is a chat with a workspace. This suite acts as its pod's node.
 type chatWorkspace struct {
-	chat *v1alpha1.AgentChat
+	chat *v1beta1.AgentChat
 }
 
-func newChatWorkspace(w v1alpha1.Workspace) chatWorkspace {
+func newChatWorkspace(w v1beta1.Workspace) chatWorkspace {
 	GinkgoHelper()
 	return newChatWorkspaceIn(newNamespace(), w)
 }
 
-func newChatWorkspaceIn(namespace string, w v1alpha1.Workspace) chatWorkspace {
+func newChatWorkspaceIn(namespace string, w v1beta1.Workspace) chatWorkspace {
 	GinkgoHelper()
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chat"}}
+	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chat"}}
 	chat.Spec.Workspace = &w
 	Expect(api.Create(ctx, chat)).To(Succeed())
 	return chatWorkspace{chat}
@@ -137,7 +137,7 @@ func (r chatWorkspace) awaitPodGone() {
 	Eventually(workspaces.InSession).WithArguments(r.name()).Should(BeFalse())
 }
 
-var empty = v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{SizeLimit: "1Gi"}}
+var empty = v1beta1.Workspace{EmptyDir: &v1beta1.EmptyDirSource{SizeLimit: "1Gi"}}
 
 var _ = Describe("A workspace pod", func() {
 	It("starts with the first call, is owned by its chat, and is deleted with it", func() {
@@ -147,7 +147,7 @@ var _ = Describe("A workspace pod", func() {
 		for _, object := range []client.Object{p, &corev1.Service{}, &corev1.Secret{}, &networkingv1.NetworkPolicy{}} {
 			Expect(api.Get(ctx, r.name(), object)).To(Succeed())
 			Expect(metav1.IsControlledBy(object, r.chat)).To(BeTrue(), "%T", object)
-			Expect(object.GetLabels()).To(HaveKeyWithValue(v1alpha1.LabelChat, "chat"))
+			Expect(object.GetLabels()).To(HaveKeyWithValue(v1beta1.LabelChat, "chat"))
 		}
 		Expect(p.Spec.Containers[0].Image).To(Equal("example.com/nestor-workspace:test"))
 		root := r.start(p)
@@ -180,7 +180,7 @@ var _ = Describe("A workspace pod", func() {
 	})
 
 	It("is removed when idle, and the next call recreates it and says so", func() {
-		r := newChatWorkspace(v1alpha1.Workspace{EmptyDir: &v1alpha1.EmptyDirSource{}, IdleTimeoutSeconds: 600})
+		r := newChatWorkspace(v1beta1.Workspace{EmptyDir: &v1beta1.EmptyDirSource{}, IdleTimeoutSeconds: 600})
 		done := r.call(workspaces, "ls", `{}`)
 		first := r.pod("")
 		r.start(first)
@@ -257,7 +257,7 @@ var _ = Describe("A workspace pod", func() {
 	})
 
 	It("reports to the model that it does not start, and that nothing was run", func() {
-		r := newChatWorkspace(v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git"}})
+		r := newChatWorkspace(v1beta1.Workspace{Git: &v1beta1.GitSource{URL: "https://git.example.com/team/app.git"}})
 		result := finished(r.call(shortTimeout, "write", `{"path":"a","content":"b"}`))
 		Expect(result.Text).To(And(ContainSubstring("not ready after 300ms, and nothing was run"), ContainSubstring("Try again later")))
 		Expect(result.OutcomeUnknown).To(BeFalse())
@@ -282,7 +282,7 @@ var _ = Describe("A workspace pod", func() {
 	})
 
 	It("offers no writing tools on a read-only volume", func() {
-		r := newChatWorkspace(v1alpha1.Workspace{PersistentVolumeClaim: &v1alpha1.ClaimSource{ClaimName: "sources", ReadOnly: true}})
+		r := newChatWorkspace(v1beta1.Workspace{PersistentVolumeClaim: &v1beta1.ClaimSource{ClaimName: "sources", ReadOnly: true}})
 		place, err := workspaces.Of(ctx, r.chat)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(workspaces.Check(ctx, place)).To(MatchError(ContainSubstring(`needs the PersistentVolumeClaim "sources"`)))

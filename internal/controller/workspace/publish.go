@@ -21,7 +21,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
@@ -53,9 +53,9 @@ const (
 )
 
 // publishers returns unbound tools that publish changes.
-func publishers(wait time.Duration) (map[v1alpha1.PushApproval][]*tool.Tool, error) {
-	all := map[v1alpha1.PushApproval][]*tool.Tool{}
-	for push, approval := range map[v1alpha1.PushApproval]tool.Approval{v1alpha1.PushApprovalRequired: tool.ApprovalRequired, v1alpha1.PushApprovalNever: tool.ApprovalNotRequired} {
+func publishers(wait time.Duration) (map[v1beta1.PushApproval][]*tool.Tool, error) {
+	all := map[v1beta1.PushApproval][]*tool.Tool{}
+	for push, approval := range map[v1beta1.PushApproval]tool.Approval{v1beta1.PushApprovalRequired: tool.ApprovalRequired, v1beta1.PushApprovalNever: tool.ApprovalNotRequired} {
 		specs, err := toolspec.PublishSpecs(approval)
 		if err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (w *Workspaces) publishTools(location Location) []*tool.Tool {
 		return nil
 	}
 	var bound []*tool.Tool
-	for _, t := range w.publishers[cmp.Or(git.Push.Approval, v1alpha1.PushApprovalRequired)] {
+	for _, t := range w.publishers[cmp.Or(git.Push.Approval, v1beta1.PushApprovalRequired)] {
 		run := w.pods.review
 		if t.Name() == toolspec.PublishTool {
 			run = w.pods.publish

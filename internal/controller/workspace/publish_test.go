@@ -21,7 +21,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/tool"
 	server "github.com/nestor-dev/nestor/internal/tool/workspace"
@@ -50,12 +50,12 @@ type publishing struct {
 	upstream, root string
 }
 
-func newPublishing(push v1alpha1.GitPush) *publishing {
+func newPublishing(push v1beta1.GitPush) *publishing {
 	GinkgoHelper()
 	programs.Need(GinkgoT(), "git")
 	dir := GinkgoT().TempDir()
 	shell(dir, "git init -q -b main w && cd w && echo one > f && git add . && git commit -qm first && cd .. && git clone -q --bare w app.git")
-	r := newChatWorkspace(v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/app.git", SecretName: "login", Push: &push}})
+	r := newChatWorkspace(v1beta1.Workspace{Git: &v1beta1.GitSource{URL: "https://git.example.com/app.git", SecretName: "login", Push: &push}})
 	r.login("login", "git.example.com")
 	return &publishing{chatWorkspace: r, upstream: filepath.Join(dir, "app.git")}
 }
@@ -150,8 +150,8 @@ func received(done <-chan tool.Result) tool.Result {
 
 var _ = Describe("Publishing changes", func() {
 	It("is offered only if the workspace has push, and asks as push says", func() {
-		for approval, want := range map[v1alpha1.PushApproval]tool.Approval{"": tool.ApprovalRequired, v1alpha1.PushApprovalRequired: tool.ApprovalRequired, v1alpha1.PushApprovalNever: tool.ApprovalNotRequired} {
-			set, err := workspaces.Tools(newPublishing(v1alpha1.GitPush{Approval: approval}).place())
+		for approval, want := range map[v1beta1.PushApproval]tool.Approval{"": tool.ApprovalRequired, v1beta1.PushApprovalRequired: tool.ApprovalRequired, v1beta1.PushApprovalNever: tool.ApprovalNotRequired} {
+			set, err := workspaces.Tools(newPublishing(v1beta1.GitPush{Approval: approval}).place())
 			Expect(err).NotTo(HaveOccurred())
 			review, ok := set.Lookup(toolspec.ReviewTool)
 			Expect(ok && review.Spec().ReadOnly).To(BeTrue())
@@ -167,7 +167,7 @@ var _ = Describe("Publishing changes", func() {
 	})
 
 	It("pushes what was reviewed, once, and to the branch only", func() {
-		r := newPublishing(v1alpha1.GitPush{})
+		r := newPublishing(v1beta1.GitPush{})
 		r.run()
 		Expect(finished(r.call(workspaces, toolspec.ReviewTool, `{}`)).Text).To(ContainSubstring("Nothing was changed"))
 		shell(r.root, "echo two >> f && echo new > g")
@@ -214,7 +214,7 @@ var _ = Describe("Publishing changes", func() {
 	})
 
 	It("shows every file, also one with an unusual name", func() {
-		r := newPublishing(v1alpha1.GitPush{})
+		r := newPublishing(v1beta1.GitPush{})
 		r.run()
 		shell(r.root, "git mv f h && mkdir d && for i in $(seq 1 30); do echo $i > d/$i; done && echo x > 'a, Added b'")
 		line := r.line()
@@ -226,7 +226,7 @@ var _ = Describe("Publishing changes", func() {
 	})
 
 	It("refuses more files than an approval shows", func() {
-		r := newPublishing(v1alpha1.GitPush{})
+		r := newPublishing(v1beta1.GitPush{})
 		r.run()
 		shell(r.root, "mkdir generated-files && for i in $(seq 1 300); do echo $i > generated-files/$i.json; done")
 		text := finished(r.call(workspaces, toolspec.ReviewTool, `{}`)).Text
@@ -235,13 +235,13 @@ var _ = Describe("Publishing changes", func() {
 	})
 
 	It("publishes CI definitions only if push allows their paths", func() {
-		r := newPublishing(v1alpha1.GitPush{})
+		r := newPublishing(v1beta1.GitPush{})
 		r.run()
 		shell(r.root, "mkdir -p .github/workflows && echo x > .github/workflows/x.yml && echo two >> f")
 		Expect(finished(r.call(workspaces, toolspec.ReviewTool, `{}`)).Text).To(And(
 			ContainSubstring(`".github/workflows/x.yml"`), ContainSubstring("workspace.git.push.allowPaths"), Not(ContainSubstring("sha256"))))
 
-		r = newPublishing(v1alpha1.GitPush{AllowPaths: []string{".github/workflows/*.yml"}})
+		r = newPublishing(v1beta1.GitPush{AllowPaths: []string{".github/workflows/*.yml"}})
 		r.run()
 		shell(r.root, "mkdir -p .github/workflows && echo x > .github/workflows/x.yml && echo two >> f")
 		done := r.publish("k1", r.line())
@@ -251,7 +251,7 @@ var _ = Describe("Publishing changes", func() {
 	})
 
 	It("deletes a publisher that a crashed operator left", func() {
-		r := newPublishing(v1alpha1.GitPush{Branch: "nestor/left"})
+		r := newPublishing(v1beta1.GitPush{Branch: "nestor/left"})
 		r.run()
 		shell(r.root, "echo two >> f")
 		done := r.publish("k1", r.line())
@@ -271,13 +271,13 @@ var _ = Describe("Publishing changes", func() {
 	})
 
 	It("does not send a Secret that does not name the server any more", func() {
-		r := newPublishing(v1alpha1.GitPush{})
+		r := newPublishing(v1beta1.GitPush{})
 		r.run()
 		shell(r.root, "echo two >> f")
 		line := r.line()
 		var secret corev1.Secret
 		Expect(api.Get(ctx, types.NamespacedName{Namespace: r.chat.Namespace, Name: "login"}, &secret)).To(Succeed())
-		secret.Annotations[v1alpha1.AnnotationGitHosts] = "other.example.com"
+		secret.Annotations[v1beta1.AnnotationGitHosts] = "other.example.com"
 		Expect(api.Update(ctx, &secret)).To(Succeed())
 		Expect(received(r.publish("k1", line)).Text).To(ContainSubstring("may not be sent to https://git.example.com"))
 		Expect(client.IgnoreNotFound(api.Get(ctx, r.publisherName(), &corev1.Pod{}))).To(Succeed())
@@ -286,10 +286,10 @@ var _ = Describe("Publishing changes", func() {
 
 	It("is refused if the branch without a name of its own is the one that is cloned", func() {
 		for _, ref := range []string{"nestor/chat", "heads/nestor/chat", "refs/heads/nestor/chat"} {
-			r := newChatWorkspace(v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/app.git", Ref: ref, Push: &v1alpha1.GitPush{}}})
+			r := newChatWorkspace(v1beta1.Workspace{Git: &v1beta1.GitSource{URL: "https://git.example.com/app.git", Ref: ref, Push: &v1beta1.GitPush{}}})
 			Expect(r.check()).To(MatchError(ContainSubstring("to which its agents would push")))
 		}
-		r := newChatWorkspace(v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/app.git", Ref: "nestor/other", Push: &v1alpha1.GitPush{}}})
+		r := newChatWorkspace(v1beta1.Workspace{Git: &v1beta1.GitSource{URL: "https://git.example.com/app.git", Ref: "nestor/other", Push: &v1beta1.GitPush{}}})
 		Expect(r.check()).To(Succeed())
 	})
 

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // restrict makes a namespace enforce the restricted Pod Security Standard.
@@ -25,7 +25,7 @@ func restrict(namespace string) {
 }
 
 var _ = Describe("A workspace pod in a restricted namespace", func() {
-	DescribeTable("is admitted with minimal permissions", func(w v1alpha1.Workspace, egress int) {
+	DescribeTable("is admitted with minimal permissions", func(w v1beta1.Workspace, egress int) {
 		r := newChatWorkspace(w)
 		if w.PersistentVolumeClaim != nil {
 			r.claim()
@@ -79,8 +79,8 @@ var _ = Describe("A workspace pod in a restricted namespace", func() {
 	},
 		Entry("with nothing", empty, 0),
 		Entry("with a volume", volume, 0),
-		Entry("with a volume that is read-only", v1alpha1.Workspace{PersistentVolumeClaim: &v1alpha1.ClaimSource{ClaimName: "files", ReadOnly: true}}, 0),
+		Entry("with a volume that is read-only", v1beta1.Workspace{PersistentVolumeClaim: &v1beta1.ClaimSource{ClaimName: "files", ReadOnly: true}}, 0),
 		Entry("with a repository", cloned, 1),
-		Entry("with a repository that needs a login", v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git", SecretName: "login"}}, 1),
+		Entry("with a repository that needs a login", v1beta1.Workspace{Git: &v1beta1.GitSource{URL: "https://git.example.com/team/app.git", SecretName: "login"}}, 1),
 	)
 })

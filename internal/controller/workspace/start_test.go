@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
@@ -115,7 +115,7 @@ var _ = Describe("A workspace pod that does not start", func() {
 	})
 
 	It("because the credentials for its repository are gone is reported at once", func() {
-		r := newChatWorkspace(v1alpha1.Workspace{Git: &v1alpha1.GitSource{URL: "https://git.example.com/team/app.git", SecretName: "login"}})
+		r := newChatWorkspace(v1beta1.Workspace{Git: &v1beta1.GitSource{URL: "https://git.example.com/team/app.git", SecretName: "login"}})
 		expectNotRun(finished(r.call(workspaces, "patch", arguments)), `needs the Secret "login"`)
 	})
 

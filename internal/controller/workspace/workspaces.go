@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/tool"
@@ -81,7 +81,7 @@ type Workspaces struct {
 	options         Options
 	writers, reader []*tool.Tool
 	// publishers are the tools that publish changes, by whether a push needs an approval.
-	publishers  map[v1alpha1.PushApproval][]*tool.Tool
+	publishers  map[v1beta1.PushApproval][]*tool.Tool
 	pods        *pods
 	directories *directories
 	delayed     *cluster.Delayed

@@ -19,7 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/gateway"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
@@ -49,7 +49,7 @@ func (a agent) path() string { return "/a2a/" + a.namespace + "/" + a.role }
 func (a agent) card(ctx context.Context) (*a2a.AgentCard, error) {
 	found, err := a.caller.Role(ctx, a.namespace, a.role)
 	if missing := new(resolve.Missing); errors.As(err, &missing) {
-		return nil, apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("agentroles").GroupResource(), a.namespace+"/"+a.role)
+		return nil, apierrors.NewNotFound(v1beta1.GroupVersion.WithResource("agentroles").GroupResource(), a.namespace+"/"+a.role)
 	}
 	if err != nil {
 		return nil, err
@@ -274,7 +274,7 @@ func (a agent) subscription(ctx context.Context, id a2a.TaskID) (exchange, error
 }
 
 // task returns a standalone task of the role.
-func (a agent) task(ctx context.Context, id a2a.TaskID) (*v1alpha1.AgentTask, error) {
+func (a agent) task(ctx context.Context, id a2a.TaskID) (*v1beta1.AgentTask, error) {
 	task, err := a.caller.Task(ctx, a.namespace, string(id))
 	if apierrors.IsNotFound(err) || err == nil && !a.owns(task) {
 		return nil, a2a.NewError(a2a.ErrTaskNotFound, "there is no task "+string(id)+" of the role "+a.role)
@@ -286,30 +286,30 @@ func (a agent) task(ctx context.Context, id a2a.TaskID) (*v1alpha1.AgentTask, er
 }
 
 // owns reports whether a task is a standalone task of the role.
-func (a agent) owns(task *v1alpha1.AgentTask) bool {
+func (a agent) owns(task *v1beta1.AgentTask) bool {
 	return task.Spec.Role == a.role && isStandalone(task)
 }
 
 // isStandalone reports whether a task is a standalone task of an agent.
-func isStandalone(task *v1alpha1.AgentTask) bool {
-	return task.Spec.Chat == "" && task.Labels[v1alpha1.LabelParent] == "" && task.Spec.Type != v1alpha1.TaskTool
+func isStandalone(task *v1beta1.AgentTask) bool {
+	return task.Spec.Chat == "" && task.Labels[v1beta1.LabelParent] == "" && task.Spec.Type != v1beta1.TaskTool
 }
 
 // tasks returns the standalone tasks of the role, the newest first.
-func (a agent) tasks(ctx context.Context) ([]v1alpha1.AgentTask, error) {
-	var list v1alpha1.AgentTaskList
+func (a agent) tasks(ctx context.Context) ([]v1beta1.AgentTask, error) {
+	var list v1beta1.AgentTaskList
 	if err := a.caller.API.List(ctx, &list, client.InNamespace(a.namespace)); err != nil {
 		return nil, failure(err)
 	}
-	tasks := slices.DeleteFunc(list.Items, func(t v1alpha1.AgentTask) bool { return !a.owns(&t) })
-	slices.SortFunc(tasks, func(x, y v1alpha1.AgentTask) int {
+	tasks := slices.DeleteFunc(list.Items, func(t v1beta1.AgentTask) bool { return !a.owns(&t) })
+	slices.SortFunc(tasks, func(x, y v1beta1.AgentTask) int {
 		return cmp.Or(y.CreationTimestamp.Compare(x.CreationTimestamp.Time), cmp.Compare(x.Name, y.Name))
 	})
 	return tasks, nil
 }
 
 // whole returns a task with its ask or its whole answer.
-func (a agent) whole(ctx context.Context, task *v1alpha1.AgentTask, historyLength *int) (*a2a.Task, error) {
+func (a agent) whole(ctx context.Context, task *v1beta1.AgentTask, historyLength *int) (*a2a.Task, error) {
 	if !view.Ended(task.Status.Phase) {
 		ask, err := a.caller.OpenAsk(ctx, task)
 		if err != nil {

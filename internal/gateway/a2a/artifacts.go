@@ -8,8 +8,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
@@ -32,7 +32,7 @@ func artifacts(answer string) []*a2a.Artifact {
 }
 
 // taskArtifacts returns the artifacts of a task that has ended: from its recorded outcome, or from its status if recorded is nil.
-func taskArtifacts(answer string, task *v1alpha1.AgentTask, recorded *historyv1.Outcome) []*a2a.Artifact {
+func taskArtifacts(answer string, task *v1beta1.AgentTask, recorded *historyv1.Outcome) []*a2a.Artifact {
 	list := artifacts(answer)
 	r := reportOf(task, recorded)
 	var data any
@@ -67,7 +67,7 @@ type report struct {
 	modified, created []string
 }
 
-func reportOf(task *v1alpha1.AgentTask, recorded *historyv1.Outcome) report {
+func reportOf(task *v1beta1.AgentTask, recorded *historyv1.Outcome) report {
 	var r report
 	r.data, r.omitted = run.DataOf(task, recorded)
 	if recorded != nil {

@@ -15,7 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 	"github.com/nestor-dev/nestor/internal/view"
@@ -32,20 +32,20 @@ const (
 
 // turn is a message of a person in a chat, with everything up to the next one, as an A2A task. Answers and decisions belong to it.
 type turn struct {
-	chat    *v1alpha1.AgentChat
-	message *v1alpha1.AgentMessage
+	chat    *v1beta1.AgentChat
+	message *v1beta1.AgentMessage
 	now     view.Snapshot
 	// begin is the index of the message in the snapshot, and end that of the next turn; begin is -1 if the chat does not have it yet.
 	begin, end int
 }
 
 // startsTurn reports whether a message is the beginning of a turn.
-func startsTurn(m *v1alpha1.AgentMessage) bool {
-	return m.Spec.Chat != "" && cmp.Or(m.Spec.Role, v1alpha1.RoleUser) == v1alpha1.RoleUser && m.Spec.Content != "" && m.Spec.InReplyTo == ""
+func startsTurn(m *v1beta1.AgentMessage) bool {
+	return m.Spec.Chat != "" && cmp.Or(m.Spec.Role, v1beta1.RoleUser) == v1beta1.RoleUser && m.Spec.Content != "" && m.Spec.InReplyTo == ""
 }
 
 // chat returns the state of a chat whose orchestrator has the role.
-func (a agent) chat(ctx context.Context, name string) (view.Snapshot, *v1alpha1.AgentChat, error) {
+func (a agent) chat(ctx context.Context, name string) (view.Snapshot, *v1beta1.AgentChat, error) {
 	now, err := follow.ReadSnapshot(ctx, a.caller.API, follow.Scope{Namespace: a.namespace, Chat: name})
 	if err != nil {
 		return now, nil, failure(err)
@@ -62,7 +62,7 @@ func (a agent) chat(ctx context.Context, name string) (view.Snapshot, *v1alpha1.
 
 func (a agent) turn(ctx context.Context, id a2a.TaskID) (*turn, error) {
 	missing := a2a.NewError(a2a.ErrTaskNotFound, "there is no task "+string(id)+" of the role "+a.role)
-	message := &v1alpha1.AgentMessage{}
+	message := &v1beta1.AgentMessage{}
 	err := a.caller.API.Get(ctx, client.ObjectKey{Namespace: a.namespace, Name: strings.TrimPrefix(string(id), turnPrefix)}, message)
 	if apierrors.IsNotFound(err) || err == nil && !startsTurn(message) {
 		return nil, missing
@@ -80,9 +80,9 @@ func (a agent) turn(ctx context.Context, id a2a.TaskID) (*turn, error) {
 	return newTurn(now, chat, message), nil
 }
 
-func newTurn(now view.Snapshot, chat *v1alpha1.AgentChat, message *v1alpha1.AgentMessage) *turn {
+func newTurn(now view.Snapshot, chat *v1beta1.AgentChat, message *v1beta1.AgentMessage) *turn {
 	t := &turn{chat: chat, message: message, now: now, end: len(now.Messages)}
-	t.begin = slices.IndexFunc(now.Messages, func(m v1alpha1.AgentMessage) bool { return m.Name == message.Name })
+	t.begin = slices.IndexFunc(now.Messages, func(m v1beta1.AgentMessage) bool { return m.Name == message.Name })
 	if t.begin < 0 {
 		return t
 	}
@@ -119,7 +119,7 @@ func (t *turn) TaskInfo() a2a.TaskInfo {
 func (t *turn) newest() bool { return t.end == len(t.now.Messages) }
 
 // within returns the messages after the first.
-func (t *turn) within() []v1alpha1.AgentMessage {
+func (t *turn) within() []v1beta1.AgentMessage {
 	if t.begin < 0 {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (t *turn) within() []v1alpha1.AgentMessage {
 func (t *turn) text() string {
 	var replies []string
 	for _, m := range t.within() {
-		if m.Spec.Role == v1alpha1.RoleAssistant && m.Annotations[v1alpha1.AnnotationCall] == "" && m.Annotations[v1alpha1.AnnotationStopped] == "" {
+		if m.Spec.Role == v1beta1.RoleAssistant && m.Annotations[v1beta1.AnnotationCall] == "" && m.Annotations[v1beta1.AnnotationStopped] == "" {
 			replies = append(replies, strings.TrimSpace(m.Spec.Content))
 		}
 	}
@@ -159,7 +159,7 @@ func (t *turn) state() (state a2a.TaskState, note string) {
 func (t *turn) progress() view.Progress {
 	newest := t.begin
 	for i := t.begin + 1; i < len(t.now.Messages); i++ {
-		if m := t.now.Messages[i]; m.Spec.Role == v1alpha1.RoleUser && m.Status.Phase != v1alpha1.MessageRejected {
+		if m := t.now.Messages[i]; m.Spec.Role == v1beta1.RoleUser && m.Status.Phase != v1beta1.MessageRejected {
 			newest = i
 		}
 	}
@@ -172,9 +172,9 @@ func (t *turn) progress() view.Progress {
 
 // cancelled reports whether a person cancelled the work of the chat in the turn. The order of messages within a second is not known.
 func (t *turn) cancelled() bool {
-	return slices.ContainsFunc(t.now.Messages, func(m v1alpha1.AgentMessage) bool {
+	return slices.ContainsFunc(t.now.Messages, func(m v1beta1.AgentMessage) bool {
 		during := !m.CreationTimestamp.Before(&t.message.CreationTimestamp) && (t.newest() || m.CreationTimestamp.Before(&t.now.Messages[t.end].CreationTimestamp))
-		return m.Spec.Cancel != nil && m.Spec.Cancel.Task == "" && m.Status.Phase == v1alpha1.MessageHandled && during
+		return m.Spec.Cancel != nil && m.Spec.Cancel.Task == "" && m.Status.Phase == v1beta1.MessageHandled && during
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
@@ -20,15 +20,15 @@ type conversation struct {
 	at time.Time
 }
 
-func newConversation(phase v1alpha1.ChatPhase) *conversation {
-	chat := v1alpha1.AgentChat{Status: v1alpha1.AgentChatStatus{Phase: phase}}
+func newConversation(phase v1beta1.ChatPhase) *conversation {
+	chat := v1beta1.AgentChat{Status: v1beta1.AgentChatStatus{Phase: phase}}
 	chat.Name = "lounge"
-	return &conversation{Snapshot: view.Snapshot{Chats: []v1alpha1.AgentChat{chat}}, at: time.Now().Add(-time.Hour)}
+	return &conversation{Snapshot: view.Snapshot{Chats: []v1beta1.AgentChat{chat}}, at: time.Now().Add(-time.Hour)}
 }
 
 // add adds a message.
-func (c *conversation) add(name string, spec v1alpha1.AgentMessageSpec, phase v1alpha1.MessagePhase) *v1alpha1.AgentMessage {
-	m := v1alpha1.AgentMessage{Spec: spec, Status: v1alpha1.AgentMessageStatus{Phase: phase}}
+func (c *conversation) add(name string, spec v1beta1.AgentMessageSpec, phase v1beta1.MessagePhase) *v1beta1.AgentMessage {
+	m := v1beta1.AgentMessage{Spec: spec, Status: v1beta1.AgentMessageStatus{Phase: phase}}
 	m.Spec.Chat, m.Name = "lounge", name
 	c.at = c.at.Add(time.Minute)
 	m.CreationTimestamp = metav1.NewTime(c.at)
@@ -38,11 +38,11 @@ func (c *conversation) add(name string, spec v1alpha1.AgentMessageSpec, phase v1
 }
 
 func (c *conversation) says(name, text string) {
-	c.add(name, v1alpha1.AgentMessageSpec{Role: v1alpha1.RoleUser, Content: text}, v1alpha1.MessageHandled)
+	c.add(name, v1beta1.AgentMessageSpec{Role: v1beta1.RoleUser, Content: text}, v1beta1.MessageHandled)
 }
 
-func (c *conversation) replies(name, text string) *v1alpha1.AgentMessage {
-	return c.add(name, v1alpha1.AgentMessageSpec{Role: v1alpha1.RoleAssistant, Content: text}, v1alpha1.MessageHandled)
+func (c *conversation) replies(name, text string) *v1beta1.AgentMessage {
+	return c.add(name, v1beta1.AgentMessageSpec{Role: v1beta1.RoleAssistant, Content: text}, v1beta1.MessageHandled)
 }
 
 func (c *conversation) turn(name string) *turn {
@@ -58,14 +58,14 @@ func (c *conversation) expect(t *testing.T, name string, state a2a.TaskState, te
 }
 
 func TestTurnsOfChat(t *testing.T) {
-	c := newConversation(v1alpha1.ChatIdle)
+	c := newConversation(v1beta1.ChatIdle)
 	c.says("one", "Hello")
 	c.replies("p1", "Good day.\n")
 	c.says("two", "Release")
 	c.replies("p2", "I will.")
 	asked := c.replies("p3", "Which version?")
-	asked.Annotations = map[string]string{v1alpha1.AnnotationCall: "call-1"}
-	c.add("answer", v1alpha1.AgentMessageSpec{Role: v1alpha1.RoleUser, Content: "1.2", InReplyTo: "p3"}, v1alpha1.MessageHandled)
+	asked.Annotations = map[string]string{v1beta1.AnnotationCall: "call-1"}
+	c.add("answer", v1beta1.AgentMessageSpec{Role: v1beta1.RoleUser, Content: "1.2", InReplyTo: "p3"}, v1beta1.MessageHandled)
 	c.replies("p4", "Done.")
 	c.expect(t, "one", a2a.TaskStateCompleted, "Good day.")
 	c.expect(t, "two", a2a.TaskStateCompleted, "I will.\n\nDone.")
@@ -78,10 +78,10 @@ func TestTurnsOfChat(t *testing.T) {
 }
 
 func TestStoppedReplyIsNoAnswer(t *testing.T) {
-	c := newConversation(v1alpha1.ChatIdle)
+	c := newConversation(v1beta1.ChatIdle)
 	c.says("one", "Tell a story")
-	c.add("stop", v1alpha1.AgentMessageSpec{Role: v1alpha1.RoleUser, Cancel: &v1alpha1.Cancel{}}, v1alpha1.MessageHandled)
-	c.replies("p1", "Once upon").Annotations = map[string]string{v1alpha1.AnnotationStopped: "true"}
+	c.add("stop", v1beta1.AgentMessageSpec{Role: v1beta1.RoleUser, Cancel: &v1beta1.Cancel{}}, v1beta1.MessageHandled)
+	c.replies("p1", "Once upon").Annotations = map[string]string{v1beta1.AnnotationStopped: "true"}
 	c.expect(t, "one", a2a.TaskStateCanceled, "")
 	c.says("two", "Hello")
 	c.replies("p2", "Good day.")
@@ -89,38 +89,38 @@ func TestStoppedReplyIsNoAnswer(t *testing.T) {
 }
 
 func TestStatesOfTurns(t *testing.T) {
-	working := newConversation(v1alpha1.ChatRunning)
+	working := newConversation(v1beta1.ChatRunning)
 	working.says("one", "Hello")
 	working.expect(t, "one", a2a.TaskStateWorking, "")
 
-	idle := newConversation(v1alpha1.ChatIdle)
+	idle := newConversation(v1beta1.ChatIdle)
 	idle.says("one", "Hello")
 	idle.expect(t, "one", a2a.TaskStateCompleted, "") // for long without a reply
 	idle.Messages[0].CreationTimestamp = metav1.Now()
 	idle.expect(t, "one", a2a.TaskStateWorking, "") // its status follows
 
-	cancelled := newConversation(v1alpha1.ChatIdle)
+	cancelled := newConversation(v1beta1.ChatIdle)
 	cancelled.says("one", "Hello")
-	cancelled.add("stop", v1alpha1.AgentMessageSpec{Role: v1alpha1.RoleUser, Cancel: &v1alpha1.Cancel{}}, v1alpha1.MessageHandled)
+	cancelled.add("stop", v1beta1.AgentMessageSpec{Role: v1beta1.RoleUser, Cancel: &v1beta1.Cancel{}}, v1beta1.MessageHandled)
 	cancelled.expect(t, "one", a2a.TaskStateCanceled, "")
 	cancelled.says("two", "Hello again")
 	cancelled.replies("p", "Hello.")
 	cancelled.expect(t, "two", a2a.TaskStateCompleted, "Hello.")
 
-	rejected := newConversation(v1alpha1.ChatIdle)
-	rejected.add("one", v1alpha1.AgentMessageSpec{Role: v1alpha1.RoleUser, Content: "Hello"}, v1alpha1.MessageRejected)
+	rejected := newConversation(v1beta1.ChatIdle)
+	rejected.add("one", v1beta1.AgentMessageSpec{Role: v1beta1.RoleUser, Content: "Hello"}, v1beta1.MessageRejected)
 	rejected.expect(t, "one", a2a.TaskStateRejected, "")
 
-	failed := newConversation(v1alpha1.ChatIdle)
+	failed := newConversation(v1beta1.ChatIdle)
 	failed.says("one", "Hello")
-	failed.Chats[0].Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "ProviderNotFound", Message: "create it"}}
+	failed.Chats[0].Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse, Reason: "ProviderNotFound", Message: "create it"}}
 	failed.expect(t, "one", a2a.TaskStateFailed, "")
 	if _, note := failed.turn("one").state(); note != "ProviderNotFound: create it" {
 		t.Errorf("the note is %q", note)
 	}
 
 	// A message that the operator has not seen yet.
-	sent := &v1alpha1.AgentMessage{}
+	sent := &v1beta1.AgentMessage{}
 	sent.Name = "new"
 	if state, _ := newTurn(idle.Snapshot, &idle.Chats[0], sent).state(); state != a2a.TaskStateSubmitted {
 		t.Errorf("a new message is %s", state)

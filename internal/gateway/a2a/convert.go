@@ -11,32 +11,32 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
-var states = map[v1alpha1.TaskPhase]a2a.TaskState{
-	v1alpha1.TaskPending: a2a.TaskStateSubmitted, v1alpha1.TaskRunning: a2a.TaskStateWorking, v1alpha1.TaskWaiting: a2a.TaskStateInputRequired,
-	v1alpha1.TaskSuccess: a2a.TaskStateCompleted, v1alpha1.TaskFailed: a2a.TaskStateFailed, v1alpha1.TaskCancelled: a2a.TaskStateCanceled,
+var states = map[v1beta1.TaskPhase]a2a.TaskState{
+	v1beta1.TaskPending: a2a.TaskStateSubmitted, v1beta1.TaskRunning: a2a.TaskStateWorking, v1beta1.TaskWaiting: a2a.TaskStateInputRequired,
+	v1beta1.TaskSuccess: a2a.TaskStateCompleted, v1beta1.TaskFailed: a2a.TaskStateFailed, v1beta1.TaskCancelled: a2a.TaskStateCanceled,
 }
 
-func stateOf(task *v1alpha1.AgentTask) a2a.TaskState {
+func stateOf(task *v1beta1.AgentTask) a2a.TaskState {
 	return cmp.Or(states[task.Status.Phase], a2a.TaskStateSubmitted)
 }
 
-func contextOf(task *v1alpha1.AgentTask) string { return cmp.Or(task.Labels[labelContext], task.Name) }
+func contextOf(task *v1beta1.AgentTask) string { return cmp.Or(task.Labels[labelContext], task.Name) }
 
 // changedAt returns when the state of a task changed.
-func changedAt(task *v1alpha1.AgentTask) time.Time {
-	if c := meta.FindStatusCondition(task.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
+func changedAt(task *v1beta1.AgentTask) time.Time {
+	if c := meta.FindStatusCondition(task.Status.Conditions, v1beta1.ConditionSucceeded); c != nil {
 		return c.LastTransitionTime.Time
 	}
 	return task.CreationTimestamp.Time
 }
 
 // convert returns a task without artifacts. ask is what it waits for, or nil.
-func convert(task *v1alpha1.AgentTask, ask *run.Ask, historyLength *int) *a2a.Task {
+func convert(task *v1beta1.AgentTask, ask *run.Ask, historyLength *int) *a2a.Task {
 	shown := &a2a.Task{ID: a2a.TaskID(task.Name), ContextID: contextOf(task), Status: status(task, ask)}
 	if historyLength == nil || *historyLength > 0 {
 		first := &a2a.Message{ID: cmp.Or(task.Annotations[annotationMessage], string(task.UID)), Role: a2a.MessageRoleUser, TaskID: shown.ID, ContextID: shown.ContextID,
@@ -47,7 +47,7 @@ func convert(task *v1alpha1.AgentTask, ask *run.Ask, historyLength *int) *a2a.Ta
 }
 
 // status returns the status of a task, with a message if there is something to tell.
-func status(task *v1alpha1.AgentTask, ask *run.Ask) a2a.TaskStatus {
+func status(task *v1beta1.AgentTask, ask *run.Ask) a2a.TaskStatus {
 	changed := changedAt(task)
 	s := a2a.TaskStatus{State: stateOf(task), Timestamp: &changed}
 	info := a2a.TaskInfo{TaskID: a2a.TaskID(task.Name), ContextID: contextOf(task)}

@@ -18,15 +18,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 	"github.com/nestor-dev/nestor/internal/push"
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
-func makeTask(phase v1alpha1.TaskPhase) *v1alpha1.AgentTask {
-	task := &v1alpha1.AgentTask{Spec: v1alpha1.AgentTaskSpec{Role: "releaser", Instruction: "Release"}, Status: v1alpha1.AgentTaskStatus{Phase: phase}}
+func makeTask(phase v1beta1.TaskPhase) *v1beta1.AgentTask {
+	task := &v1beta1.AgentTask{Spec: v1beta1.AgentTaskSpec{Role: "releaser", Instruction: "Release"}, Status: v1beta1.AgentTaskStatus{Phase: phase}}
 	task.Namespace, task.Name, task.UID = "team", "releaser-1", "uid"
 	return task
 }
@@ -43,9 +43,9 @@ func textOf(message *a2a.Message) string {
 }
 
 func TestStates(t *testing.T) {
-	for phase, want := range map[v1alpha1.TaskPhase]a2a.TaskState{
-		"": a2a.TaskStateSubmitted, v1alpha1.TaskPending: a2a.TaskStateSubmitted, v1alpha1.TaskRunning: a2a.TaskStateWorking, v1alpha1.TaskWaiting: a2a.TaskStateInputRequired,
-		v1alpha1.TaskSuccess: a2a.TaskStateCompleted, v1alpha1.TaskFailed: a2a.TaskStateFailed, v1alpha1.TaskCancelled: a2a.TaskStateCanceled,
+	for phase, want := range map[v1beta1.TaskPhase]a2a.TaskState{
+		"": a2a.TaskStateSubmitted, v1beta1.TaskPending: a2a.TaskStateSubmitted, v1beta1.TaskRunning: a2a.TaskStateWorking, v1beta1.TaskWaiting: a2a.TaskStateInputRequired,
+		v1beta1.TaskSuccess: a2a.TaskStateCompleted, v1beta1.TaskFailed: a2a.TaskStateFailed, v1beta1.TaskCancelled: a2a.TaskStateCanceled,
 	} {
 		if got := convert(makeTask(phase), nil, nil).Status.State; got != want {
 			t.Errorf("phase %q is %s, want %s", phase, got, want)
@@ -54,11 +54,11 @@ func TestStates(t *testing.T) {
 }
 
 func TestStatusMessages(t *testing.T) {
-	failed := makeTask(v1alpha1.TaskFailed)
-	failed.Status.Error = &v1alpha1.RunError{Kind: "Model", Message: "no answer"}
-	pending := makeTask(v1alpha1.TaskPending)
-	pending.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: "ProviderNotFound", Message: "create it"}}
-	for want, task := range map[string]*v1alpha1.AgentTask{"Model: no answer": failed, "ProviderNotFound: create it": pending, "": makeTask(v1alpha1.TaskRunning)} {
+	failed := makeTask(v1beta1.TaskFailed)
+	failed.Status.Error = &v1beta1.RunError{Kind: "Model", Message: "no answer"}
+	pending := makeTask(v1beta1.TaskPending)
+	pending.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: "ProviderNotFound", Message: "create it"}}
+	for want, task := range map[string]*v1beta1.AgentTask{"Model: no answer": failed, "ProviderNotFound: create it": pending, "": makeTask(v1beta1.TaskRunning)} {
 		if got := textOf(convert(task, nil, nil).Status.Message); got != want {
 			t.Errorf("the message is %q, want %q", got, want)
 		}
@@ -66,7 +66,7 @@ func TestStatusMessages(t *testing.T) {
 }
 
 func TestIDsAndHistory(t *testing.T) {
-	task, none := makeTask(v1alpha1.TaskRunning), 0
+	task, none := makeTask(v1beta1.TaskRunning), 0
 	task.Labels, task.Annotations = map[string]string{labelContext: "c-1"}, map[string]string{annotationMessage: "m-1"}
 	shown := convert(task, nil, nil)
 	if shown.ID != "releaser-1" || shown.ContextID != "c-1" || shown.History[0].ID != "m-1" || shown.History[0].Parts[0].Text() != "Release" {
@@ -78,21 +78,21 @@ func TestIDsAndHistory(t *testing.T) {
 }
 
 // makeAsk returns a task that waits, and its ask.
-func makeAsk(kind v1alpha1.WaitingKind) (*v1alpha1.AgentTask, *run.Ask) {
-	task := makeTask(v1alpha1.TaskWaiting)
+func makeAsk(kind v1beta1.WaitingKind) (*v1beta1.AgentTask, *run.Ask) {
+	task := makeTask(v1beta1.TaskWaiting)
 	task.Status.SubAgent = "releaser-1"
-	task.Status.Waiting = &v1alpha1.Waiting{Kind: kind, SubAgent: "releaser-1", ToolCall: "call-1", Text: `write {"path":"x"}`}
+	task.Status.Waiting = &v1beta1.Waiting{Kind: kind, SubAgent: "releaser-1", ToolCall: "call-1", Text: `write {"path":"x"}`}
 	return task, statusAsk(task, *task.Status.Waiting)
 }
 
 func TestAskMessage(t *testing.T) {
-	_, approval := makeAsk(v1alpha1.WaitingApproval)
+	_, approval := makeAsk(v1beta1.WaitingApproval)
 	message := askMessage(a2a.TaskInfo{TaskID: "releaser-1"}, approval, "")
 	data := message.Parts[1].Data().(map[string]any)
 	if message.ID != "call-1@releaser-1" || data["kind"] != "approval" || data["tool"] != "write" || data["arguments"] != `{"path":"x"}` || data["ask"] != message.ID {
 		t.Errorf("the message is %+v, %v", message, data)
 	}
-	_, question := makeAsk(v1alpha1.WaitingQuestion)
+	_, question := makeAsk(v1beta1.WaitingQuestion)
 	message = askMessage(a2a.TaskInfo{TaskID: "releaser-1"}, question, "the message was rejected (NotWaiting): late")
 	if data := message.Parts[1].Data().(map[string]any); !strings.HasPrefix(textOf(message), "the message was rejected") || data["rejected"] == nil || data["kind"] != "question" {
 		t.Errorf("after a rejection: %q, %v", textOf(message), data)
@@ -113,15 +113,15 @@ func TestFailures(t *testing.T) {
 }
 
 func TestNotification(t *testing.T) {
-	if state, _, err := Notification(makeTask(v1alpha1.TaskPending)); state != "" || err != nil {
+	if state, _, err := Notification(makeTask(v1beta1.TaskPending)); state != "" || err != nil {
 		t.Errorf("a submitted task is notified as %q, %v", state, err)
 	}
-	inChat := makeTask(v1alpha1.TaskRunning)
+	inChat := makeTask(v1beta1.TaskRunning)
 	inChat.Spec.Chat = "lounge"
 	if state, _, err := Notification(inChat); state != "" || err != nil {
 		t.Errorf("a task of a chat is notified as %q, %v", state, err)
 	}
-	waiting, _ := makeAsk(v1alpha1.WaitingQuestion)
+	waiting, _ := makeAsk(v1beta1.WaitingQuestion)
 	first, _, _ := Notification(waiting)
 	again, _, _ := Notification(waiting.DeepCopy())
 	waiting.Status.Waiting.ToolCall = "call-2"
@@ -134,8 +134,8 @@ func TestNotification(t *testing.T) {
 	if err != nil || strings.Contains(string(body), `"ask"`) {
 		t.Errorf("the ask of an agent below has an id that does not answer it: %s, %v", body, err)
 	}
-	done := makeTask(v1alpha1.TaskSuccess)
-	done.Status.Result = &v1alpha1.TaskResult{Summary: "Done.", Details: "All of it."}
+	done := makeTask(v1beta1.TaskSuccess)
+	done.Status.Result = &v1beta1.TaskResult{Summary: "Done.", Details: "All of it."}
 	state, body, err := Notification(done)
 	var event a2a.StreamResponse
 	if err != nil || state != "TASK_STATE_COMPLETED" || json.Unmarshal(body, &event) != nil {
@@ -173,8 +173,8 @@ func artifactOf(events []a2a.Event) string {
 }
 
 func TestArtifacts(t *testing.T) {
-	task := makeTask(v1alpha1.TaskSuccess)
-	task.Status.Result = &v1alpha1.TaskResult{Summary: "Done.", FilesCreated: []v1alpha1.ReportedPath{"a.go"}, DataOmitted: true}
+	task := makeTask(v1beta1.TaskSuccess)
+	task.Status.Result = &v1beta1.TaskResult{Summary: "Done.", FilesCreated: []v1beta1.ReportedPath{"a.go"}, DataOmitted: true}
 	recorded := &historyv1.Outcome{FilesModified: []string{"b.go"}, Data: &runtime.RawExtension{Raw: []byte(`{"count":3}`)}}
 	for name, c := range map[string]struct {
 		recorded *historyv1.Outcome
@@ -190,15 +190,15 @@ func TestArtifacts(t *testing.T) {
 			t.Errorf("%s: %s, %v\nwant %s", name, got, err, c.want)
 		}
 	}
-	if got := taskArtifacts("", makeTask(v1alpha1.TaskCancelled), nil); len(got) != 0 {
+	if got := taskArtifacts("", makeTask(v1beta1.TaskCancelled), nil); len(got) != 0 {
 		t.Errorf("a task without a result has %v", got)
 	}
 }
 
 // TestStreamedText plays events of runs. A client that applies the updates has the answer, whatever broke off in between.
 func TestStreamedText(t *testing.T) {
-	task := makeTask(v1alpha1.TaskSuccess)
-	chat := &turn{chat: &v1alpha1.AgentChat{}, message: &v1alpha1.AgentMessage{}, begin: -1}
+	task := makeTask(v1beta1.TaskSuccess)
+	chat := &turn{chat: &v1beta1.AgentChat{}, message: &v1beta1.AgentMessage{}, begin: -1}
 	piece := func(text string, begin bool) run.Event { return run.Event{Kind: run.Text, Text: text, Begin: begin} }
 	end := func(answer string) run.Event { return run.Event{Kind: run.End, Task: task, Answer: answer} }
 	for name, c := range map[string]struct {
@@ -265,8 +265,8 @@ func TestRefusedMessages(t *testing.T) {
 func TestOwns(t *testing.T) {
 	a := agent{role: "releaser"}
 	inChat, child, other, tool := makeTask(""), makeTask(""), makeTask(""), makeTask("")
-	inChat.Spec.Chat, child.Labels, other.Spec.Role, tool.Spec.Type = "lounge", map[string]string{v1alpha1.LabelParent: "x"}, "tester", v1alpha1.TaskTool
-	if !a.owns(makeTask("")) || slices.ContainsFunc([]*v1alpha1.AgentTask{inChat, child, other, tool}, a.owns) {
+	inChat.Spec.Chat, child.Labels, other.Spec.Role, tool.Spec.Type = "lounge", map[string]string{v1beta1.LabelParent: "x"}, "tester", v1beta1.TaskTool
+	if !a.owns(makeTask("")) || slices.ContainsFunc([]*v1beta1.AgentTask{inChat, child, other, tool}, a.owns) {
 		t.Error("an agent owns the standalone tasks of its role, and no others")
 	}
 	if changedAt(makeTask("")) != (time.Time{}) {

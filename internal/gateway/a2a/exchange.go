@@ -10,14 +10,14 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // exchange is what a request follows: a standalone task, or a turn of a chat.
 type exchange struct {
-	task *v1alpha1.AgentTask
+	task *v1beta1.AgentTask
 	turn *turn
 	// answered is the ask that the request has answered: the run may show it for a moment.
 	answered string

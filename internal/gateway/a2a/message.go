@@ -13,7 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 	"github.com/nestor-dev/nestor/internal/view"
@@ -71,7 +71,7 @@ func (a agent) receive(ctx context.Context, req *a2a.SendMessageRequest) (exchan
 }
 
 // start starts a task. A message in a context continues the newest finished task of the context.
-func (a agent) start(ctx context.Context, message *a2a.Message, in input, registered *a2a.PushConfig) (*v1alpha1.AgentTask, error) {
+func (a agent) start(ctx context.Context, message *a2a.Message, in input, registered *a2a.PushConfig) (*v1beta1.AgentTask, error) {
 	if in.text() == "" {
 		return nil, a2a.NewError(a2a.ErrInvalidParams, "the message has no text")
 	}
@@ -82,7 +82,7 @@ func (a agent) start(ctx context.Context, message *a2a.Message, in input, regist
 		if err != nil {
 			return nil, err
 		}
-		request.Annotations[v1alpha1.AnnotationPush] = annotation
+		request.Annotations[v1beta1.AnnotationPush] = annotation
 	}
 	found, err := a.caller.Role(ctx, a.namespace, a.role)
 	if missing := new(resolve.Missing); errors.As(err, &missing) {

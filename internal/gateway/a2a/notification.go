@@ -11,7 +11,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 	"github.com/nestor-dev/nestor/internal/view"
 )
@@ -19,7 +19,7 @@ import (
 // Notification returns the body of a push notification about a task, and an identifier of the state that it describes. The identifier is
 // empty if there is nothing to notify: the client knows that it has submitted the task, and only standalone tasks are A2A tasks. Only the status of the task is read, so a long
 // result or question is shortened.
-func Notification(task *v1alpha1.AgentTask) (state string, body []byte, err error) {
+func Notification(task *v1beta1.AgentTask) (state string, body []byte, err error) {
 	now := stateOf(task)
 	if now == a2a.TaskStateSubmitted || !isStandalone(task) {
 		return "", nil, nil
@@ -47,7 +47,7 @@ func Notification(task *v1alpha1.AgentTask) (state string, body []byte, err erro
 	return state, body, nil
 }
 
-func statusAsk(task *v1alpha1.AgentTask, waiting v1alpha1.Waiting) *run.Ask {
+func statusAsk(task *v1beta1.AgentTask, waiting v1beta1.Waiting) *run.Ask {
 	ask := &run.Ask{Ask: view.NewAsk("", task.Name, waiting), Namespace: task.Namespace, Root: task.Name, SubAgent: waiting.SubAgent}
 	ask.Role = task.Spec.Role
 	if waiting.SubAgent != "" && waiting.SubAgent != task.Status.SubAgent {

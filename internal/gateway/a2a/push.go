@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway"
 	"github.com/nestor-dev/nestor/internal/push"
 )
@@ -104,11 +104,11 @@ func (a agent) pushAnnotation(ctx context.Context, task string, req *a2a.PushCon
 	if err != nil {
 		return "", err
 	}
-	created := &v1alpha1.AgentTask{}
+	created := &v1beta1.AgentTask{}
 	if err := push.Write(created, []push.Config{sealed}); err != nil {
 		return "", failure(err)
 	}
-	return created.Annotations[v1alpha1.AnnotationPush], nil
+	return created.Annotations[v1beta1.AnnotationPush], nil
 }
 
 // sealed checks a configuration and seals its secrets.

@@ -21,8 +21,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
@@ -31,21 +31,21 @@ import (
 type agents struct {
 	mu      sync.Mutex
 	history []run.Event
-	phase   v1alpha1.TaskPhase
-	tasks   []*v1alpha1.AgentTask
+	phase   v1beta1.TaskPhase
+	tasks   []*v1beta1.AgentTask
 	replies []string
 	keys    []string
 	// sent are the idempotency keys of the replies.
 	sent []string
 }
 
-func (a *agents) Start(_ context.Context, r run.Request) (*v1alpha1.AgentTask, bool, error) {
+func (a *agents) Start(_ context.Context, r run.Request) (*v1beta1.AgentTask, bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	task := &v1alpha1.AgentTask{
+	task := &v1beta1.AgentTask{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: fmt.Sprintf("%s-%d", r.Role, len(a.tasks)), Labels: r.Labels, Annotations: r.Annotations},
-		Spec:       v1alpha1.AgentTaskSpec{Role: r.Role, Instruction: r.Instruction, ContinueFrom: r.ContinueFrom},
-		Status:     v1alpha1.AgentTaskStatus{Phase: v1alpha1.TaskRunning},
+		Spec:       v1beta1.AgentTaskSpec{Role: r.Role, Instruction: r.Instruction, ContinueFrom: r.ContinueFrom},
+		Status:     v1beta1.AgentTaskStatus{Phase: v1beta1.TaskRunning},
 	}
 	task.Status.SubAgent = task.Name
 	task.CreationTimestamp = metav1.Unix(int64(len(a.tasks)), 0)
@@ -54,7 +54,7 @@ func (a *agents) Start(_ context.Context, r run.Request) (*v1alpha1.AgentTask, b
 	return task.DeepCopy(), true, nil
 }
 
-func (a *agents) Task(_ context.Context, _, name string) (*v1alpha1.AgentTask, error) {
+func (a *agents) Task(_ context.Context, _, name string) (*v1beta1.AgentTask, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, task := range a.tasks {
@@ -65,10 +65,10 @@ func (a *agents) Task(_ context.Context, _, name string) (*v1alpha1.AgentTask, e
 	return nil, fmt.Errorf("%s not found", name)
 }
 
-func (a *agents) Tasks(_ context.Context, _ string, selector labels.Selector) ([]v1alpha1.AgentTask, error) {
+func (a *agents) Tasks(_ context.Context, _ string, selector labels.Selector) ([]v1beta1.AgentTask, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var found []v1alpha1.AgentTask
+	var found []v1beta1.AgentTask
 	for _, task := range a.tasks {
 		if selector.Matches(labels.Set(task.Labels)) {
 			found = append(found, *task.DeepCopy())
@@ -90,10 +90,10 @@ func (a *agents) open() *run.Ask {
 	return nil
 }
 
-func (a *agents) OpenAsk(context.Context, *v1alpha1.AgentTask) (*run.Ask, error) {
+func (a *agents) OpenAsk(context.Context, *v1beta1.AgentTask) (*run.Ask, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.tasks[len(a.tasks)-1].Status.Phase != v1alpha1.TaskWaiting {
+	if a.tasks[len(a.tasks)-1].Status.Phase != v1beta1.TaskWaiting {
 		return nil, nil
 	}
 	return a.open(), nil
@@ -108,7 +108,7 @@ func (a *agents) FollowTask(_ context.Context, _, name string, from run.Cursor) 
 			defer a.mu.Lock()
 			return yield(e, nil)
 		}
-		var task *v1alpha1.AgentTask
+		var task *v1beta1.AgentTask
 		for _, t := range a.tasks {
 			if t.Name == name {
 				task = t
@@ -120,7 +120,7 @@ func (a *agents) FollowTask(_ context.Context, _, name string, from run.Cursor) 
 				if open == nil || e.Ask.ID() != open.ID() {
 					continue
 				}
-				task.Status.Phase = v1alpha1.TaskWaiting
+				task.Status.Phase = v1beta1.TaskWaiting
 				e.Task = task
 				send(e)
 				return
@@ -133,8 +133,8 @@ func (a *agents) FollowTask(_ context.Context, _, name string, from run.Cursor) 
 			}
 		}
 		task.Status.Phase = a.phase
-		task.Status.Result = &v1alpha1.TaskResult{Summary: "It is green."}
-		task.Status.Error = &v1alpha1.RunError{Kind: "Failed", Message: "out of paint"}
+		task.Status.Result = &v1beta1.TaskResult{Summary: "It is green."}
+		task.Status.Error = &v1beta1.RunError{Kind: "Failed", Message: "out of paint"}
 		send(run.Event{Kind: run.End, Task: task})
 	}
 }
@@ -144,7 +144,7 @@ func (a *agents) reply(text, key string) error {
 	defer a.mu.Unlock()
 	a.sent = append(a.sent, key)
 	a.replies = append(a.replies, text)
-	a.tasks[len(a.tasks)-1].Status.Phase = v1alpha1.TaskRunning
+	a.tasks[len(a.tasks)-1].Status.Phase = v1beta1.TaskRunning
 	return nil
 }
 
@@ -177,10 +177,10 @@ func entry(e historyv1.Entry) run.Event {
 	return run.Event{Kind: run.Entry, Cursor: run.Cursor{Seq: e.Seq}, Entry: &e}
 }
 
-func waits(kind v1alpha1.WaitingKind, seq int64, call string) run.Event {
+func waits(kind v1beta1.WaitingKind, seq int64, call string) run.Event {
 	ask := &run.Ask{SubAgent: "coder-0-1"}
 	ask.Kind, ask.Task, ask.Role, ask.Call, ask.Question = kind, "coder-0", "coder", call, "Which colour?"
-	if kind == v1alpha1.WaitingApproval {
+	if kind == v1beta1.WaitingApproval {
 		ask.Tool, ask.Arguments, ask.Question = "paint", `{"colour":"green"}`, ""
 		ask.Digest = agent.CallDigest(ask.Tool, ask.Arguments)
 	}
@@ -193,14 +193,14 @@ func called(id, tool string, phase historyv1.ToolCallPhase) []historyv1.ToolCall
 
 // flow is a run with a question, an approval, a sub-agent, reasoning, and a result that breaks off once.
 func flow() *agents {
-	return &agents{phase: v1alpha1.TaskSuccess, history: []run.Event{
+	return &agents{phase: v1beta1.TaskSuccess, history: []run.Event{
 		entry(historyv1.Entry{Seq: 1, Kind: historyv1.EntryStarted}),
 		entry(historyv1.Entry{Seq: 2, Kind: historyv1.EntryAssistant, Content: "I ask.", Reasoning: "I need a colour.", Usage: tokens(10), ToolCalls: called("q", "ask_user", historyv1.ToolCallWaitingForUser)}),
-		waits(v1alpha1.WaitingQuestion, 2, "q"),
+		waits(v1beta1.WaitingQuestion, 2, "q"),
 		entry(historyv1.Entry{Seq: 3, Kind: historyv1.EntryAnswer, Content: "Green", ToolCalls: called("q", "ask_user", historyv1.ToolCallSuccess)}),
 		entry(historyv1.Entry{Seq: 4, Kind: historyv1.EntryAssistant, Usage: tokens(5), ToolCalls: called("d", "delegate_to_agent", historyv1.ToolCallDelegated),
 			Children: []historyv1.ChildRun{{Name: "coder-0-1", Role: "painter", ToolCall: "d", Instruction: "Paint"}}}),
-		waits(v1alpha1.WaitingApproval, 4, "p"),
+		waits(v1beta1.WaitingApproval, 4, "p"),
 		entry(historyv1.Entry{Seq: 5, Kind: historyv1.EntryChildResult, Child: "coder-0-1", Content: "Painted.", Usage: tokens(7), ToolCalls: called("d", "delegate_to_agent", historyv1.ToolCallSuccess)}),
 		{Kind: run.Text, Cursor: run.Cursor{Seq: 5, Offset: 3}, Text: "Void", Begin: true},
 		{Kind: run.Replace, Cursor: run.Cursor{Seq: 5, Offset: 4}},

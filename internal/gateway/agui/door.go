@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
@@ -25,10 +25,10 @@ import (
 const doorName = "ag-ui"
 
 type runs interface {
-	Start(ctx context.Context, r run.Request) (*v1alpha1.AgentTask, bool, error)
-	Task(ctx context.Context, namespace, name string) (*v1alpha1.AgentTask, error)
-	Tasks(ctx context.Context, namespace string, selector labels.Selector) ([]v1alpha1.AgentTask, error)
-	OpenAsk(ctx context.Context, task *v1alpha1.AgentTask) (*run.Ask, error)
+	Start(ctx context.Context, r run.Request) (*v1beta1.AgentTask, bool, error)
+	Task(ctx context.Context, namespace, name string) (*v1beta1.AgentTask, error)
+	Tasks(ctx context.Context, namespace string, selector labels.Selector) ([]v1beta1.AgentTask, error)
+	OpenAsk(ctx context.Context, task *v1beta1.AgentTask) (*run.Ask, error)
 	FollowTask(ctx context.Context, namespace, name string, from run.Cursor) iter.Seq2[run.Event, error]
 	Answer(ctx context.Context, ask run.Ask, text, key string) error
 	Decide(ctx context.Context, ask run.Ask, d run.Decision, key string) (string, error)

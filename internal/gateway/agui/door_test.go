@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
@@ -152,7 +152,7 @@ func TestStaleResume(t *testing.T) {
 	if err := a.reply("Green", "elsewhere"); err != nil {
 		t.Fatal(err)
 	}
-	a.tasks[0].Status.Phase = v1alpha1.TaskWaiting
+	a.tasks[0].Status.Phase = v1beta1.TaskWaiting
 	_, second := post(t, a, request("r2", resume(question, statusResolved, map[string]any{"answer": "Red"})))
 	if said := replay(t, second); !strings.HasPrefix(said, unused) || !slices.Equal(a.replies, []string{"Green"}) {
 		t.Errorf("the client reads %q; replies %q", said, a.replies)
@@ -198,7 +198,7 @@ func TestMessageOnAThreadThatWaits(t *testing.T) {
 	if len(a.tasks) != 1 || interruptIn(t, first) != interruptIn(t, second) {
 		t.Errorf("%d tasks", len(a.tasks))
 	}
-	a.tasks[0].Status.Phase = v1alpha1.TaskRunning
+	a.tasks[0].Status.Phase = v1beta1.TaskRunning
 	if code, refused := post(t, a, request("r3", nil)); code != http.StatusConflict {
 		t.Errorf("%d %v", code, refused)
 	}
@@ -218,7 +218,7 @@ func TestDismissedInterrupts(t *testing.T) {
 }
 
 func TestEnds(t *testing.T) {
-	for phase, want := range map[v1alpha1.TaskPhase]string{v1alpha1.TaskCancelled: typeRunFinished, v1alpha1.TaskFailed: typeRunError} {
+	for phase, want := range map[v1beta1.TaskPhase]string{v1beta1.TaskCancelled: typeRunFinished, v1beta1.TaskFailed: typeRunError} {
 		a := &agents{phase: phase, history: flow().history[4:5]}
 		_, events := post(t, a, request("r1", nil))
 		last := events[len(events)-1]

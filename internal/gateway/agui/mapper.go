@@ -9,8 +9,8 @@ import (
 	"maps"
 	"slices"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
@@ -57,7 +57,7 @@ func (m *mapper) take() []event {
 func (m *mapper) send(events ...event) { m.out = append(m.out, events...) }
 
 // start begins the stream.
-func (m *mapper) start(task *v1alpha1.AgentTask) {
+func (m *mapper) start(task *v1beta1.AgentTask) {
 	m.send(runStarted{Type: typeRunStarted, ThreadID: m.in.ThreadID, RunID: m.in.RunID, ProtocolVersion: protocolVersion, ParentRunID: m.in.ParentRunID})
 	m.sendState(task)
 	if len(m.in.Tools) == 0 {
@@ -71,11 +71,11 @@ func (m *mapper) start(task *v1alpha1.AgentTask) {
 }
 
 // sendState sends the state of the task, under its own key of the client's state.
-func (m *mapper) sendState(task *v1alpha1.AgentTask) {
+func (m *mapper) sendState(task *v1beta1.AgentTask) {
 	usage := task.Status.Usage
 	state := maps.Clone(m.state)
 	state["nestor"] = map[string]any{
-		"namespace": task.Namespace, "task": task.Name, "role": task.Spec.Role, "phase": cmp.Or(task.Status.Phase, v1alpha1.TaskPending),
+		"namespace": task.Namespace, "task": task.Name, "role": task.Spec.Role, "phase": cmp.Or(task.Status.Phase, v1beta1.TaskPending),
 		"usage": map[string]any{
 			"promptTokens": usage.PromptTokens, "completionTokens": usage.CompletionTokens, "totalTokens": usage.TotalTokens, "modelCalls": usage.ModelCalls,
 		},
@@ -295,7 +295,7 @@ func (m *mapper) interrupt(e run.Event) {
 }
 
 // end ends the stream because the run has ended.
-func (m *mapper) end(task *v1alpha1.AgentTask) {
+func (m *mapper) end(task *v1beta1.AgentTask) {
 	m.closeText()
 	for _, call := range slices.Clone(m.calls) {
 		m.addResult(call, "The run ended before this call did.", 0)
@@ -305,9 +305,9 @@ func (m *mapper) end(task *v1alpha1.AgentTask) {
 	}
 	m.sendState(task)
 	switch task.Status.Phase {
-	case v1alpha1.TaskSuccess:
+	case v1beta1.TaskSuccess:
 		m.finish(&outcome{Type: outcomeSuccess}, task.Status.Result)
-	case v1alpha1.TaskCancelled:
+	case v1beta1.TaskCancelled:
 		m.finish(&outcome{Type: outcomeCancelled}, nil)
 	default:
 		failed := runError{Type: typeRunError, Message: "The run failed.", Usage: m.used()}
@@ -318,7 +318,7 @@ func (m *mapper) end(task *v1alpha1.AgentTask) {
 	}
 }
 
-func (m *mapper) finish(o *outcome, result *v1alpha1.TaskResult) {
+func (m *mapper) finish(o *outcome, result *v1beta1.TaskResult) {
 	end := runFinished{Type: typeRunFinished, ThreadID: m.in.ThreadID, RunID: m.in.RunID, Outcome: o, Usage: m.used()}
 	if result != nil {
 		end.Result = result

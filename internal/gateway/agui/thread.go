@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
@@ -34,7 +34,7 @@ type thread struct {
 
 // start is where a stream begins.
 type start struct {
-	task *v1alpha1.AgentTask
+	task *v1beta1.AgentTask
 	from run.Cursor
 	// answered is the reference of the ask that the request answered.
 	answered string
@@ -61,10 +61,10 @@ func (t *thread) open(ctx context.Context) (start, error) {
 	request := run.Request{
 		Namespace: t.namespace, Role: t.role, Instruction: instruction, Door: doorName,
 		Key:         t.label() + "/" + digest(t.in.RunID),
-		Labels:      map[string]string{v1alpha1.LabelConversation: t.label()},
-		Annotations: map[string]string{v1alpha1.AnnotationRun: t.in.RunID},
+		Labels:      map[string]string{v1beta1.LabelConversation: t.label()},
+		Annotations: map[string]string{v1beta1.AnnotationRun: t.in.RunID},
 	}
-	if i := slices.IndexFunc(tasks, func(task v1alpha1.AgentTask) bool { return task.Annotations[v1alpha1.AnnotationRun] == t.in.RunID }); i >= 0 {
+	if i := slices.IndexFunc(tasks, func(task v1beta1.AgentTask) bool { return task.Annotations[v1beta1.AnnotationRun] == t.in.RunID }); i >= 0 {
 		return t.repeat(&tasks[i], instruction)
 	}
 	if len(tasks) > 0 {
@@ -82,20 +82,20 @@ func (t *thread) open(ctx context.Context) (start, error) {
 func (t *thread) label() string { return digest(doorName + "/" + t.in.ThreadID) }
 
 // tasks returns the tasks of the thread, oldest first.
-func (t *thread) tasks(ctx context.Context) ([]v1alpha1.AgentTask, error) {
-	tasks, err := t.runs.Tasks(ctx, t.namespace, labels.SelectorFromSet(labels.Set{v1alpha1.LabelConversation: t.label()}))
+func (t *thread) tasks(ctx context.Context) ([]v1beta1.AgentTask, error) {
+	tasks, err := t.runs.Tasks(ctx, t.namespace, labels.SelectorFromSet(labels.Set{v1beta1.LabelConversation: t.label()}))
 	if err != nil {
 		return nil, err
 	}
-	tasks = slices.DeleteFunc(tasks, func(task v1alpha1.AgentTask) bool { return task.Spec.Role != t.role || task.Spec.Chat != "" })
-	slices.SortFunc(tasks, func(a, b v1alpha1.AgentTask) int {
+	tasks = slices.DeleteFunc(tasks, func(task v1beta1.AgentTask) bool { return task.Spec.Role != t.role || task.Spec.Chat != "" })
+	slices.SortFunc(tasks, func(a, b v1beta1.AgentTask) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
 	return tasks, nil
 }
 
 // repeat returns the beginning of the run that an earlier request with the same runId started.
-func (t *thread) repeat(task *v1alpha1.AgentTask, instruction string) (start, error) {
+func (t *thread) repeat(task *v1beta1.AgentTask, instruction string) (start, error) {
 	if task.Spec.Instruction != instruction {
 		return start{}, run.ErrKeyReused
 	}
@@ -103,7 +103,7 @@ func (t *thread) repeat(task *v1alpha1.AgentTask, instruction string) (start, er
 }
 
 // join returns the end of a run that waits for a person, so that the client learns of its interrupt. A run that works cannot take a message.
-func (t *thread) join(ctx context.Context, task *v1alpha1.AgentTask) (start, error) {
+func (t *thread) join(ctx context.Context, task *v1beta1.AgentTask) (start, error) {
 	ask, err := t.runs.OpenAsk(ctx, task)
 	if err != nil {
 		return start{}, err
@@ -115,20 +115,20 @@ func (t *thread) join(ctx context.Context, task *v1alpha1.AgentTask) (start, err
 }
 
 func conflict(name, message string) error {
-	return apierrors.NewConflict(schema.GroupResource{Group: v1alpha1.GroupVersion.Group, Resource: "agenttasks"}, name, fmt.Errorf("%s", message))
+	return apierrors.NewConflict(schema.GroupResource{Group: v1beta1.GroupVersion.Group, Resource: "agenttasks"}, name, fmt.Errorf("%s", message))
 }
 
-func ended(task *v1alpha1.AgentTask) bool {
+func ended(task *v1beta1.AgentTask) bool {
 	switch task.Status.Phase {
-	case v1alpha1.TaskSuccess, v1alpha1.TaskFailed, v1alpha1.TaskCancelled:
+	case v1beta1.TaskSuccess, v1beta1.TaskFailed, v1beta1.TaskCancelled:
 		return true
 	}
 	return false
 }
 
 // continuable returns the sub-agent whose history the next task of a thread continues, if there is one.
-func continuable(task *v1alpha1.AgentTask) string {
-	if task.Status.Phase != v1alpha1.TaskSuccess {
+func continuable(task *v1beta1.AgentTask) string {
+	if task.Status.Phase != v1beta1.TaskSuccess {
 		return ""
 	}
 	return task.Status.SubAgent
@@ -144,7 +144,7 @@ func (t *thread) resume(ctx context.Context, entry resumeEntry) (start, error) {
 	if err != nil {
 		return start{}, err
 	}
-	if task.Labels[v1alpha1.LabelConversation] != t.label() || task.Spec.Role != t.role {
+	if task.Labels[v1beta1.LabelConversation] != t.label() || task.Spec.Role != t.role {
 		return start{}, apierrors.NewBadRequest(fmt.Sprintf("the interrupt %q is not from this thread", entry.InterruptID))
 	}
 	at := start{task: task, from: where.cursor, answered: where.ask}

@@ -21,8 +21,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 	"github.com/nestor-dev/nestor/internal/role"
@@ -55,7 +55,7 @@ func (a *agents) change(r *agentRun, f func()) {
 	r.changed = make(chan struct{})
 }
 
-func (a *agents) Start(_ context.Context, r run.Request) (*v1alpha1.AgentTask, bool, error) {
+func (a *agents) Start(_ context.Context, r run.Request) (*v1beta1.AgentTask, bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if r.Role == "forbidden" {
@@ -76,24 +76,24 @@ func (a *agents) Start(_ context.Context, r run.Request) (*v1alpha1.AgentTask, b
 	return a.task(found), !ok, nil
 }
 
-func (a *agents) task(r *agentRun) *v1alpha1.AgentTask {
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.request.Namespace, Name: r.name}, Spec: v1alpha1.AgentTaskSpec{Role: r.request.Role}}
+func (a *agents) task(r *agentRun) *v1beta1.AgentTask {
+	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.request.Namespace, Name: r.name}, Spec: v1beta1.AgentTaskSpec{Role: r.request.Role}}
 	switch {
 	case r.cancelled:
-		task.Status.Phase = v1alpha1.TaskCancelled
+		task.Status.Phase = v1beta1.TaskCancelled
 	case a.blocked != "":
-		task.Status.Phase = v1alpha1.TaskPending
-		task.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: a.blocked, Message: "Create what is missing."}}
+		task.Status.Phase = v1beta1.TaskPending
+		task.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: a.blocked, Message: "Create what is missing."}}
 	case r.done < len(a.asks):
-		task.Status.Phase = v1alpha1.TaskWaiting
+		task.Status.Phase = v1beta1.TaskWaiting
 	default:
-		task.Status.Phase = v1alpha1.TaskSuccess
-		task.Status.Result = &v1alpha1.TaskResult{Summary: strings.Join(r.answers, ", ")}
+		task.Status.Phase = v1beta1.TaskSuccess
+		task.Status.Result = &v1beta1.TaskResult{Summary: strings.Join(r.answers, ", ")}
 	}
 	return task
 }
 
-func (a *agents) Task(_ context.Context, _, name string) (*v1alpha1.AgentTask, error) {
+func (a *agents) Task(_ context.Context, _, name string) (*v1beta1.AgentTask, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if r, ok := a.runs[name]; ok {
@@ -111,7 +111,7 @@ func (a *agents) open(r *agentRun) *run.Ask {
 	return &ask
 }
 
-func (a *agents) OpenAsk(_ context.Context, task *v1alpha1.AgentTask) (*run.Ask, error) {
+func (a *agents) OpenAsk(_ context.Context, task *v1beta1.AgentTask) (*run.Ask, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.open(a.runs[task.Name]), nil
@@ -203,25 +203,25 @@ func (a *agents) Cancel(_ context.Context, _, task, _ string) error {
 
 func question(text string) run.Ask {
 	ask := run.Ask{}
-	ask.Kind, ask.Question = v1alpha1.WaitingQuestion, text
+	ask.Kind, ask.Question = v1beta1.WaitingQuestion, text
 	return ask
 }
 
 func approval(tool string) run.Ask {
 	ask := run.Ask{}
-	ask.Kind, ask.Tool, ask.Arguments = v1alpha1.WaitingApproval, tool, `{"path":"x"}`
+	ask.Kind, ask.Tool, ask.Arguments = v1beta1.WaitingApproval, tool, `{"path":"x"}`
 	ask.Digest = agent.CallDigest(ask.Tool, ask.Arguments)
 	return ask
 }
 
 var testRoles = []role.Role{
 	{Name: "general"},
-	{Name: "planner", AgentRoleSpec: v1alpha1.AgentRoleSpec{Description: "Plans.", AsTool: &v1alpha1.RoleAsTool{
+	{Name: "planner", AgentRoleSpec: v1beta1.AgentRoleSpec{Description: "Plans.", AsTool: &v1beta1.RoleAsTool{
 		Name: "Planner", InputSchema: &runtime.RawExtension{Raw: []byte(`{"required":["goal"],"properties":{"goal":{"type":"string"}}}`)},
 	}}},
-	{Name: "searcher", AgentRoleSpec: v1alpha1.AgentRoleSpec{AsTool: &v1alpha1.RoleAsTool{Name: "Search"}}},
-	{Name: "shadow", AgentRoleSpec: v1alpha1.AgentRoleSpec{AsTool: &v1alpha1.RoleAsTool{Name: toolCancel}}},
-	{Name: "twin", AgentRoleSpec: v1alpha1.AgentRoleSpec{AsTool: &v1alpha1.RoleAsTool{Name: "Search"}}},
+	{Name: "searcher", AgentRoleSpec: v1beta1.AgentRoleSpec{AsTool: &v1beta1.RoleAsTool{Name: "Search"}}},
+	{Name: "shadow", AgentRoleSpec: v1beta1.AgentRoleSpec{AsTool: &v1beta1.RoleAsTool{Name: toolCancel}}},
+	{Name: "twin", AgentRoleSpec: v1beta1.AgentRoleSpec{AsTool: &v1beta1.RoleAsTool{Name: "Search"}}},
 }
 
 // serve serves the door at /mcp and /mcp/NAMESPACE. The bearer token is the name of the user.

@@ -12,7 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
@@ -37,7 +37,7 @@ func TestPersonAnswersDuringTheCall(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s := stateIn(t, result); result.IsError || s.Phase != v1alpha1.TaskSuccess || textOf(result) != "Green, true fine" {
+			if s := stateIn(t, result); result.IsError || s.Phase != v1beta1.TaskSuccess || textOf(result) != "Green, true fine" {
 				t.Errorf("%+v %q", s, textOf(result))
 			}
 			if len(seen) != 2 || !strings.Contains(seen[0], "Which colour?") || !strings.Contains(seen[1], "write") {
@@ -63,7 +63,7 @@ func TestClosedFormDecidesNothing(t *testing.T) {
 				var seen []string
 				session := connection{url: serve(t, a) + "/team-a", user: "jane", revision: revision, options: sdk.ClientOptions{ElicitationHandler: person(&seen, action)}}.connect(t)
 				result, s := callTool(t, session, toolRun, map[string]any{"role": "general", "instruction": "Paint it"})
-				if s.Phase != v1alpha1.TaskWaiting || s.Waiting == nil || !strings.Contains(textOf(result), "kubectl nestor approve -n team-a general-0") || a.submissions != 0 {
+				if s.Phase != v1beta1.TaskWaiting || s.Waiting == nil || !strings.Contains(textOf(result), "kubectl nestor approve -n team-a general-0") || a.submissions != 0 {
 					t.Errorf("%+v %q, %d messages", s, textOf(result), a.submissions)
 				}
 			})
@@ -81,7 +81,7 @@ func TestClientsWithoutForms(t *testing.T) {
 				t.Fatalf("%+v %q", s, textOf(result))
 			}
 			_, s = callTool(t, session, toolAnswer, map[string]any{"task": s.Task, "ask": s.Waiting.Ask, "answer": "Green"})
-			if s.Waiting == nil || s.Waiting.Kind != v1alpha1.WaitingApproval || !strings.Contains(s.Next, "https://page.example/team-a/runs/"+s.Task) ||
+			if s.Waiting == nil || s.Waiting.Kind != v1beta1.WaitingApproval || !strings.Contains(s.Next, "https://page.example/team-a/runs/"+s.Task) ||
 				!strings.Contains(s.Next, "kubectl nestor approve -n team-a "+s.Task) {
 				t.Fatalf("%+v", s)
 			}
@@ -109,7 +109,7 @@ func TestClientsWithoutForms(t *testing.T) {
 				t.Fatal(err)
 			}
 			result, s = callTool(t, session, toolGet, map[string]any{"task": s.Task, "waitSeconds": 60})
-			if s.Phase != v1alpha1.TaskSuccess || textOf(result) != "Green, false not today" {
+			if s.Phase != v1beta1.TaskSuccess || textOf(result) != "Green, false not today" {
 				t.Errorf("%+v %q", s, textOf(result))
 			}
 		})
@@ -161,7 +161,7 @@ func TestFormAfterStart(t *testing.T) {
 			session := connection{url: serve(t, a) + "/team-a", user: "jane", revision: revision, options: options}.connect(t)
 			_, s := callTool(t, session, toolStart, map[string]any{"role": "general", "instruction": "Paint it"})
 			result, s := callTool(t, session, toolGet, map[string]any{"task": s.Task, "waitSeconds": 60})
-			if s.Phase != v1alpha1.TaskSuccess || textOf(result) != "true fine" || len(seen) != 1 {
+			if s.Phase != v1beta1.TaskSuccess || textOf(result) != "true fine" || len(seen) != 1 {
 				t.Errorf("%+v %q, the person saw %q", s, textOf(result), seen)
 			}
 		})
@@ -225,7 +225,7 @@ func TestSomebodyElseAnswers(t *testing.T) {
 	}()
 	result, s := callTool(t, session, toolRun, map[string]any{"role": "general", "instruction": "Paint it"})
 	close(over)
-	if s.Phase != v1alpha1.TaskSuccess || textOf(result) != "Blue" {
+	if s.Phase != v1beta1.TaskSuccess || textOf(result) != "Blue" {
 		t.Errorf("%+v %q", s, textOf(result))
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 	"github.com/nestor-dev/nestor/internal/role"
 	"github.com/nestor-dev/nestor/internal/tool"
@@ -34,9 +34,9 @@ const (
 )
 
 type runs interface {
-	Start(ctx context.Context, r run.Request) (*v1alpha1.AgentTask, bool, error)
-	Task(ctx context.Context, namespace, name string) (*v1alpha1.AgentTask, error)
-	OpenAsk(ctx context.Context, task *v1alpha1.AgentTask) (*run.Ask, error)
+	Start(ctx context.Context, r run.Request) (*v1beta1.AgentTask, bool, error)
+	Task(ctx context.Context, namespace, name string) (*v1beta1.AgentTask, error)
+	OpenAsk(ctx context.Context, task *v1beta1.AgentTask) (*run.Ask, error)
 	FollowTask(ctx context.Context, namespace, name string, from run.Cursor) iter.Seq2[run.Event, error]
 	Answer(ctx context.Context, ask run.Ask, text, key string) error
 	Decide(ctx context.Context, ask run.Ask, d run.Decision, key string) (string, error)

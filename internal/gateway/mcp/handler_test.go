@@ -12,7 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
@@ -70,7 +70,7 @@ func TestStartGetCancel(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	result, got := callTool(t, session, toolCancel, map[string]any{"namespace": "team-a", "task": s.Task})
-	if got.Phase != v1alpha1.TaskCancelled || !result.IsError {
+	if got.Phase != v1beta1.TaskCancelled || !result.IsError {
 		t.Errorf("%+v", got)
 	}
 }
@@ -79,11 +79,11 @@ func TestStartGetCancel(t *testing.T) {
 func TestRunThatCannotStart(t *testing.T) {
 	for _, revision := range revisions {
 		t.Run(revision, func(t *testing.T) {
-			a := &agents{blocked: v1alpha1.ReasonProviderNotFound}
+			a := &agents{blocked: v1beta1.ReasonProviderNotFound}
 			session := connection{url: serve(t, a) + "/team-a", user: "jane", revision: revision}.connect(t)
 			result, s := callTool(t, session, toolRun, map[string]any{"role": "general", "instruction": "Paint it"})
-			const why = v1alpha1.ReasonProviderNotFound + ": Create what is missing."
-			if !result.IsError || s.Phase != v1alpha1.TaskPending || s.Blocked != why || !strings.Contains(textOf(result), why) || !strings.Contains(s.Next, toolGet) {
+			const why = v1beta1.ReasonProviderNotFound + ": Create what is missing."
+			if !result.IsError || s.Phase != v1beta1.TaskPending || s.Blocked != why || !strings.Contains(textOf(result), why) || !strings.Contains(s.Next, toolGet) {
 				t.Errorf("%+v %q", s, textOf(result))
 			}
 			for _, wait := range []int{0, 60} {
@@ -95,7 +95,7 @@ func TestRunThatCannotStart(t *testing.T) {
 			a.mu.Lock()
 			a.blocked = ""
 			a.mu.Unlock()
-			if result, s := callTool(t, session, toolGet, map[string]any{"task": s.Task, "waitSeconds": 60}); result.IsError || s.Phase != v1alpha1.TaskSuccess || s.Blocked != "" {
+			if result, s := callTool(t, session, toolGet, map[string]any{"task": s.Task, "waitSeconds": 60}); result.IsError || s.Phase != v1beta1.TaskSuccess || s.Blocked != "" {
 				t.Errorf("%+v %q", s, textOf(result))
 			}
 		})
@@ -104,10 +104,10 @@ func TestRunThatCannotStart(t *testing.T) {
 
 // TestRunOfAMissingRole: a role that does not exist was most likely mistyped, and its run is cancelled.
 func TestRunOfAMissingRole(t *testing.T) {
-	a := &agents{blocked: v1alpha1.ReasonRoleNotFound}
+	a := &agents{blocked: v1beta1.ReasonRoleNotFound}
 	session := connection{url: serve(t, a) + "/team-a", user: "jane"}.connect(t)
 	result, _ := callTool(t, session, toolRun, map[string]any{"role": "genral", "instruction": "Paint it"})
-	if !result.IsError || !strings.Contains(textOf(result), v1alpha1.ReasonRoleNotFound) || !a.runs["genral-0"].cancelled {
+	if !result.IsError || !strings.Contains(textOf(result), v1beta1.ReasonRoleNotFound) || !a.runs["genral-0"].cancelled {
 		t.Errorf("%q", textOf(result))
 	}
 }
@@ -212,7 +212,7 @@ func TestCancelledRequestCancelsNothing(t *testing.T) {
 			}
 			close(over)
 			task, err := a.Task(t.Context(), "team-a", "general-0")
-			if err != nil || task.Status.Phase != v1alpha1.TaskWaiting {
+			if err != nil || task.Status.Phase != v1beta1.TaskWaiting {
 				t.Errorf("%+v %v", task, err)
 			}
 		})

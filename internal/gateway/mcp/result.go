@@ -11,45 +11,45 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
 // state is the structured content of a result: the state of a run.
 type state struct {
-	Namespace string               `json:"namespace"`
-	Task      string               `json:"task"`
-	Role      string               `json:"role,omitempty"`
-	Phase     v1alpha1.TaskPhase   `json:"phase"`
-	Answer    string               `json:"answer,omitempty"`
-	Result    *v1alpha1.TaskResult `json:"result,omitempty"`
-	Error     *v1alpha1.RunError   `json:"error,omitempty"`
-	Waiting   *waiting             `json:"waiting,omitempty"`
-	Blocked   string               `json:"blocked,omitempty"`
-	Usage     v1alpha1.Usage       `json:"usage,omitzero"`
-	Next      string               `json:"next,omitempty"`
+	Namespace string              `json:"namespace"`
+	Task      string              `json:"task"`
+	Role      string              `json:"role,omitempty"`
+	Phase     v1beta1.TaskPhase   `json:"phase"`
+	Answer    string              `json:"answer,omitempty"`
+	Result    *v1beta1.TaskResult `json:"result,omitempty"`
+	Error     *v1beta1.RunError   `json:"error,omitempty"`
+	Waiting   *waiting            `json:"waiting,omitempty"`
+	Blocked   string              `json:"blocked,omitempty"`
+	Usage     v1beta1.Usage       `json:"usage,omitzero"`
+	Next      string              `json:"next,omitempty"`
 }
 
 type waiting struct {
-	Ask       string               `json:"ask"`
-	Kind      v1alpha1.WaitingKind `json:"kind"`
-	Text      string               `json:"text"`
-	Tool      string               `json:"tool,omitempty"`
-	Arguments string               `json:"arguments,omitempty"`
+	Ask       string              `json:"ask"`
+	Kind      v1beta1.WaitingKind `json:"kind"`
+	Text      string              `json:"text"`
+	Tool      string              `json:"tool,omitempty"`
+	Arguments string              `json:"arguments,omitempty"`
 }
 
 // report returns the state of a run as the result of a call. answer is the whole answer, which the status of a task may have shortened.
-func (c *call) report(task *v1alpha1.AgentTask, ask *run.Ask, answer string) *sdk.CallToolResult {
+func (c *call) report(task *v1beta1.AgentTask, ask *run.Ask, answer string) *sdk.CallToolResult {
 	s := state{
-		Namespace: task.Namespace, Task: task.Name, Role: task.Spec.Role, Phase: cmp.Or(task.Status.Phase, v1alpha1.TaskPending),
+		Namespace: task.Namespace, Task: task.Name, Role: task.Spec.Role, Phase: cmp.Or(task.Status.Phase, v1beta1.TaskPending),
 		Result: task.Status.Result, Error: task.Status.Error, Usage: task.Status.Usage, Answer: answer,
 	}
 	result := &sdk.CallToolResult{}
 	var words string
 	switch {
-	case s.Phase == v1alpha1.TaskSuccess:
+	case s.Phase == v1beta1.TaskSuccess:
 		words = cmp.Or(answer, "The agent ended without a text.")
-	case s.Phase == v1alpha1.TaskFailed || s.Phase == v1alpha1.TaskCancelled:
+	case s.Phase == v1beta1.TaskFailed || s.Phase == v1beta1.TaskCancelled:
 		result.IsError = true
 		words = fmt.Sprintf("The task %s ended without success: %s.", task.Name, s.Phase)
 		if s.Error != nil {
@@ -59,7 +59,7 @@ func (c *call) report(task *v1alpha1.AgentTask, ask *run.Ask, answer string) *sd
 			words += "\n\nPartial result:\n" + answer
 		}
 	case ask != nil:
-		s.Phase = v1alpha1.TaskWaiting
+		s.Phase = v1beta1.TaskWaiting
 		s.Waiting = &waiting{Ask: ask.ID(), Kind: ask.Kind, Text: ask.Description(), Tool: ask.Tool, Arguments: ask.Arguments}
 		s.Next = fmt.Sprintf("A person has to answer. Then call %s with task %q and ask %q.", toolAnswer, task.Name, ask.ID())
 		if ask.IsApproval() {

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
@@ -212,7 +212,7 @@ func addState(metadata map[string]string, e run.Event) {
 			metadata["tool"], metadata[metadataAsk] = e.Ask.Tool, e.Ask.Ref()
 		}
 	}
-	if e.Task != nil && e.Task.Status.Phase == v1alpha1.TaskWaiting {
+	if e.Task != nil && e.Task.Status.Phase == v1beta1.TaskWaiting {
 		metadata["phase"] = string(e.Task.Status.Phase)
 	}
 }

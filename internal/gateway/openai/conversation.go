@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // maxInstruction is the longest instruction of a task, in characters.
@@ -97,7 +97,7 @@ func lastReply(before []turn) string {
 	return strings.TrimSpace(before[len(before)-1].Text)
 }
 
-func noImages(images []v1alpha1.Attachment) error {
+func noImages(images []v1beta1.Attachment) error {
 	if len(images) > 0 {
 		return badf("messages", "Images are for chats: a standalone task has none. Name a chat in metadata.chat.")
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 func user(text string) turn      { return turn{Role: "user", Text: text} }
@@ -47,7 +47,7 @@ func TestSplitLast(t *testing.T) {
 
 func TestSplitLastKeepsImages(t *testing.T) {
 	first, second := user("a"), user("b")
-	first.Images, second.Images = []v1alpha1.Attachment{{Name: "1"}}, []v1alpha1.Attachment{{Name: "2"}}
+	first.Images, second.Images = []v1beta1.Attachment{{Name: "1"}}, []v1beta1.Attachment{{Name: "2"}}
 	_, last, err := splitLast([]turn{first, second})
 	if err != nil || len(last.Images) != 2 || last.Images[0].Name != "1" || last.Images[1].Name != "2" {
 		t.Errorf("%v, %v", last.Images, err)
@@ -105,7 +105,7 @@ func TestDigest(t *testing.T) {
 		t.Error("space around a text changes the digest")
 	}
 	image := user("a")
-	image.Images = []v1alpha1.Attachment{{Name: "1"}}
+	image.Images = []v1beta1.Attachment{{Name: "1"}}
 	seen := map[string]string{digest("m", base): "the conversation"}
 	for name, d := range map[string]string{
 		"another model": digest("n", base), "another text": digest("m", []turn{user("c"), assistant("b")}), "another role": digest("m", []turn{system("a"), assistant("b")}),

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 	"github.com/nestor-dev/nestor/internal/view"
@@ -139,7 +139,7 @@ func (q inquiry) start(ctx context.Context, caller *run.Caller, text, continueFr
 	task, _, err := start(ctx, run.Request{
 		Namespace: q.target.namespace, Role: q.target.role, Instruction: text, Key: q.key, Door: doorName, ContinueFrom: continueFrom, OutputSchema: q.schema,
 		Repeated: q.repeated,
-		Labels:   map[string]string{v1alpha1.LabelConversation: digest(q.model, q.turns)},
+		Labels:   map[string]string{v1beta1.LabelConversation: digest(q.model, q.turns)},
 	})
 	if err != nil {
 		return exchange{}, err
@@ -196,17 +196,17 @@ func (q inquiry) find(ctx context.Context, caller *run.Caller, before []turn, la
 }
 
 // begun returns the runs that the caller started with a beginning of the conversation, the newest first.
-func (q inquiry) begun(ctx context.Context, caller *run.Caller) ([]v1alpha1.AgentTask, error) {
+func (q inquiry) begun(ctx context.Context, caller *run.Caller) ([]v1beta1.AgentTask, error) {
 	digests := earlierRequests(q.model, q.turns)
 	if len(digests) == 0 {
 		return nil, nil
 	}
-	requirement, err := labels.NewRequirement(v1alpha1.LabelConversation, selection.In, digests)
+	requirement, err := labels.NewRequirement(v1beta1.LabelConversation, selection.In, digests)
 	if err != nil {
 		return nil, fmt.Errorf("select the runs of a conversation: %w", err)
 	}
 	tasks, err := caller.Tasks(ctx, q.target.namespace, labels.NewSelector().Add(*requirement))
-	slices.SortFunc(tasks, func(a, b v1alpha1.AgentTask) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
+	slices.SortFunc(tasks, func(a, b v1beta1.AgentTask) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
 	return tasks, err
 }
 
@@ -223,7 +223,7 @@ func (q inquiry) answerKey() string {
 }
 
 // repeatedAnswer returns the exchange of an earlier attempt of this request that answered a run, or nil.
-func (q inquiry) repeatedAnswer(ctx context.Context, caller *run.Caller, of *v1alpha1.AgentTask) (*exchange, error) {
+func (q inquiry) repeatedAnswer(ctx context.Context, caller *run.Caller, of *v1beta1.AgentTask) (*exchange, error) {
 	answers, answered, err := caller.HasAnswered(ctx, of.Namespace, of.Name, q.answerKey())
 	if !answered || err != nil {
 		return nil, err
@@ -233,7 +233,7 @@ func (q inquiry) repeatedAnswer(ctx context.Context, caller *run.Caller, of *v1a
 	return &found, nil
 }
 
-func exchangeOf(task *v1alpha1.AgentTask) exchange {
+func exchangeOf(task *v1beta1.AgentTask) exchange {
 	return exchange{namespace: task.Namespace, task: task.Name, typed: task.Spec.OutputSchema != nil}
 }
 
@@ -274,7 +274,7 @@ func (q inquiry) resume(
 		return q.reply(ctx, caller, task, open, shown, last)
 	}
 	if !view.Ended(task.Status.Phase) {
-		return exchange{}, apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("agenttasks").GroupResource(), name,
+		return exchange{}, apierrors.NewConflict(v1beta1.GroupVersion.WithResource("agenttasks").GroupResource(), name,
 			fmt.Errorf("the run is still working and waits for nothing: follow it with GET /v1/responses/ID"))
 	}
 	q.target = target{namespace, task.Spec.Role}
@@ -287,7 +287,7 @@ func (q inquiry) resume(
 
 // reply answers an ask of a run, or of an agent below it. A reply to anything but an open ask changes nothing.
 func (q inquiry) reply(
-	ctx context.Context, caller *run.Caller, of *v1alpha1.AgentTask, open []run.Ask, shown string, last turn,
+	ctx context.Context, caller *run.Caller, of *v1beta1.AgentTask, open []run.Ask, shown string, last turn,
 ) (exchange, error) {
 	if err := q.checkSchema(of.Spec.OutputSchema); err != nil {
 		return exchange{}, err
@@ -417,7 +417,7 @@ func failure(e run.Event) error {
 		return nil
 	}
 	if e.Task != nil {
-		if e.Task.Status.Phase == v1alpha1.TaskSuccess {
+		if e.Task.Status.Phase == v1beta1.TaskSuccess {
 			return nil
 		}
 		failed := &runFailed{kind: string(e.Task.Status.Phase), message: fmt.Sprintf("the task %s/%s has ended: %s", e.Task.Namespace, e.Task.Name, e.Task.Status.Phase)}

@@ -12,7 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
@@ -63,7 +63,7 @@ func namespacesOf(ctx context.Context, caller *run.Caller, asked []string) []str
 		own, _, _ := strings.Cut(account, ":")
 		found = append(found, own)
 	}
-	var providers v1alpha1.ModelProviderList
+	var providers v1beta1.ModelProviderList
 	if caller.API.List(ctx, &providers) == nil { // most callers may not, and have one namespace
 		for _, p := range providers.Items {
 			found = append(found, p.Namespace)

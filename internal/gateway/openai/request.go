@@ -13,14 +13,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // turn is a message of a conversation, without the API's form.
 type turn struct {
 	Role   string
 	Text   string
-	Images []v1alpha1.Attachment
+	Images []v1beta1.Attachment
 	// item is the ID of the item in a response, and reference reports that the client sent the ID without the text.
 	item      string
 	reference bool
@@ -97,7 +97,7 @@ func parseObject(param, text, namespace string) (string, string, error) {
 // content is the content of a message: a text, or a list of parts.
 type content struct {
 	text   string
-	images []v1alpha1.Attachment
+	images []v1beta1.Attachment
 }
 
 // part is a part of a message, in the forms of both APIs.
@@ -138,18 +138,18 @@ func (c *content) UnmarshalJSON(data []byte) error {
 }
 
 // decodeImage decodes an image in a data URL. The gateway does not fetch images from elsewhere.
-func decodeImage(value json.RawMessage, number int) (v1alpha1.Attachment, error) {
+func decodeImage(value json.RawMessage, number int) (v1beta1.Attachment, error) {
 	var object struct {
 		URL string `json:"url"`
 	}
 	if json.Unmarshal(value, &object.URL) != nil && json.Unmarshal(value, &object) != nil {
-		return v1alpha1.Attachment{}, errors.New("image_url must be a URL")
+		return v1beta1.Attachment{}, errors.New("image_url must be a URL")
 	}
 	kind, data, ok := strings.Cut(strings.TrimPrefix(object.URL, "data:"), ";base64,")
 	bytes, err := base64.StdEncoding.DecodeString(data)
 	if !ok || err != nil || !strings.HasPrefix(object.URL, "data:") {
-		return v1alpha1.Attachment{}, errors.New("images must be in data URLs (data:image/png;base64,...): the gateway fetches nothing")
+		return v1beta1.Attachment{}, errors.New("images must be in data URLs (data:image/png;base64,...): the gateway fetches nothing")
 	}
 	_, extension, _ := strings.Cut(kind, "/")
-	return v1alpha1.Attachment{Name: fmt.Sprintf("image-%d.%s", number, extension), MediaType: kind, Data: bytes}, nil
+	return v1beta1.Attachment{Name: fmt.Sprintf("image-%d.%s", number, extension), MediaType: kind, Data: bytes}, nil
 }

@@ -15,7 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
@@ -193,7 +193,7 @@ func (e exchange) read(ctx context.Context, caller *run.Caller) error {
 		_, err := caller.Task(ctx, e.namespace, e.task)
 		return err
 	}
-	return caller.API.Get(ctx, client.ObjectKey{Namespace: e.namespace, Name: e.chat}, &v1alpha1.AgentChat{})
+	return caller.API.Get(ctx, client.ObjectKey{Namespace: e.namespace, Name: e.chat}, &v1beta1.AgentChat{})
 }
 
 // getResponse serves GET /v1/responses/ID: it waits for the end, streams from a position, or returns the current state.

@@ -9,16 +9,16 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
 // The response of a typed run has the data of its result and no other text, or fails: it is never empty or cut.
 func TestTypedRunsReturnOnlyData(t *testing.T) {
 	data := &runtime.RawExtension{Raw: []byte(`{"count":3}`)}
-	ended := func(phase v1alpha1.TaskPhase, result *v1alpha1.TaskResult) *v1alpha1.AgentTask {
-		task := &v1alpha1.AgentTask{}
+	ended := func(phase v1beta1.TaskPhase, result *v1beta1.TaskResult) *v1beta1.AgentTask {
+		task := &v1beta1.AgentTask{}
 		task.Status.Phase, task.Status.Result = phase, result
 		return task
 	}
@@ -26,12 +26,12 @@ func TestTypedRunsReturnOnlyData(t *testing.T) {
 		end        run.Event
 		text, fail string
 	}{
-		"from the history":   {run.Event{Task: ended(v1alpha1.TaskSuccess, &v1alpha1.TaskResult{DataOmitted: true}), Outcome: &historyv1.Outcome{Data: data}}, `{"count":3}`, ""},
-		"from the status":    {run.Event{Task: ended(v1alpha1.TaskSuccess, &v1alpha1.TaskResult{Data: data})}, `{"count":3}`, ""},
-		"too large":          {run.Event{Task: ended(v1alpha1.TaskSuccess, &v1alpha1.TaskResult{DataOmitted: true})}, "", "DataOmitted"},
-		"no data":            {run.Event{Task: ended(v1alpha1.TaskSuccess, &v1alpha1.TaskResult{Summary: "done"})}, "", "NoData"},
-		"no result":          {run.Event{Task: ended(v1alpha1.TaskSuccess, nil)}, "", "NoData"},
-		"the run has failed": {run.Event{Task: ended(v1alpha1.TaskFailed, nil)}, "", ""},
+		"from the history":   {run.Event{Task: ended(v1beta1.TaskSuccess, &v1beta1.TaskResult{DataOmitted: true}), Outcome: &historyv1.Outcome{Data: data}}, `{"count":3}`, ""},
+		"from the status":    {run.Event{Task: ended(v1beta1.TaskSuccess, &v1beta1.TaskResult{Data: data})}, `{"count":3}`, ""},
+		"too large":          {run.Event{Task: ended(v1beta1.TaskSuccess, &v1beta1.TaskResult{DataOmitted: true})}, "", "DataOmitted"},
+		"no data":            {run.Event{Task: ended(v1beta1.TaskSuccess, &v1beta1.TaskResult{Summary: "done"})}, "", "NoData"},
+		"no result":          {run.Event{Task: ended(v1beta1.TaskSuccess, nil)}, "", "NoData"},
+		"the run has failed": {run.Event{Task: ended(v1beta1.TaskFailed, nil)}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.end.Kind, test.end.Cursor = run.End, run.Cursor{Seq: 7}

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/client/history"
@@ -41,7 +41,7 @@ type Ask struct {
 func (a Ask) ID() string { return cmp.Or(a.Call, a.Task) + "@" + a.Task }
 
 // IsApproval reports whether the ask needs a decision and not an answer.
-func (a Ask) IsApproval() bool { return a.Kind == v1alpha1.WaitingApproval }
+func (a Ask) IsApproval() bool { return a.Kind == v1beta1.WaitingApproval }
 
 // Description returns what the run waits for, without how to reply to it.
 func (a Ask) Description() string {
@@ -56,15 +56,15 @@ func (a Ask) Description() string {
 }
 
 // OpenAsk returns what a standalone task waits for, or nil. The task's status has the ask of the agent that waits, at any depth below it.
-func (c *Caller) OpenAsk(ctx context.Context, task *v1alpha1.AgentTask) (*Ask, error) {
+func (c *Caller) OpenAsk(ctx context.Context, task *v1beta1.AgentTask) (*Ask, error) {
 	waiting := task.Status.Waiting
-	if waiting == nil || task.Status.Phase != v1alpha1.TaskWaiting {
+	if waiting == nil || task.Status.Phase != v1beta1.TaskWaiting {
 		return nil, nil
 	}
-	ask := Ask{Ask: view.NewAsk("", task.Name, *waiting), Namespace: task.Namespace, Root: task.Name, SubAgent: waiting.SubAgent, Door: task.Labels[v1alpha1.LabelDoor]}
+	ask := Ask{Ask: view.NewAsk("", task.Name, *waiting), Namespace: task.Namespace, Root: task.Name, SubAgent: waiting.SubAgent, Door: task.Labels[v1beta1.LabelDoor]}
 	ask.Role, ask.Requesters = task.Spec.Role, view.Requesters(task)
 	if ask.SubAgent != "" && ask.SubAgent != task.Status.SubAgent {
-		below := &v1alpha1.SubAgent{}
+		below := &v1beta1.SubAgent{}
 		if err := c.API.Get(ctx, client.ObjectKey{Namespace: task.Namespace, Name: ask.SubAgent}, below); err != nil {
 			return nil, fmt.Errorf("read the agent that asks: %w", err)
 		}
@@ -90,7 +90,7 @@ func (c *Caller) ChatState(ctx context.Context, namespace, chat string) (ChatSta
 		return ChatState{}, err
 	}
 	if now.Chat(chat) == nil {
-		return ChatState{}, apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("agentchats").GroupResource(), chat)
+		return ChatState{}, apierrors.NewNotFound(v1beta1.GroupVersion.WithResource("agentchats").GroupResource(), chat)
 	}
 	var state ChatState
 	for _, found := range now.Asks(chat) {
@@ -101,7 +101,7 @@ func (c *Caller) ChatState(ctx context.Context, namespace, chat string) (ChatSta
 		state.Asks = append(state.Asks, ask)
 	}
 	for _, m := range now.Messages {
-		if m.Spec.Role == v1alpha1.RoleUser && m.Spec.Content != "" && m.Status.Phase != v1alpha1.MessageRejected {
+		if m.Spec.Role == v1beta1.RoleUser && m.Spec.Content != "" && m.Status.Phase != v1beta1.MessageRejected {
 			state.Latest = m.Name
 		}
 	}
@@ -137,7 +137,7 @@ const maxDepth = 16
 
 // HasAsked reports whether a reply to a client ends with a question that the agent of a task has asked, or an agent
 // below it, as far as the caller may read their histories.
-func (c *Caller) HasAsked(ctx context.Context, task *v1alpha1.AgentTask, reply string) (bool, error) {
+func (c *Caller) HasAsked(ctx context.Context, task *v1beta1.AgentTask, reply string) (bool, error) {
 	if task.Status.SubAgent == "" || reply == Answer(task) {
 		return false, nil
 	}
@@ -148,11 +148,11 @@ func (c *Caller) HasAsked(ctx context.Context, task *v1alpha1.AgentTask, reply s
 				return asked, err
 			}
 		}
-		children, err := labels.NewRequirement(v1alpha1.LabelParent, selection.In, level)
+		children, err := labels.NewRequirement(v1beta1.LabelParent, selection.In, level)
 		if err != nil {
 			return false, fmt.Errorf("select the agents below %s: %w", task.Name, err)
 		}
-		var below v1alpha1.SubAgentList
+		var below v1beta1.SubAgentList
 		selector := client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*children)}
 		if err := c.API.List(ctx, &below, client.InNamespace(task.Namespace), selector); err != nil {
 			return false, ignoreUnreadable(err)

@@ -17,20 +17,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 func TestHasAskedAtAnyDepth(t *testing.T) {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	// top is the agent of the run. other belongs to another run.
 	agents := []client.Object{}
 	for name, parent := range map[string]string{"top": "", "middle": "top", "deep": "middle", "other": ""} {
-		agents = append(agents, &v1alpha1.SubAgent{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "a", Name: name, Labels: map[string]string{v1alpha1.LabelParent: parent},
+		agents = append(agents, &v1beta1.SubAgent{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "a", Name: name, Labels: map[string]string{v1beta1.LabelParent: parent},
 		}})
 	}
 	transcripts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,9 +46,9 @@ func TestHasAskedAtAnyDepth(t *testing.T) {
 		User: "alice", API: fake.NewClientBuilder().WithScheme(scheme).WithObjects(agents...).Build(),
 		config: &rest.Config{Host: transcripts.URL},
 	}
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "work"}}
+	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "work"}}
 	task.Status.SubAgent = "top"
-	task.Status.Result = &v1alpha1.TaskResult{Summary: "Which middle?"}
+	task.Status.Result = &v1beta1.TaskResult{Summary: "Which middle?"}
 	for reply, asked := range map[string]bool{
 		"Which top?":                 true,
 		"Which deep?":                true,

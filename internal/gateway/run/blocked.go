@@ -11,15 +11,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // BlockedBy returns why a task has not started and may not start for a long time: something is missing, or a quota is
 // used up. It returns "" if the caller should wait for it.
-func BlockedBy(task *v1alpha1.AgentTask) string {
+func BlockedBy(task *v1beta1.AgentTask) string {
 	still := view.OfTask(task)
-	if task.Status.Phase == v1alpha1.TaskPending && (still.Is(view.StandstillBlocked) || still.Is(view.StandstillOverQuota)) {
+	if task.Status.Phase == v1beta1.TaskPending && (still.Is(view.StandstillBlocked) || still.Is(view.StandstillOverQuota)) {
 		return still.Condition()
 	}
 	return ""
@@ -36,7 +36,7 @@ func CannotStart(ctx context.Context, caller interface {
 	Cancel(ctx context.Context, namespace, task, key string) error
 }, event Event) error {
 	task := event.Task
-	if !strings.HasPrefix(event.Text, v1alpha1.ReasonRoleNotFound+":") {
+	if !strings.HasPrefix(event.Text, v1beta1.ReasonRoleNotFound+":") {
 		return failure(http.StatusBadRequest, ReasonCannotStart, "the task "+task.Name+" cannot start yet: "+event.Text+
 			" It starts automatically after that: do not send the request again.")
 	}

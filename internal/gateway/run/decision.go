@@ -10,7 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // A decision applies to the ask that its client was shown, and to nothing else. Each door returns the reference of an
@@ -121,7 +121,7 @@ func Judge(open []Ask, text, shown string) (Use, *Ask) {
 
 // checkShown returns an error unless a decision is about the ask that its client was shown.
 func (a Ask) checkShown(d Decision) error {
-	resource := v1alpha1.GroupVersion.WithResource("agenttasks").GroupResource()
+	resource := v1beta1.GroupVersion.WithResource("agenttasks").GroupResource()
 	if d.Shown != a.Ref() {
 		return apierrors.NewConflict(resource, a.Task,
 			fmt.Errorf("the decision is about another request than the one that waits: nothing was decided"))

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/view"
 )
@@ -46,13 +46,13 @@ func TestParseDecision(t *testing.T) {
 
 // call returns an approval of a call with an id.
 func call(id string) Ask {
-	ask := Ask{Namespace: "a", Ask: view.Ask{Kind: v1alpha1.WaitingApproval, Task: "work", Call: id, Tool: "write", Arguments: `{"path":"x"}`}}
+	ask := Ask{Namespace: "a", Ask: view.Ask{Kind: v1beta1.WaitingApproval, Task: "work", Call: id, Tool: "write", Arguments: `{"path":"x"}`}}
 	ask.Digest = agent.CallDigest(ask.Tool, ask.Arguments)
 	return ask
 }
 
 func question(id string) Ask {
-	return Ask{Namespace: "a", Ask: view.Ask{Kind: v1alpha1.WaitingQuestion, Task: "work", Call: id, Question: "Which version?"}}
+	return Ask{Namespace: "a", Ask: view.Ask{Kind: v1beta1.WaitingQuestion, Task: "work", Call: id, Question: "Which version?"}}
 }
 
 func TestJudge(t *testing.T) {
@@ -133,7 +133,7 @@ func TestTextOfApprovals(t *testing.T) {
 
 func TestDecideChecksWhatWasShown(t *testing.T) {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	api := fake.NewClientBuilder().WithScheme(scheme).Build()
@@ -153,7 +153,7 @@ func TestDecideChecksWhatWasShown(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	var sent v1alpha1.AgentMessageList
+	var sent v1beta1.AgentMessageList
 	if err := api.List(t.Context(), &sent); err != nil || len(sent.Items) != 0 {
 		t.Errorf("%d messages, %v", len(sent.Items), err)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
@@ -44,10 +44,10 @@ type Event struct {
 	// Ask is the question or approval that the run waits for.
 	Ask *Ask
 	// Task is the task after the event; it is set on Waiting, Working and End of a task's run.
-	Task *v1alpha1.AgentTask
+	Task *v1beta1.AgentTask
 	// Progress is how the handling of a chat's message ended, on End, and Chat the chat.
 	Progress view.Progress
-	Chat     *v1alpha1.AgentChat
+	Chat     *v1beta1.AgentChat
 	// Answer is the whole answer, on End of a task's run, and Outcome the recorded outcome; it is nil if the caller may not read the history.
 	Answer  string
 	Outcome *historyv1.Outcome
@@ -55,7 +55,7 @@ type Event struct {
 
 // DataOf returns the structured result of a task: from the recorded outcome, which has it in full, or else from the status. omitted reports
 // that there is one, but the status does not have it because of its size.
-func DataOf(task *v1alpha1.AgentTask, recorded *historyv1.Outcome) (data json.RawMessage, omitted bool) {
+func DataOf(task *v1beta1.AgentTask, recorded *historyv1.Outcome) (data json.RawMessage, omitted bool) {
 	if recorded != nil {
 		return rawOf(recorded.Data), false
 	}

@@ -10,8 +10,8 @@ import (
 	"iter"
 	"strings"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/kubewatch"
 	"github.com/nestor-dev/nestor/internal/view"
@@ -69,7 +69,7 @@ func (f *taskFollower) run(ctx context.Context) error {
 }
 
 // update emits the events of a new state of the task, and reports whether it has ended.
-func (f *taskFollower) update(ctx context.Context, task *v1alpha1.AgentTask) (ended bool, err error) {
+func (f *taskFollower) update(ctx context.Context, task *v1beta1.AgentTask) (ended bool, err error) {
 	if f.story.transcript == "" && task.Status.SubAgent != "" {
 		f.story.transcript = historyv1.TranscriptName("SubAgent", task.Status.SubAgent)
 		f.entries = make(chan historyv1.Entry)
@@ -100,7 +100,7 @@ func (f *taskFollower) update(ctx context.Context, task *v1alpha1.AgentTask) (en
 }
 
 // end emits the rest of the answer and the end.
-func (f *taskFollower) end(ctx context.Context, task *v1alpha1.AgentTask) error {
+func (f *taskFollower) end(ctx context.Context, task *v1beta1.AgentTask) error {
 	if err := f.story.catchUp(ctx); err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (f *taskFollower) end(ctx context.Context, task *v1alpha1.AgentTask) error 
 }
 
 // Answer returns the answer in the status of a task, which may be shortened.
-func Answer(task *v1alpha1.AgentTask) string {
+func Answer(task *v1beta1.AgentTask) string {
 	result := task.Status.Result
 	if result == nil {
 		return ""
@@ -160,17 +160,17 @@ func (t *taskText) recorded(e historyv1.Entry) string {
 
 // watchTask sends the states of a task: the current one, and each newer one unless an even newer one replaced it. A task that is deleted, or
 // that the caller may not read, is an error.
-func (c *Caller) watchTask(ctx context.Context, namespace, name string) (<-chan *v1alpha1.AgentTask, <-chan error) {
-	states, failed := make(chan *v1alpha1.AgentTask, 1), make(chan error, 1)
+func (c *Caller) watchTask(ctx context.Context, namespace, name string) (<-chan *v1beta1.AgentTask, <-chan error) {
+	states, failed := make(chan *v1beta1.AgentTask, 1), make(chan error, 1)
 	go func() {
 		// A watch that is forbidden is retried without an error, so the task is read first.
 		if _, err := c.Task(ctx, namespace, name); err != nil {
 			failed <- err
 			return
 		}
-		task := &v1alpha1.AgentTask{}
+		task := &v1beta1.AgentTask{}
 		task.Namespace, task.Name = namespace, name
-		_, err := kubewatch.Until(ctx, c.API, task, &v1alpha1.AgentTaskList{}, func(t *v1alpha1.AgentTask) bool {
+		_, err := kubewatch.Until(ctx, c.API, task, &v1beta1.AgentTaskList{}, func(t *v1beta1.AgentTask) bool {
 			select {
 			case <-states: // replace a state that was not read yet
 			default:

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/kubewatch"
 )
 
@@ -23,27 +23,27 @@ type Message struct {
 	Namespace, Chat, Content string
 	// InReplyTo is the posted question that the message answers.
 	InReplyTo   string
-	Attachments []v1alpha1.Attachment
+	Attachments []v1beta1.Attachment
 	// Key is an idempotency key; see [Request].
 	Key, Door string
 }
 
 // Send sends a message to a chat. It reports false if an earlier request with the same key did.
-func (c *Caller) Send(ctx context.Context, m Message) (_ *v1alpha1.AgentMessage, created bool, err error) {
+func (c *Caller) Send(ctx context.Context, m Message) (_ *v1beta1.AgentMessage, created bool, err error) {
 	return c.post(ctx, posting{namespace: m.Namespace, about: m.Chat, key: m.Key, door: m.Door, spec: m.spec()})
 }
 
-func (m Message) spec() v1alpha1.AgentMessageSpec {
-	return v1alpha1.AgentMessageSpec{Chat: m.Chat, Content: m.Content, InReplyTo: m.InReplyTo, Attachments: m.Attachments}
+func (m Message) spec() v1beta1.AgentMessageSpec {
+	return v1beta1.AgentMessageSpec{Chat: m.Chat, Content: m.Content, InReplyTo: m.InReplyTo, Attachments: m.Attachments}
 }
 
-func (c *Caller) authored(spec v1alpha1.AgentMessageSpec) v1alpha1.AgentMessageSpec {
-	spec.Role, spec.User = v1alpha1.RoleUser, c.User
+func (c *Caller) authored(spec v1beta1.AgentMessageSpec) v1beta1.AgentMessageSpec {
+	spec.Role, spec.User = v1beta1.RoleUser, c.User
 	return spec
 }
 
 func (c *Caller) Answer(ctx context.Context, ask Ask, text, key string) error {
-	spec := v1alpha1.AgentMessageSpec{Chat: ask.Chat, Content: text, InReplyTo: ask.Message}
+	spec := v1beta1.AgentMessageSpec{Chat: ask.Chat, Content: text, InReplyTo: ask.Message}
 	if ask.Chat == "" {
 		spec.Task = ask.Task
 	}
@@ -58,13 +58,13 @@ func (c *Caller) Decide(ctx context.Context, ask Ask, d Decision, key string) (m
 		return "", err
 	}
 	if err := ask.CheckMayDecide(c.User); err != nil {
-		return "", apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("agentmessages").GroupResource(), ask.Task, err)
+		return "", apierrors.NewForbidden(v1beta1.GroupVersion.WithResource("agentmessages").GroupResource(), ask.Task, err)
 	}
-	decision := &v1alpha1.Approval{Task: ask.Task, ToolCall: ask.Call, ArgumentsDigest: ask.Digest, Decision: v1alpha1.DecisionDeny, Comment: d.Comment}
+	decision := &v1beta1.Approval{Task: ask.Task, ToolCall: ask.Call, ArgumentsDigest: ask.Digest, Decision: v1beta1.DecisionDeny, Comment: d.Comment}
 	if d.Approve {
-		decision.Decision = v1alpha1.DecisionApprove
+		decision.Decision = v1beta1.DecisionApprove
 	}
-	spec := v1alpha1.AgentMessageSpec{Chat: ask.Chat, Approval: decision}
+	spec := v1beta1.AgentMessageSpec{Chat: ask.Chat, Approval: decision}
 	if ask.Chat == "" {
 		spec.Task = ask.Task
 	}
@@ -72,7 +72,7 @@ func (c *Caller) Decide(ctx context.Context, ask Ask, d Decision, key string) (m
 	if err != nil {
 		return "", err
 	}
-	if !ask.Separation {
+	if !ask.DenyRequesters {
 		return posted.Name, nil
 	}
 	// Only the operator knows all that separation requires, such as a person instead of a service account. A run whose
@@ -80,7 +80,7 @@ func (c *Caller) Decide(ctx context.Context, ask Ask, d Decision, key string) (m
 	limited, cancel := context.WithTimeout(ctx, separationTimeout)
 	defer cancel()
 	if rejected := c.AwaitRejection(limited, ask.Namespace, posted.Name); rejected != nil {
-		resource := v1alpha1.GroupVersion.WithResource("agentmessages").GroupResource()
+		resource := v1beta1.GroupVersion.WithResource("agentmessages").GroupResource()
 		return "", apierrors.NewForbidden(resource, posted.Name, rejected)
 	}
 	return posted.Name, nil
@@ -91,13 +91,13 @@ const separationTimeout = 10 * time.Second
 
 // Cancel cancels a standalone task with everything below it.
 func (c *Caller) Cancel(ctx context.Context, namespace, task, key string) error {
-	_, _, err := c.post(ctx, posting{namespace: namespace, about: task, key: key, spec: v1alpha1.AgentMessageSpec{Task: task, Cancel: &v1alpha1.Cancel{}}})
+	_, _, err := c.post(ctx, posting{namespace: namespace, about: task, key: key, spec: v1beta1.AgentMessageSpec{Task: task, Cancel: &v1beta1.Cancel{}}})
 	return err
 }
 
 // CancelChat cancels all the work of a chat. It returns the name of the message.
 func (c *Caller) CancelChat(ctx context.Context, namespace, chat, key string) (message string, err error) {
-	posted, _, err := c.post(ctx, posting{namespace: namespace, about: chat, key: key, spec: v1alpha1.AgentMessageSpec{Chat: chat, Cancel: &v1alpha1.Cancel{}}})
+	posted, _, err := c.post(ctx, posting{namespace: namespace, about: chat, key: key, spec: v1beta1.AgentMessageSpec{Chat: chat, Cancel: &v1beta1.Cancel{}}})
 	if err != nil {
 		return "", err
 	}
@@ -116,12 +116,12 @@ func (e *RejectedError) Error() string {
 }
 
 // Rejection returns why a message was rejected, or nil if it was not.
-func Rejection(m *v1alpha1.AgentMessage) *RejectedError {
-	if m.Status.Phase != v1alpha1.MessageRejected {
+func Rejection(m *v1beta1.AgentMessage) *RejectedError {
+	if m.Status.Phase != v1beta1.MessageRejected {
 		return nil
 	}
 	rejected := &RejectedError{Reason: m.Status.Reason}
-	if c := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
+	if c := meta.FindStatusCondition(m.Status.Conditions, v1beta1.ConditionSucceeded); c != nil {
 		rejected.Message = c.Message
 	}
 	return rejected
@@ -130,9 +130,9 @@ func Rejection(m *v1alpha1.AgentMessage) *RejectedError {
 // AwaitRejection waits until a message is handled or rejected. It returns nil if it was not rejected, or if that cannot be known: the run
 // itself shows whether it continues.
 func (c *Caller) AwaitRejection(ctx context.Context, namespace, name string) *RejectedError {
-	message := &v1alpha1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	if handled, err := kubewatch.Until(ctx, c.API, message, &v1alpha1.AgentMessageList{}, func(m *v1alpha1.AgentMessage) bool {
-		return m.Status.Phase != "" && m.Status.Phase != v1alpha1.MessagePending
+	message := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if handled, err := kubewatch.Until(ctx, c.API, message, &v1beta1.AgentMessageList{}, func(m *v1beta1.AgentMessage) bool {
+		return m.Status.Phase != "" && m.Status.Phase != v1beta1.MessagePending
 	}); err == nil {
 		return Rejection(handled)
 	}
@@ -141,12 +141,12 @@ func (c *Caller) AwaitRejection(ctx context.Context, namespace, name string) *Re
 
 // HasAnswered reports whether the caller has sent a message about a run with this idempotency key, and the ID of the ask that it answers.
 func (c *Caller) HasAnswered(ctx context.Context, namespace, about, key string) (ask string, answered bool, err error) {
-	var message v1alpha1.AgentMessage
+	var message v1beta1.AgentMessage
 	err = c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: c.messageName(namespace, about, key)}, &message)
 	if err != nil || message.Spec.User != c.User { // anyone can create a message with this name
 		return "", false, client.IgnoreNotFound(err)
 	}
-	return message.Annotations[v1alpha1.AnnotationAnswers], true, nil
+	return message.Annotations[v1beta1.AnnotationAnswers], true, nil
 }
 
 func (c *Caller) messageName(namespace, about, key string) string {
@@ -158,15 +158,15 @@ type posting struct {
 	namespace, about, key, door string
 	// answers is the ID of the ask that the message answers.
 	answers string
-	spec    v1alpha1.AgentMessageSpec
+	spec    v1beta1.AgentMessageSpec
 }
 
-func answerTo(ask Ask, key string, spec v1alpha1.AgentMessageSpec) posting {
+func answerTo(ask Ask, key string, spec v1beta1.AgentMessageSpec) posting {
 	return posting{namespace: ask.Namespace, about: cmp.Or(ask.Root, ask.Task), key: key, door: ask.Door, answers: ask.ID(), spec: spec}
 }
 
 // post creates a message. It reports false if an earlier request with the same key did.
-func (c *Caller) post(ctx context.Context, p posting) (_ *v1alpha1.AgentMessage, created bool, err error) {
+func (c *Caller) post(ctx context.Context, p posting) (_ *v1beta1.AgentMessage, created bool, err error) {
 	if len(p.key) > maxKey {
 		return nil, false, apierrors.NewBadRequest(fmt.Sprintf("The idempotency key has more than %d characters.", maxKey))
 	}
@@ -175,23 +175,23 @@ func (c *Caller) post(ctx context.Context, p posting) (_ *v1alpha1.AgentMessage,
 	if err != nil {
 		return nil, false, err
 	}
-	message := &v1alpha1.AgentMessage{
+	message := &v1beta1.AgentMessage{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: p.namespace, Name: c.messageName(p.namespace, p.about, p.key), Annotations: map[string]string{v1alpha1.AnnotationRequest: digest},
+			Namespace: p.namespace, Name: c.messageName(p.namespace, p.about, p.key), Annotations: map[string]string{v1beta1.AnnotationRequest: digest},
 		},
 		Spec: p.spec,
 	}
 	if p.answers != "" {
-		message.Annotations[v1alpha1.AnnotationAnswers] = p.answers
+		message.Annotations[v1beta1.AnnotationAnswers] = p.answers
 	}
 	if p.door != "" {
-		message.Labels = map[string]string{v1alpha1.LabelDoor: p.door}
+		message.Labels = map[string]string{v1beta1.LabelDoor: p.door}
 	}
 	err = c.API.Create(ctx, message)
 	if err == nil || !apierrors.IsAlreadyExists(err) || p.key == "" {
 		return message, err == nil, err
 	}
-	found := &v1alpha1.AgentMessage{}
+	found := &v1beta1.AgentMessage{}
 	if err := c.API.Get(ctx, client.ObjectKeyFromObject(message), found); err != nil {
 		return nil, false, err
 	}
@@ -207,7 +207,7 @@ func (c *Caller) post(ctx context.Context, p posting) (_ *v1alpha1.AgentMessage,
 
 // isSame reports whether an existing message is the wanted one: it has the same spec and belongs to the same chat or
 // task. Its name and its digest prove nothing, because anyone with permission to create messages can choose both.
-func (c *Caller) isSame(ctx context.Context, found, wanted *v1alpha1.AgentMessage) (bool, error) {
+func (c *Caller) isSame(ctx context.Context, found, wanted *v1beta1.AgentMessage) (bool, error) {
 	if !equality.Semantic.DeepEqual(found.Spec, wanted.Spec) || !found.DeletionTimestamp.IsZero() {
 		return false, nil
 	}
@@ -215,11 +215,11 @@ func (c *Caller) isSame(ctx context.Context, found, wanted *v1alpha1.AgentMessag
 	if ref == nil {
 		return true, nil // the operator has not seen it yet
 	}
-	var owner client.Object = &v1alpha1.AgentChat{}
-	if found.Spec.Task != "" {
-		owner = &v1alpha1.AgentTask{}
+	var owner client.Object = &v1beta1.AgentChat{}
+	if found.Spec.StandaloneTask() != "" {
+		owner = &v1beta1.AgentTask{}
 	}
-	err := c.API.Get(ctx, client.ObjectKey{Namespace: found.Namespace, Name: cmp.Or(found.Spec.Chat, found.Spec.Task)}, owner)
+	err := c.API.Get(ctx, client.ObjectKey{Namespace: found.Namespace, Name: cmp.Or(found.Spec.Chat, found.Spec.StandaloneTask())}, owner)
 	if apierrors.IsForbidden(err) {
 		return true, nil // only the name of the owner is known, which is in the spec
 	}

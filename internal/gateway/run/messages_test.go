@@ -13,19 +13,19 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // A client that repeats an answer before it is handled must not receive the question again, so the message names it.
 func TestRepeatedAnswerNamesItsAsk(t *testing.T) {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	c := &Caller{User: "alice", API: fake.NewClientBuilder().WithScheme(scheme).Build()}
-	question := Ask{Namespace: "a", Root: "work", Ask: view.Ask{Task: "work-1", Call: "q1", Kind: v1alpha1.WaitingQuestion}}
-	call := Ask{Namespace: "a", Ask: view.Ask{Task: "work", Call: "c1", Kind: v1alpha1.WaitingApproval}}
+	question := Ask{Namespace: "a", Root: "work", Ask: view.Ask{Task: "work-1", Call: "q1", Kind: v1beta1.WaitingQuestion}}
+	call := Ask{Namespace: "a", Ask: view.Ask{Task: "work", Call: "c1", Kind: v1beta1.WaitingApproval}}
 	if err := c.Answer(t.Context(), question, "Green", "one"); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestRepeatedAnswerNamesItsAsk(t *testing.T) {
 // The name and the digest of a message can be computed by everyone who knows the key.
 func TestAnExistingMessageMustBeEqual(t *testing.T) {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	request := Message{Namespace: "a", Chat: "talk", Content: "Release it.", Key: "one"}
@@ -54,23 +54,23 @@ func TestAnExistingMessageMustBeEqual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "talk", UID: "now"}}
+	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "talk", UID: "now"}}
 	for _, tc := range []struct {
 		name   string
-		change func(*v1alpha1.AgentMessage)
+		change func(*v1beta1.AgentMessage)
 		same   bool
 	}{
-		{"her own", func(*v1alpha1.AgentMessage) {}, true},
-		{"her own, of this chat", func(m *v1alpha1.AgentMessage) { m.OwnerReferences = controlledBy("now") }, true},
-		{"a colleague's", func(m *v1alpha1.AgentMessage) { m.Spec.User = "mallory" }, false},
-		{"other content", func(m *v1alpha1.AgentMessage) { m.Spec.Content = "Delete it." }, false},
-		{"of an earlier chat", func(m *v1alpha1.AgentMessage) { m.OwnerReferences = controlledBy("before") }, false},
+		{"her own", func(*v1beta1.AgentMessage) {}, true},
+		{"her own, of this chat", func(m *v1beta1.AgentMessage) { m.OwnerReferences = controlledBy("now") }, true},
+		{"a colleague's", func(m *v1beta1.AgentMessage) { m.Spec.User = "mallory" }, false},
+		{"other content", func(m *v1beta1.AgentMessage) { m.Spec.Content = "Delete it." }, false},
+		{"of an earlier chat", func(m *v1beta1.AgentMessage) { m.OwnerReferences = controlledBy("before") }, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			there := &v1alpha1.AgentMessage{
+			there := &v1beta1.AgentMessage{
 				ObjectMeta: metav1.ObjectMeta{
 					Namespace: "a", Name: alice.MessageName("a", "talk", "one"),
-					Annotations: map[string]string{v1alpha1.AnnotationRequest: digest, v1alpha1.AnnotationAnswers: "planted"},
+					Annotations: map[string]string{v1beta1.AnnotationRequest: digest, v1beta1.AnnotationAnswers: "planted"},
 				},
 				Spec: alice.authored(request.spec()),
 			}
@@ -89,6 +89,6 @@ func TestAnExistingMessageMustBeEqual(t *testing.T) {
 
 func controlledBy(uid types.UID) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{
-		APIVersion: v1alpha1.GroupVersion.String(), Kind: "AgentChat", Name: "talk", UID: uid, Controller: ptr.To(true),
+		APIVersion: v1beta1.GroupVersion.String(), Kind: "AgentChat", Name: "talk", UID: uid, Controller: ptr.To(true),
 	}}
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/client/kube"
 )
 
@@ -25,14 +25,14 @@ func TestNamesWithSlashes(t *testing.T) {
 	}
 	checked := checkedClient{api}
 	for _, name := range []string{"a/b", "..", ".", "a%2Fb"} {
-		task := &v1alpha1.AgentTask{}
+		task := &v1beta1.AgentTask{}
 		task.Namespace, task.Name = name, "task"
-		_, watchError := checked.Watch(t.Context(), &v1alpha1.AgentTaskList{}, client.InNamespace(name))
+		_, watchError := checked.Watch(t.Context(), &v1beta1.AgentTaskList{}, client.InNamespace(name))
 		for what, err := range map[string]error{
-			"get":    checked.Get(t.Context(), client.ObjectKey{Namespace: "team-a", Name: name}, &v1alpha1.AgentTask{}),
-			"get in": checked.Get(t.Context(), client.ObjectKey{Namespace: name, Name: "task"}, &v1alpha1.AgentTask{}),
+			"get":    checked.Get(t.Context(), client.ObjectKey{Namespace: "team-a", Name: name}, &v1beta1.AgentTask{}),
+			"get in": checked.Get(t.Context(), client.ObjectKey{Namespace: name, Name: "task"}, &v1beta1.AgentTask{}),
 			"create": checked.Create(t.Context(), task),
-			"list":   checked.List(t.Context(), &v1alpha1.AgentTaskList{}, client.InNamespace(name)),
+			"list":   checked.List(t.Context(), &v1beta1.AgentTaskList{}, client.InNamespace(name)),
 			"watch":  watchError,
 		} {
 			if !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), name) {

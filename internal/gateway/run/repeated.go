@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // repeatWindow is how long a client may take to repeat a request without an idempotency key.
@@ -20,7 +20,7 @@ const repeatWindow = time.Hour
 // StartOnce is Start for a request without an idempotency key. Clients repeat requests after some errors
 // automatically, and not all of them mark a repetition. It returns the newest run of the same caller for exactly the same request if
 // that run cannot start yet, or if the client marks the request as repeated and the run is recent.
-func (c *Caller) StartOnce(ctx context.Context, r Request) (*v1alpha1.AgentTask, bool, error) {
+func (c *Caller) StartOnce(ctx context.Context, r Request) (*v1beta1.AgentTask, bool, error) {
 	wanted, err := c.task(r)
 	if err != nil {
 		return nil, false, err
@@ -32,7 +32,7 @@ func (c *Caller) StartOnce(ctx context.Context, r Request) (*v1alpha1.AgentTask,
 	if err != nil {
 		return nil, false, err
 	}
-	var found *v1alpha1.AgentTask
+	var found *v1beta1.AgentTask
 	for i := range tasks {
 		task := &tasks[i]
 		same := BlockedBy(task) != "" && c.sameRequest(task, task.Spec.User, wanted.Annotations) ||
@@ -48,19 +48,19 @@ func (c *Caller) StartOnce(ctx context.Context, r Request) (*v1alpha1.AgentTask,
 }
 
 // SendOnce is Send for a message that the client marks as repeated; see StartOnce.
-func (c *Caller) SendOnce(ctx context.Context, m Message) (*v1alpha1.AgentMessage, bool, error) {
+func (c *Caller) SendOnce(ctx context.Context, m Message) (*v1beta1.AgentMessage, bool, error) {
 	digest, err := digestOf(c.authored(m.spec()))
 	if err != nil {
 		return nil, false, err
 	}
-	var list v1alpha1.AgentMessageList
-	if err := c.API.List(ctx, &list, client.InNamespace(m.Namespace), client.MatchingLabels{v1alpha1.LabelDoor: m.Door}); err != nil {
+	var list v1beta1.AgentMessageList
+	if err := c.API.List(ctx, &list, client.InNamespace(m.Namespace), client.MatchingLabels{v1beta1.LabelDoor: m.Door}); err != nil {
 		return nil, false, err
 	}
-	var found *v1alpha1.AgentMessage
+	var found *v1beta1.AgentMessage
 	for i := range list.Items {
 		message := &list.Items[i]
-		if c.isRepeated(message, message.Spec.User, map[string]string{v1alpha1.AnnotationRequest: digest}) && (found == nil || found.CreationTimestamp.Before(&message.CreationTimestamp)) {
+		if c.isRepeated(message, message.Spec.User, map[string]string{v1beta1.AnnotationRequest: digest}) && (found == nil || found.CreationTimestamp.Before(&message.CreationTimestamp)) {
 			found = message
 		}
 	}
@@ -77,5 +77,5 @@ func (c *Caller) isRepeated(object metav1.Object, user string, wanted map[string
 
 // sameRequest reports whether an object was created by the same caller for the same request.
 func (c *Caller) sameRequest(object metav1.Object, user string, wanted map[string]string) bool {
-	return user == c.User && object.GetAnnotations()[v1alpha1.AnnotationRequest] == wanted[v1alpha1.AnnotationRequest]
+	return user == c.User && object.GetAnnotations()[v1beta1.AnnotationRequest] == wanted[v1beta1.AnnotationRequest]
 }

@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
@@ -44,7 +44,7 @@ type Request struct {
 	Model         string
 	// ContinueFrom is a finished SubAgent of the same role whose memory the agent continues.
 	ContinueFrom string
-	Limits       *v1alpha1.TaskLimits
+	Limits       *v1beta1.TaskLimits
 	TTLSeconds   *int32
 	// Key is an idempotency key: requests of the same user with the same key, namespace and role are one request. If empty, each request
 	// starts a run.
@@ -58,7 +58,7 @@ type Request struct {
 }
 
 // Start creates a standalone task. It reports false if an earlier request with the same key created it.
-func (c *Caller) Start(ctx context.Context, r Request) (_ *v1alpha1.AgentTask, created bool, err error) {
+func (c *Caller) Start(ctx context.Context, r Request) (_ *v1beta1.AgentTask, created bool, err error) {
 	task, err := c.task(r)
 	if err != nil {
 		return nil, false, err
@@ -73,11 +73,11 @@ func (c *Caller) Start(ctx context.Context, r Request) (_ *v1alpha1.AgentTask, c
 	if !apierrors.IsAlreadyExists(err) || r.Key == "" {
 		return nil, false, err
 	}
-	found := &v1alpha1.AgentTask{}
+	found := &v1beta1.AgentTask{}
 	if err := c.API.Get(ctx, client.ObjectKeyFromObject(task), found); err != nil {
 		return nil, false, err
 	}
-	if found.Annotations[v1alpha1.AnnotationRequest] != task.Annotations[v1alpha1.AnnotationRequest] || found.Spec.User != c.User {
+	if found.Annotations[v1beta1.AnnotationRequest] != task.Annotations[v1beta1.AnnotationRequest] || found.Spec.User != c.User {
 		return nil, false, ErrKeyReused
 	}
 	return found, false, nil
@@ -92,12 +92,12 @@ func (c *Caller) checkRole(ctx context.Context, namespace, name string) error {
 		return nil
 	}
 	for _, place := range []string{namespace, c.connector.operatorNamespace} {
-		err := c.API.Get(ctx, client.ObjectKey{Namespace: place, Name: name}, &v1alpha1.AgentRole{})
+		err := c.API.Get(ctx, client.ObjectKey{Namespace: place, Name: name}, &v1beta1.AgentRole{})
 		if !apierrors.IsNotFound(err) {
 			return client.IgnoreNotFound(ignoreForbidden(err))
 		}
 	}
-	return apierrors.NewNotFound(v1alpha1.GroupVersion.WithResource("agentroles").GroupResource(), namespace+"/"+name)
+	return apierrors.NewNotFound(v1beta1.GroupVersion.WithResource("agentroles").GroupResource(), namespace+"/"+name)
 }
 
 func ignoreForbidden(err error) error {
@@ -107,13 +107,13 @@ func ignoreForbidden(err error) error {
 	return err
 }
 
-func (c *Caller) task(r Request) (*v1alpha1.AgentTask, error) {
+func (c *Caller) task(r Request) (*v1beta1.AgentTask, error) {
 	if len(r.Key) > maxKey {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("The idempotency key has more than %d characters.", maxKey))
 	}
-	task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{
+	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{
 		Namespace: r.Namespace, Name: c.TaskName(r),
-		Labels: map[string]string{v1alpha1.LabelDoor: r.Door}, Annotations: map[string]string{},
+		Labels: map[string]string{v1beta1.LabelDoor: r.Door}, Annotations: map[string]string{},
 	}}
 	for key, value := range r.Labels {
 		task.Labels[key] = value
@@ -121,8 +121,8 @@ func (c *Caller) task(r Request) (*v1alpha1.AgentTask, error) {
 	for key, value := range r.Annotations {
 		task.Annotations[key] = value
 	}
-	task.Spec = v1alpha1.AgentTaskSpec{
-		Type: v1alpha1.TaskAgent, Role: r.Role, Instruction: r.Instruction, SuccessCriteria: r.SuccessCriteria, ModelProvider: r.ModelProvider,
+	task.Spec = v1beta1.AgentTaskSpec{
+		Type: v1beta1.TaskAgent, Role: r.Role, Instruction: r.Instruction, SuccessCriteria: r.SuccessCriteria, ModelProvider: r.ModelProvider,
 		Model: r.Model, ContinueFrom: r.ContinueFrom, Limits: r.Limits, TTLSecondsAfterFinished: r.TTLSeconds, User: c.User,
 	}
 	if len(r.Arguments) > 0 {
@@ -135,7 +135,7 @@ func (c *Caller) task(r Request) (*v1alpha1.AgentTask, error) {
 	if err != nil {
 		return nil, err
 	}
-	task.Annotations[v1alpha1.AnnotationRequest] = digest
+	task.Annotations[v1beta1.AnnotationRequest] = digest
 	return task, nil
 }
 
@@ -167,16 +167,16 @@ func (c *Caller) name(prefix, namespace, scope, key string) string {
 	return prefix + "-" + strings.ToLower(suffix[:16])
 }
 
-func (c *Caller) Task(ctx context.Context, namespace, name string) (*v1alpha1.AgentTask, error) {
-	task := &v1alpha1.AgentTask{}
+func (c *Caller) Task(ctx context.Context, namespace, name string) (*v1beta1.AgentTask, error) {
+	task := &v1beta1.AgentTask{}
 	err := c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, task)
 	return task, err
 }
 
 // Tasks returns the caller's tasks that match a selector. Tasks of others can have the same labels, because anyone with
 // permission to create tasks can choose them.
-func (c *Caller) Tasks(ctx context.Context, namespace string, selector labels.Selector) ([]v1alpha1.AgentTask, error) {
-	var list v1alpha1.AgentTaskList
+func (c *Caller) Tasks(ctx context.Context, namespace string, selector labels.Selector) ([]v1beta1.AgentTask, error) {
+	var list v1beta1.AgentTaskList
 	err := c.API.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector})
-	return slices.DeleteFunc(list.Items, func(t v1alpha1.AgentTask) bool { return t.Spec.User != c.User }), err
+	return slices.DeleteFunc(list.Items, func(t v1beta1.AgentTask) bool { return t.Spec.User != c.User }), err
 }

@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-func startedAs(t *testing.T, user string, r Request) *v1alpha1.AgentTask {
+func startedAs(t *testing.T, user string, r Request) *v1beta1.AgentTask {
 	t.Helper()
 	task, err := (&Caller{User: user}).task(r)
 	if err != nil {
@@ -92,7 +92,7 @@ func TestLongKeysAreRefused(t *testing.T) {
 // TestRequestDigest checks that a key with another request is noticed.
 func TestRequestDigest(t *testing.T) {
 	base := Request{Namespace: "team-a", Role: "reviewer", Instruction: "Review it.", Key: "1"}
-	digest := func(r Request) string { return startedAs(t, "alice", r).Annotations[v1alpha1.AnnotationRequest] }
+	digest := func(r Request) string { return startedAs(t, "alice", r).Annotations[v1beta1.AnnotationRequest] }
 	if first, again := digest(base), digest(base); first == "" || first != again {
 		t.Errorf("the digests of one request are %q and %q", first, again)
 	}
@@ -112,12 +112,12 @@ func TestRequestDigest(t *testing.T) {
 
 func TestTasksAreThoseOfTheCaller(t *testing.T) {
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
+	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	named := func(name, user, conversation string) *v1alpha1.AgentTask {
-		task := &v1alpha1.AgentTask{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "a", Name: name, Labels: map[string]string{v1alpha1.LabelConversation: conversation},
+	named := func(name, user, conversation string) *v1beta1.AgentTask {
+		task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "a", Name: name, Labels: map[string]string{v1beta1.LabelConversation: conversation},
 		}}
 		task.Spec.User = user
 		return task
@@ -125,7 +125,7 @@ func TestTasksAreThoseOfTheCaller(t *testing.T) {
 	api := fake.NewClientBuilder().WithScheme(scheme).
 		WithObjects(named("own", "alice", "c"), named("planted", "mallory", "c"), named("nobody", "", "c"), named("other", "alice", "d")).Build()
 	c := &Caller{User: "alice", API: api}
-	tasks, err := c.Tasks(t.Context(), "a", labels.SelectorFromSet(labels.Set{v1alpha1.LabelConversation: "c"}))
+	tasks, err := c.Tasks(t.Context(), "a", labels.SelectorFromSet(labels.Set{v1beta1.LabelConversation: "c"}))
 	if err != nil || len(tasks) != 1 || tasks[0].Name != "own" {
 		t.Errorf("%d tasks, %v: %v", len(tasks), err, tasks)
 	}

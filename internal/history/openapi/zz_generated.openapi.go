@@ -9,7 +9,7 @@
 package openapi
 
 import (
-	v1alpha1 "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	v1beta1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	resource "k8s.io/apimachinery/pkg/api/resource"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
@@ -20,93 +20,93 @@ import (
 
 func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	return map[string]common.OpenAPIDefinition{
-		v1alpha1.CallUsage{}.OpenAPIModelName():              schema_nestor_api_history_v1alpha1_CallUsage(ref),
-		v1alpha1.ChangedFile{}.OpenAPIModelName():            schema_nestor_api_history_v1alpha1_ChangedFile(ref),
-		v1alpha1.ChildRun{}.OpenAPIModelName():               schema_nestor_api_history_v1alpha1_ChildRun(ref),
-		v1alpha1.Delta{}.OpenAPIModelName():                  schema_nestor_api_history_v1alpha1_Delta(ref),
-		v1alpha1.Entry{}.OpenAPIModelName():                  schema_nestor_api_history_v1alpha1_Entry(ref),
-		v1alpha1.Image{}.OpenAPIModelName():                  schema_nestor_api_history_v1alpha1_Image(ref),
-		v1alpha1.ModelCall{}.OpenAPIModelName():              schema_nestor_api_history_v1alpha1_ModelCall(ref),
-		v1alpha1.ModelCallList{}.OpenAPIModelName():          schema_nestor_api_history_v1alpha1_ModelCallList(ref),
-		v1alpha1.ModelCallSpec{}.OpenAPIModelName():          schema_nestor_api_history_v1alpha1_ModelCallSpec(ref),
-		v1alpha1.ModelCallStatus{}.OpenAPIModelName():        schema_nestor_api_history_v1alpha1_ModelCallStatus(ref),
-		v1alpha1.Outcome{}.OpenAPIModelName():                schema_nestor_api_history_v1alpha1_Outcome(ref),
-		v1alpha1.SentRequest{}.OpenAPIModelName():            schema_nestor_api_history_v1alpha1_SentRequest(ref),
-		v1alpha1.Tally{}.OpenAPIModelName():                  schema_nestor_api_history_v1alpha1_Tally(ref),
-		v1alpha1.TokenUsage{}.OpenAPIModelName():             schema_nestor_api_history_v1alpha1_TokenUsage(ref),
-		v1alpha1.ToolCall{}.OpenAPIModelName():               schema_nestor_api_history_v1alpha1_ToolCall(ref),
-		v1alpha1.ToolCallDelta{}.OpenAPIModelName():          schema_nestor_api_history_v1alpha1_ToolCallDelta(ref),
-		v1alpha1.Transcript{}.OpenAPIModelName():             schema_nestor_api_history_v1alpha1_Transcript(ref),
-		v1alpha1.TranscriptAgent{}.OpenAPIModelName():        schema_nestor_api_history_v1alpha1_TranscriptAgent(ref),
-		v1alpha1.TranscriptImageOptions{}.OpenAPIModelName(): schema_nestor_api_history_v1alpha1_TranscriptImageOptions(ref),
-		v1alpha1.TranscriptList{}.OpenAPIModelName():         schema_nestor_api_history_v1alpha1_TranscriptList(ref),
-		v1alpha1.TranscriptLogOptions{}.OpenAPIModelName():   schema_nestor_api_history_v1alpha1_TranscriptLogOptions(ref),
-		v1alpha1.TranscriptOptions{}.OpenAPIModelName():      schema_nestor_api_history_v1alpha1_TranscriptOptions(ref),
-		v1alpha1.TranscriptStatus{}.OpenAPIModelName():       schema_nestor_api_history_v1alpha1_TranscriptStatus(ref),
-		v1alpha1.Usage{}.OpenAPIModelName():                  schema_nestor_api_history_v1alpha1_Usage(ref),
-		v1alpha1.UsageList{}.OpenAPIModelName():              schema_nestor_api_history_v1alpha1_UsageList(ref),
-		v1alpha1.WorkspaceChanges{}.OpenAPIModelName():       schema_nestor_api_history_v1alpha1_WorkspaceChanges(ref),
-		v1alpha1.WorkspaceFile{}.OpenAPIModelName():          schema_nestor_api_history_v1alpha1_WorkspaceFile(ref),
-		v1alpha1.WorkspaceFileOptions{}.OpenAPIModelName():   schema_nestor_api_history_v1alpha1_WorkspaceFileOptions(ref),
-		resource.Quantity{}.OpenAPIModelName():               schema_apimachinery_pkg_api_resource_Quantity(ref),
-		v1.APIGroup{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_APIGroup(ref),
-		v1.APIGroupList{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_APIGroupList(ref),
-		v1.APIResource{}.OpenAPIModelName():                  schema_pkg_apis_meta_v1_APIResource(ref),
-		v1.APIResourceList{}.OpenAPIModelName():              schema_pkg_apis_meta_v1_APIResourceList(ref),
-		v1.APIVersions{}.OpenAPIModelName():                  schema_pkg_apis_meta_v1_APIVersions(ref),
-		v1.ApplyOptions{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_ApplyOptions(ref),
-		v1.Condition{}.OpenAPIModelName():                    schema_pkg_apis_meta_v1_Condition(ref),
-		v1.CreateOptions{}.OpenAPIModelName():                schema_pkg_apis_meta_v1_CreateOptions(ref),
-		v1.DeleteOptions{}.OpenAPIModelName():                schema_pkg_apis_meta_v1_DeleteOptions(ref),
-		v1.Duration{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_Duration(ref),
-		v1.FieldSelectorRequirement{}.OpenAPIModelName():     schema_pkg_apis_meta_v1_FieldSelectorRequirement(ref),
-		v1.FieldsV1{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_FieldsV1(ref),
-		v1.GetOptions{}.OpenAPIModelName():                   schema_pkg_apis_meta_v1_GetOptions(ref),
-		v1.GroupKind{}.OpenAPIModelName():                    schema_pkg_apis_meta_v1_GroupKind(ref),
-		v1.GroupResource{}.OpenAPIModelName():                schema_pkg_apis_meta_v1_GroupResource(ref),
-		v1.GroupVersion{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_GroupVersion(ref),
-		v1.GroupVersionForDiscovery{}.OpenAPIModelName():     schema_pkg_apis_meta_v1_GroupVersionForDiscovery(ref),
-		v1.GroupVersionKind{}.OpenAPIModelName():             schema_pkg_apis_meta_v1_GroupVersionKind(ref),
-		v1.GroupVersionResource{}.OpenAPIModelName():         schema_pkg_apis_meta_v1_GroupVersionResource(ref),
-		v1.InternalEvent{}.OpenAPIModelName():                schema_pkg_apis_meta_v1_InternalEvent(ref),
-		v1.LabelSelector{}.OpenAPIModelName():                schema_pkg_apis_meta_v1_LabelSelector(ref),
-		v1.LabelSelectorRequirement{}.OpenAPIModelName():     schema_pkg_apis_meta_v1_LabelSelectorRequirement(ref),
-		v1.List{}.OpenAPIModelName():                         schema_pkg_apis_meta_v1_List(ref),
-		v1.ListMeta{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_ListMeta(ref),
-		v1.ListOptions{}.OpenAPIModelName():                  schema_pkg_apis_meta_v1_ListOptions(ref),
-		v1.ManagedFieldsEntry{}.OpenAPIModelName():           schema_pkg_apis_meta_v1_ManagedFieldsEntry(ref),
-		v1.MicroTime{}.OpenAPIModelName():                    schema_pkg_apis_meta_v1_MicroTime(ref),
-		v1.ObjectMeta{}.OpenAPIModelName():                   schema_pkg_apis_meta_v1_ObjectMeta(ref),
-		v1.OwnerReference{}.OpenAPIModelName():               schema_pkg_apis_meta_v1_OwnerReference(ref),
-		v1.PartialObjectMetadata{}.OpenAPIModelName():        schema_pkg_apis_meta_v1_PartialObjectMetadata(ref),
-		v1.PartialObjectMetadataList{}.OpenAPIModelName():    schema_pkg_apis_meta_v1_PartialObjectMetadataList(ref),
-		v1.Patch{}.OpenAPIModelName():                        schema_pkg_apis_meta_v1_Patch(ref),
-		v1.PatchOptions{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_PatchOptions(ref),
-		v1.Preconditions{}.OpenAPIModelName():                schema_pkg_apis_meta_v1_Preconditions(ref),
-		v1.RootPaths{}.OpenAPIModelName():                    schema_pkg_apis_meta_v1_RootPaths(ref),
-		v1.ServerAddressByClientCIDR{}.OpenAPIModelName():    schema_pkg_apis_meta_v1_ServerAddressByClientCIDR(ref),
-		v1.ShardInfo{}.OpenAPIModelName():                    schema_pkg_apis_meta_v1_ShardInfo(ref),
-		v1.Status{}.OpenAPIModelName():                       schema_pkg_apis_meta_v1_Status(ref),
-		v1.StatusCause{}.OpenAPIModelName():                  schema_pkg_apis_meta_v1_StatusCause(ref),
-		v1.StatusDetails{}.OpenAPIModelName():                schema_pkg_apis_meta_v1_StatusDetails(ref),
-		v1.Table{}.OpenAPIModelName():                        schema_pkg_apis_meta_v1_Table(ref),
-		v1.TableColumnDefinition{}.OpenAPIModelName():        schema_pkg_apis_meta_v1_TableColumnDefinition(ref),
-		v1.TableOptions{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_TableOptions(ref),
-		v1.TableRow{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_TableRow(ref),
-		v1.TableRowCondition{}.OpenAPIModelName():            schema_pkg_apis_meta_v1_TableRowCondition(ref),
-		v1.Time{}.OpenAPIModelName():                         schema_pkg_apis_meta_v1_Time(ref),
-		v1.Timestamp{}.OpenAPIModelName():                    schema_pkg_apis_meta_v1_Timestamp(ref),
-		v1.TypeMeta{}.OpenAPIModelName():                     schema_pkg_apis_meta_v1_TypeMeta(ref),
-		v1.UpdateOptions{}.OpenAPIModelName():                schema_pkg_apis_meta_v1_UpdateOptions(ref),
-		v1.WatchEvent{}.OpenAPIModelName():                   schema_pkg_apis_meta_v1_WatchEvent(ref),
-		runtime.RawExtension{}.OpenAPIModelName():            schema_k8sio_apimachinery_pkg_runtime_RawExtension(ref),
-		runtime.TypeMeta{}.OpenAPIModelName():                schema_k8sio_apimachinery_pkg_runtime_TypeMeta(ref),
-		runtime.Unknown{}.OpenAPIModelName():                 schema_k8sio_apimachinery_pkg_runtime_Unknown(ref),
-		version.Info{}.OpenAPIModelName():                    schema_k8sio_apimachinery_pkg_version_Info(ref),
+		v1beta1.CallUsage{}.OpenAPIModelName():              schema_nestor_api_history_v1beta1_CallUsage(ref),
+		v1beta1.ChangedFile{}.OpenAPIModelName():            schema_nestor_api_history_v1beta1_ChangedFile(ref),
+		v1beta1.ChildRun{}.OpenAPIModelName():               schema_nestor_api_history_v1beta1_ChildRun(ref),
+		v1beta1.Delta{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Delta(ref),
+		v1beta1.Entry{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Entry(ref),
+		v1beta1.Image{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Image(ref),
+		v1beta1.ModelCall{}.OpenAPIModelName():              schema_nestor_api_history_v1beta1_ModelCall(ref),
+		v1beta1.ModelCallList{}.OpenAPIModelName():          schema_nestor_api_history_v1beta1_ModelCallList(ref),
+		v1beta1.ModelCallSpec{}.OpenAPIModelName():          schema_nestor_api_history_v1beta1_ModelCallSpec(ref),
+		v1beta1.ModelCallStatus{}.OpenAPIModelName():        schema_nestor_api_history_v1beta1_ModelCallStatus(ref),
+		v1beta1.Outcome{}.OpenAPIModelName():                schema_nestor_api_history_v1beta1_Outcome(ref),
+		v1beta1.SentRequest{}.OpenAPIModelName():            schema_nestor_api_history_v1beta1_SentRequest(ref),
+		v1beta1.Tally{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Tally(ref),
+		v1beta1.TokenUsage{}.OpenAPIModelName():             schema_nestor_api_history_v1beta1_TokenUsage(ref),
+		v1beta1.ToolCall{}.OpenAPIModelName():               schema_nestor_api_history_v1beta1_ToolCall(ref),
+		v1beta1.ToolCallDelta{}.OpenAPIModelName():          schema_nestor_api_history_v1beta1_ToolCallDelta(ref),
+		v1beta1.Transcript{}.OpenAPIModelName():             schema_nestor_api_history_v1beta1_Transcript(ref),
+		v1beta1.TranscriptAgent{}.OpenAPIModelName():        schema_nestor_api_history_v1beta1_TranscriptAgent(ref),
+		v1beta1.TranscriptImageOptions{}.OpenAPIModelName(): schema_nestor_api_history_v1beta1_TranscriptImageOptions(ref),
+		v1beta1.TranscriptList{}.OpenAPIModelName():         schema_nestor_api_history_v1beta1_TranscriptList(ref),
+		v1beta1.TranscriptLogOptions{}.OpenAPIModelName():   schema_nestor_api_history_v1beta1_TranscriptLogOptions(ref),
+		v1beta1.TranscriptOptions{}.OpenAPIModelName():      schema_nestor_api_history_v1beta1_TranscriptOptions(ref),
+		v1beta1.TranscriptStatus{}.OpenAPIModelName():       schema_nestor_api_history_v1beta1_TranscriptStatus(ref),
+		v1beta1.Usage{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Usage(ref),
+		v1beta1.UsageList{}.OpenAPIModelName():              schema_nestor_api_history_v1beta1_UsageList(ref),
+		v1beta1.WorkspaceChanges{}.OpenAPIModelName():       schema_nestor_api_history_v1beta1_WorkspaceChanges(ref),
+		v1beta1.WorkspaceFile{}.OpenAPIModelName():          schema_nestor_api_history_v1beta1_WorkspaceFile(ref),
+		v1beta1.WorkspaceFileOptions{}.OpenAPIModelName():   schema_nestor_api_history_v1beta1_WorkspaceFileOptions(ref),
+		resource.Quantity{}.OpenAPIModelName():              schema_apimachinery_pkg_api_resource_Quantity(ref),
+		v1.APIGroup{}.OpenAPIModelName():                    schema_pkg_apis_meta_v1_APIGroup(ref),
+		v1.APIGroupList{}.OpenAPIModelName():                schema_pkg_apis_meta_v1_APIGroupList(ref),
+		v1.APIResource{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_APIResource(ref),
+		v1.APIResourceList{}.OpenAPIModelName():             schema_pkg_apis_meta_v1_APIResourceList(ref),
+		v1.APIVersions{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_APIVersions(ref),
+		v1.ApplyOptions{}.OpenAPIModelName():                schema_pkg_apis_meta_v1_ApplyOptions(ref),
+		v1.Condition{}.OpenAPIModelName():                   schema_pkg_apis_meta_v1_Condition(ref),
+		v1.CreateOptions{}.OpenAPIModelName():               schema_pkg_apis_meta_v1_CreateOptions(ref),
+		v1.DeleteOptions{}.OpenAPIModelName():               schema_pkg_apis_meta_v1_DeleteOptions(ref),
+		v1.Duration{}.OpenAPIModelName():                    schema_pkg_apis_meta_v1_Duration(ref),
+		v1.FieldSelectorRequirement{}.OpenAPIModelName():    schema_pkg_apis_meta_v1_FieldSelectorRequirement(ref),
+		v1.FieldsV1{}.OpenAPIModelName():                    schema_pkg_apis_meta_v1_FieldsV1(ref),
+		v1.GetOptions{}.OpenAPIModelName():                  schema_pkg_apis_meta_v1_GetOptions(ref),
+		v1.GroupKind{}.OpenAPIModelName():                   schema_pkg_apis_meta_v1_GroupKind(ref),
+		v1.GroupResource{}.OpenAPIModelName():               schema_pkg_apis_meta_v1_GroupResource(ref),
+		v1.GroupVersion{}.OpenAPIModelName():                schema_pkg_apis_meta_v1_GroupVersion(ref),
+		v1.GroupVersionForDiscovery{}.OpenAPIModelName():    schema_pkg_apis_meta_v1_GroupVersionForDiscovery(ref),
+		v1.GroupVersionKind{}.OpenAPIModelName():            schema_pkg_apis_meta_v1_GroupVersionKind(ref),
+		v1.GroupVersionResource{}.OpenAPIModelName():        schema_pkg_apis_meta_v1_GroupVersionResource(ref),
+		v1.InternalEvent{}.OpenAPIModelName():               schema_pkg_apis_meta_v1_InternalEvent(ref),
+		v1.LabelSelector{}.OpenAPIModelName():               schema_pkg_apis_meta_v1_LabelSelector(ref),
+		v1.LabelSelectorRequirement{}.OpenAPIModelName():    schema_pkg_apis_meta_v1_LabelSelectorRequirement(ref),
+		v1.List{}.OpenAPIModelName():                        schema_pkg_apis_meta_v1_List(ref),
+		v1.ListMeta{}.OpenAPIModelName():                    schema_pkg_apis_meta_v1_ListMeta(ref),
+		v1.ListOptions{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_ListOptions(ref),
+		v1.ManagedFieldsEntry{}.OpenAPIModelName():          schema_pkg_apis_meta_v1_ManagedFieldsEntry(ref),
+		v1.MicroTime{}.OpenAPIModelName():                   schema_pkg_apis_meta_v1_MicroTime(ref),
+		v1.ObjectMeta{}.OpenAPIModelName():                  schema_pkg_apis_meta_v1_ObjectMeta(ref),
+		v1.OwnerReference{}.OpenAPIModelName():              schema_pkg_apis_meta_v1_OwnerReference(ref),
+		v1.PartialObjectMetadata{}.OpenAPIModelName():       schema_pkg_apis_meta_v1_PartialObjectMetadata(ref),
+		v1.PartialObjectMetadataList{}.OpenAPIModelName():   schema_pkg_apis_meta_v1_PartialObjectMetadataList(ref),
+		v1.Patch{}.OpenAPIModelName():                       schema_pkg_apis_meta_v1_Patch(ref),
+		v1.PatchOptions{}.OpenAPIModelName():                schema_pkg_apis_meta_v1_PatchOptions(ref),
+		v1.Preconditions{}.OpenAPIModelName():               schema_pkg_apis_meta_v1_Preconditions(ref),
+		v1.RootPaths{}.OpenAPIModelName():                   schema_pkg_apis_meta_v1_RootPaths(ref),
+		v1.ServerAddressByClientCIDR{}.OpenAPIModelName():   schema_pkg_apis_meta_v1_ServerAddressByClientCIDR(ref),
+		v1.ShardInfo{}.OpenAPIModelName():                   schema_pkg_apis_meta_v1_ShardInfo(ref),
+		v1.Status{}.OpenAPIModelName():                      schema_pkg_apis_meta_v1_Status(ref),
+		v1.StatusCause{}.OpenAPIModelName():                 schema_pkg_apis_meta_v1_StatusCause(ref),
+		v1.StatusDetails{}.OpenAPIModelName():               schema_pkg_apis_meta_v1_StatusDetails(ref),
+		v1.Table{}.OpenAPIModelName():                       schema_pkg_apis_meta_v1_Table(ref),
+		v1.TableColumnDefinition{}.OpenAPIModelName():       schema_pkg_apis_meta_v1_TableColumnDefinition(ref),
+		v1.TableOptions{}.OpenAPIModelName():                schema_pkg_apis_meta_v1_TableOptions(ref),
+		v1.TableRow{}.OpenAPIModelName():                    schema_pkg_apis_meta_v1_TableRow(ref),
+		v1.TableRowCondition{}.OpenAPIModelName():           schema_pkg_apis_meta_v1_TableRowCondition(ref),
+		v1.Time{}.OpenAPIModelName():                        schema_pkg_apis_meta_v1_Time(ref),
+		v1.Timestamp{}.OpenAPIModelName():                   schema_pkg_apis_meta_v1_Timestamp(ref),
+		v1.TypeMeta{}.OpenAPIModelName():                    schema_pkg_apis_meta_v1_TypeMeta(ref),
+		v1.UpdateOptions{}.OpenAPIModelName():               schema_pkg_apis_meta_v1_UpdateOptions(ref),
+		v1.WatchEvent{}.OpenAPIModelName():                  schema_pkg_apis_meta_v1_WatchEvent(ref),
+		runtime.RawExtension{}.OpenAPIModelName():           schema_k8sio_apimachinery_pkg_runtime_RawExtension(ref),
+		runtime.TypeMeta{}.OpenAPIModelName():               schema_k8sio_apimachinery_pkg_runtime_TypeMeta(ref),
+		runtime.Unknown{}.OpenAPIModelName():                schema_k8sio_apimachinery_pkg_runtime_Unknown(ref),
+		version.Info{}.OpenAPIModelName():                   schema_k8sio_apimachinery_pkg_version_Info(ref),
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_CallUsage(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_CallUsage(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -226,7 +226,7 @@ func schema_nestor_api_history_v1alpha1_CallUsage(ref common.ReferenceCallback) 
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_ChangedFile(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_ChangedFile(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -285,7 +285,7 @@ func schema_nestor_api_history_v1alpha1_ChangedFile(ref common.ReferenceCallback
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_ChildRun(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_ChildRun(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -342,7 +342,7 @@ func schema_nestor_api_history_v1alpha1_ChildRun(ref common.ReferenceCallback) c
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_Delta(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_Delta(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -366,7 +366,7 @@ func schema_nestor_api_history_v1alpha1_Delta(ref common.ReferenceCallback) comm
 					"toolCall": {
 						SchemaProps: spec.SchemaProps{
 							Description: "toolCall is the next part of a tool call.",
-							Ref:         ref(v1alpha1.ToolCallDelta{}.OpenAPIModelName()),
+							Ref:         ref(v1beta1.ToolCallDelta{}.OpenAPIModelName()),
 						},
 					},
 					"lost": {
@@ -380,11 +380,11 @@ func schema_nestor_api_history_v1alpha1_Delta(ref common.ReferenceCallback) comm
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.ToolCallDelta{}.OpenAPIModelName()},
+			v1beta1.ToolCallDelta{}.OpenAPIModelName()},
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_Entry(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -407,7 +407,7 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kind is the kind of the entry; it determines which of the other fields are set.\n\nPossible enum values:\n - `\"Allowance\"` : the person in by allowed a tool for the chat, or revoked the allowance; content describes it.\n - `\"Answer\"` : the question of the agent was answered; content is the answer, toolCalls has the question.\n - `\"Approval\"` : child, an agent or tool run below the chat, needs a person's decision about toolCalls.\n - `\"Assistant\"` : the model replied with content, toolCalls or both.\n - `\"Cancelled\"` : the work was cancelled, all of it or child; content is what had arrived of the reply in flight.\n - `\"ChildResult\"` : child ended; content is the summary of its result, or its error.\n - `\"Decision\"` : the person in by decided about toolCalls: decision is Approve or Deny, content is their comment.\n - `\"Delta\"` : a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is not part of the record. The next entry that is not a Delta replaces all deltas: it has the whole reply, or there is none. A reader that joins in the middle first gets everything so far in one delta.\n - `\"Error\"` : a model call failed; content is the provider's error, error its class.\n - `\"Limit\"` : a limit was reached while nothing else happened; content describes it.\n - `\"Question\"` : child, an agent below the chat, asks content.\n - `\"Restarted\"` : another operator took over; toolCalls has the calls whose outcome is unknown.\n - `\"Started\"` : the agent started; content is its instruction, systemPrompt its system prompt.\n - `\"Summary\"` : the model summarised the older part of a history that became too long; content replaces that part from now on.\n - `\"ToolResult\"` : a tool call ended; content is its result for the model, toolCalls has the call.\n - `\"User\"` : the person of the chat wrote content, in message.",
+							Description: "kind is the kind of the entry; it determines which of the other fields are set.\n\nPossible enum values:\n - `\"Allowance\"` : the person in user allowed a tool for the chat, or revoked the allowance; content describes it.\n - `\"Answer\"` : the question of the agent was answered; content is the answer, toolCalls has the question.\n - `\"Approval\"` : child, an agent or tool run below the chat, needs a person's decision about toolCalls.\n - `\"Assistant\"` : the model replied with content, toolCalls or both.\n - `\"Cancelled\"` : the work was cancelled, all of it or child; content is what had arrived of the reply in flight.\n - `\"ChildResult\"` : child ended; content is the summary of its result, or its error.\n - `\"Decision\"` : the person in user decided about toolCalls: decision is Approve or Deny, content is their comment.\n - `\"Delta\"` : a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is not part of the record. The next entry that is not a Delta replaces all deltas: it has the whole reply, or there is none. A reader that joins in the middle first gets everything so far in one delta.\n - `\"Error\"` : a model call failed; content is the provider's error, error its class.\n - `\"Limit\"` : a limit was reached while nothing else happened; content describes it.\n - `\"Question\"` : child, an agent below the chat, asks content.\n - `\"Restarted\"` : another operator took over; toolCalls has the calls whose outcome is unknown.\n - `\"Started\"` : the agent started; content is its instruction, systemPrompt its system prompt.\n - `\"Summary\"` : the model summarised the older part of a history that became too long; content replaces that part from now on.\n - `\"ToolResult\"` : a tool call ended; content is its result for the model, toolCalls has the call.\n - `\"User\"` : the person of the chat wrote content, in message.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -440,7 +440,7 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.Image{}.OpenAPIModelName()),
+										Ref: ref(v1beta1.Image{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -460,9 +460,9 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 							Format:      "",
 						},
 					},
-					"by": {
+					"user": {
 						SchemaProps: spec.SchemaProps{
-							Description: "by is the person who caused the entry, if known.",
+							Description: "user is the person who caused the entry, if known.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -500,7 +500,7 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.ToolCall{}.OpenAPIModelName()),
+										Ref: ref(v1beta1.ToolCall{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -518,7 +518,7 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.ChildRun{}.OpenAPIModelName()),
+										Ref: ref(v1beta1.ChildRun{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -548,7 +548,7 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 					"usage": {
 						SchemaProps: spec.SchemaProps{
 							Description: "usage is the usage of the model call; for the end of a child, that of the child with everything below it.",
-							Ref:         ref(v1alpha1.TokenUsage{}.OpenAPIModelName()),
+							Ref:         ref(v1beta1.TokenUsage{}.OpenAPIModelName()),
 						},
 					},
 					"limit": {
@@ -561,13 +561,13 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 					"outcome": {
 						SchemaProps: spec.SchemaProps{
 							Description: "outcome is the outcome of the agent, on its last entry.",
-							Ref:         ref(v1alpha1.Outcome{}.OpenAPIModelName()),
+							Ref:         ref(v1beta1.Outcome{}.OpenAPIModelName()),
 						},
 					},
 					"delta": {
 						SchemaProps: spec.SchemaProps{
 							Description: "delta is a piece of a reply.",
-							Ref:         ref(v1alpha1.Delta{}.OpenAPIModelName()),
+							Ref:         ref(v1beta1.Delta{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -575,11 +575,11 @@ func schema_nestor_api_history_v1alpha1_Entry(ref common.ReferenceCallback) comm
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.ChildRun{}.OpenAPIModelName(), v1alpha1.Delta{}.OpenAPIModelName(), v1alpha1.Image{}.OpenAPIModelName(), v1alpha1.Outcome{}.OpenAPIModelName(), v1alpha1.TokenUsage{}.OpenAPIModelName(), v1alpha1.ToolCall{}.OpenAPIModelName(), v1.MicroTime{}.OpenAPIModelName()},
+			v1beta1.ChildRun{}.OpenAPIModelName(), v1beta1.Delta{}.OpenAPIModelName(), v1beta1.Image{}.OpenAPIModelName(), v1beta1.Outcome{}.OpenAPIModelName(), v1beta1.TokenUsage{}.OpenAPIModelName(), v1beta1.ToolCall{}.OpenAPIModelName(), v1.MicroTime{}.OpenAPIModelName()},
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_Image(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_Image(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -624,7 +624,7 @@ func schema_nestor_api_history_v1alpha1_Image(ref common.ReferenceCallback) comm
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_ModelCall(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_ModelCall(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -655,14 +655,14 @@ func schema_nestor_api_history_v1alpha1_ModelCall(ref common.ReferenceCallback) 
 						SchemaProps: spec.SchemaProps{
 							Description: "spec is the request.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.ModelCallSpec{}.OpenAPIModelName()),
+							Ref:         ref(v1beta1.ModelCallSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
 							Description: "status is the result.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.ModelCallStatus{}.OpenAPIModelName()),
+							Ref:         ref(v1beta1.ModelCallStatus{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -670,11 +670,11 @@ func schema_nestor_api_history_v1alpha1_ModelCall(ref common.ReferenceCallback) 
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.ModelCallSpec{}.OpenAPIModelName(), v1alpha1.ModelCallStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			v1beta1.ModelCallSpec{}.OpenAPIModelName(), v1beta1.ModelCallStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_ModelCallList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_ModelCallList(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -707,7 +707,7 @@ func schema_nestor_api_history_v1alpha1_ModelCallList(ref common.ReferenceCallba
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.ModelCall{}.OpenAPIModelName()),
+										Ref: ref(v1beta1.ModelCall{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -718,11 +718,11 @@ func schema_nestor_api_history_v1alpha1_ModelCallList(ref common.ReferenceCallba
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.ModelCall{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			v1beta1.ModelCall{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_ModelCallSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_ModelCallSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -862,7 +862,7 @@ func schema_nestor_api_history_v1alpha1_ModelCallSpec(ref common.ReferenceCallba
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_ModelCallStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_ModelCallStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -900,13 +900,13 @@ func schema_nestor_api_history_v1alpha1_ModelCallStatus(ref common.ReferenceCall
 					"sent": {
 						SchemaProps: spec.SchemaProps{
 							Description: "sent describes the HTTP request that was sent last, to the provider that answered; absent if nothing was sent, and for calls of earlier releases.",
-							Ref:         ref(v1alpha1.SentRequest{}.OpenAPIModelName()),
+							Ref:         ref(v1beta1.SentRequest{}.OpenAPIModelName()),
 						},
 					},
 					"usage": {
 						SchemaProps: spec.SchemaProps{
 							Description: "usage is the usage of the call; absent if the provider did not report it.",
-							Ref:         ref(v1alpha1.TokenUsage{}.OpenAPIModelName()),
+							Ref:         ref(v1beta1.TokenUsage{}.OpenAPIModelName()),
 						},
 					},
 					"summary": {
@@ -960,11 +960,11 @@ func schema_nestor_api_history_v1alpha1_ModelCallStatus(ref common.ReferenceCall
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.SentRequest{}.OpenAPIModelName(), v1alpha1.TokenUsage{}.OpenAPIModelName(), v1.MicroTime{}.OpenAPIModelName(), runtime.RawExtension{}.OpenAPIModelName()},
+			v1beta1.SentRequest{}.OpenAPIModelName(), v1beta1.TokenUsage{}.OpenAPIModelName(), v1.MicroTime{}.OpenAPIModelName(), runtime.RawExtension{}.OpenAPIModelName()},
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_Outcome(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_Outcome(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -1124,7 +1124,7 @@ func schema_nestor_api_history_v1alpha1_Outcome(ref common.ReferenceCallback) co
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_SentRequest(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_SentRequest(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -1181,7 +1181,7 @@ func schema_nestor_api_history_v1alpha1_SentRequest(ref common.ReferenceCallback
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_Tally(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_Tally(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -1245,7 +1245,7 @@ func schema_nestor_api_history_v1alpha1_Tally(ref common.ReferenceCallback) comm
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_TokenUsage(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_TokenUsage(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -1293,7 +1293,7 @@ func schema_nestor_api_history_v1alpha1_TokenUsage(ref common.ReferenceCallback)
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_ToolCall(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_ToolCall(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -1324,11 +1324,11 @@ func schema_nestor_api_history_v1alpha1_ToolCall(ref common.ReferenceCallback) c
 					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase is the phase of the call after the entry.\n\nPossible enum values:\n - `\"AwaitingApproval\"` : it needs a person's decision.\n - `\"Delegated\"` : it waits for the runs that it started.\n - `\"Denied\"` : a person denied it.\n - `\"Failed\"` : it failed; the result has the cause.\n - `\"Running\"` : the tool is running, or about to start.\n - `\"Success\"` : it has a result.\n - `\"Unknown\"` : it was interrupted, and it is unknown whether it took effect.\n - `\"WaitingForUser\"` : it is a question without an answer.",
+							Description: "phase is the phase of the call after the entry.\n\nPossible enum values:\n - `\"Delegated\"` : it waits for the runs that it started.\n - `\"Denied\"` : a person denied it.\n - `\"Failed\"` : it failed; the result has the cause.\n - `\"Running\"` : the tool is running, or about to start.\n - `\"Success\"` : it has a result.\n - `\"Unknown\"` : it was interrupted, and it is unknown whether it took effect.\n - `\"WaitingForApproval\"` : it needs a person's decision.\n - `\"WaitingForUser\"` : it is a question without an answer.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
-							Enum:        []interface{}{"AwaitingApproval", "Delegated", "Denied", "Failed", "Running", "Success", "Unknown", "WaitingForUser"},
+							Enum:        []interface{}{"Delegated", "Denied", "Failed", "Running", "Success", "Unknown", "WaitingForApproval", "WaitingForUser"},
 						},
 					},
 					"result": {
@@ -1352,7 +1352,7 @@ func schema_nestor_api_history_v1alpha1_ToolCall(ref common.ReferenceCallback) c
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_ToolCallDelta(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_ToolCallDelta(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -1388,7 +1388,7 @@ func schema_nestor_api_history_v1alpha1_ToolCallDelta(ref common.ReferenceCallba
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_Transcript(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_Transcript(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -1419,14 +1419,14 @@ func schema_nestor_api_history_v1alpha1_Transcript(ref common.ReferenceCallback)
 						SchemaProps: spec.SchemaProps{
 							Description: "agent identifies the agent of the transcript.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.TranscriptAgent{}.OpenAPIModelName()),
+							Ref:         ref(v1beta1.TranscriptAgent{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
 							Description: "status is the state of the agent.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.TranscriptStatus{}.OpenAPIModelName()),
+							Ref:         ref(v1beta1.TranscriptStatus{}.OpenAPIModelName()),
 						},
 					},
 					"entries": {
@@ -1441,7 +1441,7 @@ func schema_nestor_api_history_v1alpha1_Transcript(ref common.ReferenceCallback)
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.Entry{}.OpenAPIModelName()),
+										Ref: ref(v1beta1.Entry{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -1459,11 +1459,11 @@ func schema_nestor_api_history_v1alpha1_Transcript(ref common.ReferenceCallback)
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.Entry{}.OpenAPIModelName(), v1alpha1.TranscriptAgent{}.OpenAPIModelName(), v1alpha1.TranscriptStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			v1beta1.Entry{}.OpenAPIModelName(), v1beta1.TranscriptAgent{}.OpenAPIModelName(), v1beta1.TranscriptStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_TranscriptAgent(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_TranscriptAgent(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -1551,7 +1551,7 @@ func schema_nestor_api_history_v1alpha1_TranscriptAgent(ref common.ReferenceCall
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_TranscriptImageOptions(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_TranscriptImageOptions(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -1587,7 +1587,7 @@ func schema_nestor_api_history_v1alpha1_TranscriptImageOptions(ref common.Refere
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_TranscriptList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_TranscriptList(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -1620,7 +1620,7 @@ func schema_nestor_api_history_v1alpha1_TranscriptList(ref common.ReferenceCallb
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.Transcript{}.OpenAPIModelName()),
+										Ref: ref(v1beta1.Transcript{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -1631,11 +1631,11 @@ func schema_nestor_api_history_v1alpha1_TranscriptList(ref common.ReferenceCallb
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.Transcript{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			v1beta1.Transcript{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_TranscriptLogOptions(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_TranscriptLogOptions(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -1697,7 +1697,7 @@ func schema_nestor_api_history_v1alpha1_TranscriptLogOptions(ref common.Referenc
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_TranscriptOptions(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_TranscriptOptions(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -1745,7 +1745,7 @@ func schema_nestor_api_history_v1alpha1_TranscriptOptions(ref common.ReferenceCa
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_TranscriptStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_TranscriptStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -1790,7 +1790,7 @@ func schema_nestor_api_history_v1alpha1_TranscriptStatus(ref common.ReferenceCal
 					"usage": {
 						SchemaProps: spec.SchemaProps{
 							Description: "usage is the usage of the agent's own model calls, without those of its children.",
-							Ref:         ref(v1alpha1.CallUsage{}.OpenAPIModelName()),
+							Ref:         ref(v1beta1.CallUsage{}.OpenAPIModelName()),
 						},
 					},
 					"toolCalls": {
@@ -1805,11 +1805,11 @@ func schema_nestor_api_history_v1alpha1_TranscriptStatus(ref common.ReferenceCal
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.CallUsage{}.OpenAPIModelName(), v1.MicroTime{}.OpenAPIModelName()},
+			v1beta1.CallUsage{}.OpenAPIModelName(), v1.MicroTime{}.OpenAPIModelName()},
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_Usage(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_Usage(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -1870,14 +1870,14 @@ func schema_nestor_api_history_v1alpha1_Usage(ref common.ReferenceCallback) comm
 						SchemaProps: spec.SchemaProps{
 							Description: "modelCalls sums the model calls.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.CallUsage{}.OpenAPIModelName()),
+							Ref:         ref(v1beta1.CallUsage{}.OpenAPIModelName()),
 						},
 					},
 					"runs": {
 						SchemaProps: spec.SchemaProps{
 							Description: "runs counts the agents and tool runs. Chats never end on their own: they count as live.",
 							Default:     map[string]interface{}{},
-							Ref:         ref(v1alpha1.Tally{}.OpenAPIModelName()),
+							Ref:         ref(v1beta1.Tally{}.OpenAPIModelName()),
 						},
 					},
 				},
@@ -1885,11 +1885,11 @@ func schema_nestor_api_history_v1alpha1_Usage(ref common.ReferenceCallback) comm
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.CallUsage{}.OpenAPIModelName(), v1alpha1.Tally{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+			v1beta1.CallUsage{}.OpenAPIModelName(), v1beta1.Tally{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_UsageList(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_UsageList(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -1922,7 +1922,7 @@ func schema_nestor_api_history_v1alpha1_UsageList(ref common.ReferenceCallback) 
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.Usage{}.OpenAPIModelName()),
+										Ref: ref(v1beta1.Usage{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -1933,11 +1933,11 @@ func schema_nestor_api_history_v1alpha1_UsageList(ref common.ReferenceCallback) 
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.Usage{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
+			v1beta1.Usage{}.OpenAPIModelName(), v1.ListMeta{}.OpenAPIModelName()},
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_WorkspaceChanges(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_WorkspaceChanges(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -1987,9 +1987,9 @@ func schema_nestor_api_history_v1alpha1_WorkspaceChanges(ref common.ReferenceCal
 							Format:      "",
 						},
 					},
-					"capturedAt": {
+					"captureTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "capturedAt is when the changes were read from the workspace.",
+							Description: "captureTime is when the changes were read from the workspace.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -2027,7 +2027,7 @@ func schema_nestor_api_history_v1alpha1_WorkspaceChanges(ref common.ReferenceCal
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
 									SchemaProps: spec.SchemaProps{
-										Ref: ref(v1alpha1.ChangedFile{}.OpenAPIModelName()),
+										Ref: ref(v1beta1.ChangedFile{}.OpenAPIModelName()),
 									},
 								},
 							},
@@ -2052,11 +2052,11 @@ func schema_nestor_api_history_v1alpha1_WorkspaceChanges(ref common.ReferenceCal
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.ChangedFile{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
+			v1beta1.ChangedFile{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName(), v1.Time{}.OpenAPIModelName()},
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_WorkspaceFile(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_WorkspaceFile(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -2107,9 +2107,9 @@ func schema_nestor_api_history_v1alpha1_WorkspaceFile(ref common.ReferenceCallba
 							Format:      "",
 						},
 					},
-					"readAt": {
+					"readTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "readAt is when the file was read from the workspace.",
+							Description: "readTime is when the file was read from the workspace.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -2137,7 +2137,7 @@ func schema_nestor_api_history_v1alpha1_WorkspaceFile(ref common.ReferenceCallba
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_WorkspaceFileOptions(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_WorkspaceFileOptions(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
@@ -2160,15 +2160,15 @@ func schema_nestor_api_history_v1alpha1_WorkspaceFileOptions(ref common.Referenc
 					},
 					"path": {
 						SchemaProps: spec.SchemaProps{
-							Description: "path is the path of the file, relative to cwd.",
+							Description: "path is the path of the file, relative to workingDir.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
-					"cwd": {
+					"workingDir": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cwd is a directory, relative to the directory of the agent, or without an agent to the root of the workspace.",
+							Description: "workingDir is a directory, relative to the directory of the agent, or without an agent to the root of the workspace.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -2187,7 +2187,7 @@ func schema_nestor_api_history_v1alpha1_WorkspaceFileOptions(ref common.Referenc
 	}
 }
 
-func schema_nestor_api_history_v1alpha1_parameters(ref common.ReferenceCallback) common.OpenAPIDefinition {
+func schema_nestor_api_history_v1beta1_parameters(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{

@@ -15,9 +15,9 @@ func TestEntriesOfAllowances(t *testing.T) {
 	chat := historytest.Chat("team-a", "release", "uid")
 	expect(t, entriesAfter(t, chat,
 		func() agent.Fact { return chat.Orchestrator() },
-		constantFact(agent.Allowed{Message: "msg-1", Tool: "write", By: "alice", Arguments: []pattern.Argument{{Name: "path", Pattern: "docs/*"}, {Name: "mode", Pattern: "w"}}}),
-		constantFact(agent.Allowed{Message: "msg-2", Tool: "bash", By: "bob"}),
-		constantFact(agent.AllowanceRevoked{Message: "msg-3", Allowance: "msg-1", By: "bob"}),
+		constantFact(agent.Allowed{Message: "msg-1", Tool: "write", User: "alice", Arguments: []pattern.Argument{{Name: "path", Pattern: "docs/*"}, {Name: "mode", Pattern: "w"}}}),
+		constantFact(agent.Allowed{Message: "msg-2", Tool: "bash", User: "bob"}),
+		constantFact(agent.AllowanceRevoked{Message: "msg-3", Allowance: "msg-1", User: "bob"}),
 	),
 		`1 Started`,
 		`2 Allowance "Allowed write for this chat, if path is docs/* and mode is w." message "msg-1" by "alice" allowance "msg-1"`,
@@ -28,7 +28,7 @@ func TestEntriesOfAllowances(t *testing.T) {
 	expect(t, entriesAfter(t, pen,
 		func() agent.Fact { return pen.Researcher(agent.Limits{}) },
 		func() agent.Fact { return pen.Replied("", agent.ToolCall{ID: "w1", Tool: "write", Arguments: `{}`}) },
-		constantFact(agent.Decided{Call: "w1", Approve: true, By: "alice", Allowance: "msg-1"}),
+		constantFact(agent.Decided{Call: "w1", Approve: true, User: "alice", Allowance: "msg-1"}),
 	)[2:],
 		`3 Decision by "alice" decision "Approve" allowance "msg-1" [w1 write  Running]`,
 	)

@@ -4,7 +4,7 @@
 package transcript
 
 import (
-	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	api "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
@@ -103,7 +103,7 @@ func (s callStates) find(c agent.ToolCall) api.ToolCall {
 func phase(state agent.CallState, outcome agent.ToolOutcome) api.ToolCallPhase {
 	switch state {
 	case agent.CallUndecided:
-		return api.ToolCallAwaitingApproval
+		return api.ToolCallWaitingForApproval
 	case agent.CallAsked:
 		return api.ToolCallWaitingForUser
 	case agent.CallHeld, agent.CallQueued, agent.CallRunning:

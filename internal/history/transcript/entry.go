@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	api "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -77,15 +77,15 @@ func (s Step) fill(e *api.Entry) bool {
 	case agent.ToolFinished:
 		e.Kind, e.Content, e.Images = api.EntryToolResult, f.Text, images(f.Images)
 	case agent.Decided:
-		e.Kind, e.Content, e.By, e.Decision = api.EntryDecision, f.Comment, f.By, "Deny"
+		e.Kind, e.Content, e.User, e.Decision = api.EntryDecision, f.Comment, f.User, "Deny"
 		e.Allowance = f.Allowance
 		if f.Approve {
 			e.Decision = "Approve"
 		}
 	case agent.Allowed:
-		e.Kind, e.By, e.Allowance, e.Message, e.Content = api.EntryAllowance, f.By, f.Message, f.Message, f.Text()
+		e.Kind, e.User, e.Allowance, e.Message, e.Content = api.EntryAllowance, f.User, f.Message, f.Message, f.Text()
 	case agent.AllowanceRevoked:
-		e.Kind, e.By, e.Allowance, e.Message, e.Content = api.EntryAllowance, f.By, f.Allowance, f.Message, f.Text()
+		e.Kind, e.User, e.Allowance, e.Message, e.Content = api.EntryAllowance, f.User, f.Allowance, f.Message, f.Text()
 	case agent.ToolAsked:
 		e.Kind, e.Content = api.EntryQuestion, f.Question
 	case agent.Answered:
@@ -95,7 +95,7 @@ func (s Step) fill(e *api.Entry) bool {
 	case agent.Asked:
 		s.fillAsk(e, f)
 	case agent.Cancelled:
-		e.Kind, e.Message, e.By, e.Content = api.EntryCancelled, f.Message, f.By, f.Reply
+		e.Kind, e.Message, e.User, e.Content = api.EntryCancelled, f.Message, f.User, f.Reply
 	case agent.Restarted:
 		e.Kind = api.EntryRestarted
 	case agent.Quarantined:
@@ -145,7 +145,7 @@ func (s Step) fillAsk(e *api.Entry, f agent.Asked) {
 	e.Kind, e.Child, e.Content = api.EntryQuestion, f.Agent, f.Text
 	call := api.ToolCall{ID: f.Call, Tool: f.Tool, Arguments: f.Arguments, Phase: api.ToolCallWaitingForUser}
 	if f.Kind == agent.AskApproval {
-		e.Kind, call.Phase = api.EntryApproval, api.ToolCallAwaitingApproval
+		e.Kind, call.Phase = api.EntryApproval, api.ToolCallWaitingForApproval
 	}
 	e.ToolCalls = append(e.ToolCalls, call)
 }

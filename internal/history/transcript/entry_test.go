@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	api "github.com/nestor-dev/nestor/api/history/v1alpha1"
+	api "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/history/historytest"
 	"github.com/nestor-dev/nestor/internal/history/transcript"
@@ -46,7 +46,7 @@ func entriesAfter(t *testing.T, pen *historytest.Writer, facts ...func() agent.F
 func formatEntry(e api.Entry) string {
 	parts := []string{fmt.Sprint(e.Seq), string(e.Kind)}
 	for _, part := range []struct{ name, value string }{
-		{"", e.Content}, {"message", e.Message}, {"by", e.By}, {"decision", e.Decision}, {"allowance", e.Allowance}, {"child", e.Child}, {"error", e.Error}, {"limit", e.Limit},
+		{"", e.Content}, {"message", e.Message}, {"by", e.User}, {"decision", e.Decision}, {"allowance", e.Allowance}, {"child", e.Child}, {"error", e.Error}, {"limit", e.Limit},
 		{"model call", strings.TrimPrefix(e.ModelCall, "uid.")},
 	} {
 		if part.value != "" {
@@ -98,7 +98,7 @@ func TestEntriesOfAChat(t *testing.T) {
 		},
 		constantFact(agent.Restarted{}),
 		constantFact(agent.MessageArrived{Message: "msg-3", Text: "Stop."}),
-		constantFact(agent.Cancelled{Message: "msg-4", By: "alice", Reply: "I have beg"}),
+		constantFact(agent.Cancelled{Message: "msg-4", User: "alice", Reply: "I have beg"}),
 	)
 	expect(t, got,
 		`1 Started`,
@@ -108,7 +108,7 @@ func TestEntriesOfAChat(t *testing.T) {
 		`6 Question "Which decade?" child "release-1" [q1   WaitingForUser]`,
 		`7 User "This one." message "msg-2" child "release-1"`,
 		`8 Assistant "Passed on." model call "m3.1" 100+20 tokens`,
-		`10 Approval child "release-1" [w1 write {} AwaitingApproval]`,
+		`10 Approval child "release-1" [w1 write {} WaitingForApproval]`,
 		`11 ChildResult "Two." child "release-1"`,
 		`12 Error "bad key" error "Final" model call "m4.1"`,
 		`13 Restarted`,
@@ -140,12 +140,12 @@ func TestEntriesOfASubAgent(t *testing.T) {
 		},
 		constantFact(agent.ToolFinished{Call: "m1-2", Outcome: agent.ToolSucceeded, Text: "the file", Diff: "@@ -1 +1 @@"}),
 		constantFact(agent.Answered{Call: "q1", Text: "This one."}),
-		constantFact(agent.Decided{Call: "w1", Comment: "not now", By: "alice"}),
+		constantFact(agent.Decided{Call: "w1", Comment: "not now", User: "alice"}),
 		func() agent.Fact { return pen.Replied("There are two.") },
 	)
 	expect(t, got,
 		`1 Started "Count the leap days"`,
-		`2 Assistant model call "m1.1" [q1 ask_user {"question":"Which decade?"} WaitingForUser] [m1-2 read {} Running] [w1 write {} AwaitingApproval] [x1 fly {} Failed There is no tool "fly" for you] 100+20 tokens`,
+		`2 Assistant model call "m1.1" [q1 ask_user {"question":"Which decade?"} WaitingForUser] [m1-2 read {} Running] [w1 write {} WaitingForApproval] [x1 fly {} Failed There is no tool "fly" for you] 100+20 tokens`,
 		`3 ToolResult "the file" [m1-2 read  Success @@ -1 +1 @@]`,
 		`4 Answer "This one." [q1 ask_user  Success]`,
 		`5 Decision "not now" by "alice" decision "Deny" [w1 write  Denied The user denied this call and]`,
@@ -168,7 +168,7 @@ func TestEntriesOfLimitsAndCrashes(t *testing.T) {
 	)
 	expect(t, got,
 		`1 Started "Count the leap days"`,
-		`2 Assistant model call "m1.1" [r1 read {} Running] [w1 write {} AwaitingApproval] 100+20 tokens`,
+		`2 Assistant model call "m1.1" [r1 read {} Running] [w1 write {} WaitingForApproval] 100+20 tokens`,
 		`3 Decision decision "Approve" [w1 write  Running]`,
 		`4 Restarted [w1 write  Unknown The outcome of this call is un]`,
 		`6 Limit "reached the time limit of 3 seconds" [r1 read  Failed Not finished: reached the time]`,

@@ -53,7 +53,7 @@ func (e *Error) Error() string { return e.message }
 
 // hints tell what to check, by the error codes of RFC 6749, section 5.2, and RFC 8707. Other codes are not shown.
 var hints = map[string]string{
-	"invalid_client":         "check clientID and the Secret in clientSecretRef",
+	"invalid_client":         "check clientID and the Secret in clientSecretKeyRef",
 	"invalid_grant":          "check that the client may use the client credentials grant",
 	"unauthorized_client":    "check that the client may use the client credentials grant",
 	"unsupported_grant_type": "check tokenURL: it does not support the client credentials grant",
@@ -108,7 +108,7 @@ func (c Client) refusal(status int, text []byte) error {
 	if hint, ok := hints[answer.Error]; ok {
 		return c.problem(Rejected, "refuses the client (%d %s): %s", status, answer.Error, hint)
 	}
-	return c.problem(Rejected, "refuses the client (%d %s): check tokenURL, clientID and the Secret in clientSecretRef", status, http.StatusText(status))
+	return c.problem(Rejected, "refuses the client (%d %s): check tokenURL, clientID and the Secret in clientSecretKeyRef", status, http.StatusText(status))
 }
 
 // decode reads a token. Its life is counted from the time before the request.

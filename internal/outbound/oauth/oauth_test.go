@@ -271,7 +271,7 @@ func TestErrorsTellWhatToCheckAndNothingElse(t *testing.T) {
 		problem oauth.Problem
 		want    string
 	}{
-		"wrong secret": {echo(401, `{"error":"invalid_client","error_description":"very-secret is wrong"}`), oauth.Rejected, "refuses the client (401 invalid_client): check clientID and the Secret in clientSecretRef"},
+		"wrong secret": {echo(401, `{"error":"invalid_client","error_description":"very-secret is wrong"}`), oauth.Rejected, "refuses the client (401 invalid_client): check clientID and the Secret in clientSecretKeyRef"},
 		"wrong scope":  {echo(400, `{"error":"invalid_scope"}`), oauth.Rejected, "(400 invalid_scope): check scopes"},
 		"unknown code": {echo(400, `{"error":"very-secret"}`), oauth.Rejected, "(400 Bad Request): check tokenURL"},
 		"not JSON":     {echo(403, `very-secret`), oauth.Rejected, "(403 Forbidden)"},

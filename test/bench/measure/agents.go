@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/drive"
 )
 
-const ours = "/apis/nestor.dev/v1alpha1/namespaces/default/"
+const ours = "/apis/nestor.dev/v1beta1/namespaces/default/"
 
 // agentRate measures how many agents per second the API server can start and end: with the writes of an agent of five
 // tool turns, made by the same users and with as many watches as in a scenario, but without any work. No operator
@@ -27,7 +27,7 @@ func agentRate(ctx context.Context, person, operator *drive.Client, name string,
 	watchers, watching := errgroup.WithContext(watching)
 	watch := func(client *drive.Client, kind string) {
 		watchers.Go(func() error {
-			events, err := client.Open(watching, "/apis/nestor.dev/v1alpha1/"+kind+"?watch=true")
+			events, err := client.Open(watching, "/apis/nestor.dev/v1beta1/"+kind+"?watch=true")
 			if err != nil {
 				return err
 			}
@@ -73,7 +73,7 @@ func object(kind, name, metadata, spec, status string) []byte {
 	if status != "" {
 		status = `,"status":{` + status + `}`
 	}
-	return fmt.Appendf(nil, `{"apiVersion":"nestor.dev/v1alpha1","kind":"%s","metadata":{"name":"%s"%s},"spec":{%s}%s}`, kind, name, metadata, spec, status)
+	return fmt.Appendf(nil, `{"apiVersion":"nestor.dev/v1beta1","kind":"%s","metadata":{"name":"%s"%s},"spec":{%s}%s}`, kind, name, metadata, spec, status)
 }
 
 func version(answer []byte) string {
@@ -81,7 +81,7 @@ func version(answer []byte) string {
 }
 
 func owned(kind, name, uid string) string {
-	return fmt.Sprintf(`,"labels":{"nestor.dev/role":"worker"},"ownerReferences":[{"apiVersion":"nestor.dev/v1alpha1","kind":"%s","name":"%s","uid":"%s","controller":true,"blockOwnerDeletion":true}]`,
+	return fmt.Sprintf(`,"labels":{"nestor.dev/role":"worker"},"ownerReferences":[{"apiVersion":"nestor.dev/v1beta1","kind":"%s","name":"%s","uid":"%s","controller":true,"blockOwnerDeletion":true}]`,
 		kind, name, uid)
 }
 

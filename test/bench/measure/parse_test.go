@@ -48,10 +48,10 @@ func TestMemory(t *testing.T) {
 
 func TestWritesOfNestorAreCounted(t *testing.T) {
 	const metrics = `# HELP apiserver_request_total Counter of apiserver requests.
-apiserver_request_total{code="200",component="apiserver",dry_run="",group="nestor.dev",resource="subagents",scope="resource",subresource="status",verb="PUT",version="v1alpha1"} 7
-apiserver_request_total{code="409",component="apiserver",dry_run="",group="nestor.dev",resource="subagents",scope="resource",subresource="status",verb="PUT",version="v1alpha1"} 2
+apiserver_request_total{code="200",component="apiserver",dry_run="",group="nestor.dev",resource="subagents",scope="resource",subresource="status",verb="PUT",version="v1beta1"} 7
+apiserver_request_total{code="409",component="apiserver",dry_run="",group="nestor.dev",resource="subagents",scope="resource",subresource="status",verb="PUT",version="v1beta1"} 2
 apiserver_request_total{code="201",component="apiserver",dry_run="",group="",resource="events",scope="resource",subresource="",verb="POST",version="v1"} 3
-apiserver_request_total{code="200",component="apiserver",dry_run="",group="nestor.dev",resource="subagents",scope="resource",subresource="",verb="GET",version="v1alpha1"} 99
+apiserver_request_total{code="200",component="apiserver",dry_run="",group="nestor.dev",resource="subagents",scope="resource",subresource="",verb="GET",version="v1beta1"} 99
 apiserver_request_total{code="200",component="apiserver",dry_run="",group="coordination.k8s.io",resource="leases",scope="resource",subresource="",verb="PUT",version="v1"} 50
 apiserver_storage_size_bytes{storage_cluster_id="etcd-0"} 4.2e+06
 apiserver_request_total 1

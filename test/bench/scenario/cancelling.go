@@ -16,7 +16,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/bench/report"
 	"github.com/nestor-dev/nestor/test/stack"
 )
@@ -38,7 +38,7 @@ func CancelDepth3(agents, turns int) Scenario {
 		if _, err := await(ctx, times); err != nil {
 			return nil, err
 		}
-		body := fmt.Appendf(nil, `{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentMessage","metadata":{"name":"%s-cancel"},"spec":{"chat":%q,"user":%q,"cancel":{}}}`, chat, chat, stack.Admin)
+		body := fmt.Appendf(nil, `{"apiVersion":"nestor.dev/v1beta1","kind":"AgentMessage","metadata":{"name":"%s-cancel"},"spec":{"chat":%q,"user":%q,"cancel":{}}}`, chat, chat, stack.Admin)
 		cancelled := time.Now()
 		if _, err := r.api.Write(ctx, http.MethodPost, messagesPath, body); err != nil {
 			return nil, err
@@ -51,7 +51,7 @@ func CancelDepth3(agents, turns int) Scenario {
 		if err != nil {
 			return err
 		}
-		provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: slowProvider}}
+		provider := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: slowProvider}}
 		provider.Spec.BaseURL, provider.Spec.DefaultModel, provider.Spec.MaxConcurrentRequests = url, "slow", 1000
 		if err := r.stack.API.Create(ctx, provider); err != nil {
 			return fmt.Errorf("create the slow provider: %w", err)

@@ -12,13 +12,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/bench/drive"
 )
 
 // openChat creates the chat and waits for a first answer.
 func openChat(ctx context.Context, r *harness) error {
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "bench"}}
+	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "bench"}}
 	chat.Spec.Limits.MaxParallelTasks = 1000
 	chat.Spec.Limits.MaxTasksPerMessage = new(int32(1000)) // a fan-out has 500
 	if err := r.stack.API.Create(ctx, chat); err != nil {
@@ -43,7 +43,7 @@ func startConversationDriver(ctx context.Context, r *harness) *conversationDrive
 	t.ctx, t.cancel = context.WithCancel(ctx)
 	go func() {
 		t.watched <- r.api.Watch(t.ctx, messagesPath, func(o drive.Object) bool {
-			if o.Spec.Role == string(v1alpha1.RoleAssistant) {
+			if o.Spec.Role == string(v1beta1.RoleAssistant) {
 				t.answers <- o.Spec.InReplyTo
 			}
 			return false
@@ -54,7 +54,7 @@ func startConversationDriver(ctx context.Context, r *harness) *conversationDrive
 
 // sendAndWait sends a message and waits for the answer to it.
 func (t *conversationDriver) sendAndWait(name, content string) (time.Duration, error) {
-	body := fmt.Appendf(nil, `{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentMessage","metadata":{"name":%q},"spec":{"chat":"bench","content":%q}}`, name, content)
+	body := fmt.Appendf(nil, `{"apiVersion":"nestor.dev/v1beta1","kind":"AgentMessage","metadata":{"name":%q},"spec":{"chat":"bench","content":%q}}`, name, content)
 	began := time.Now()
 	if _, err := t.rig.api.Write(t.ctx, http.MethodPost, messagesPath, body); err != nil {
 		return 0, err

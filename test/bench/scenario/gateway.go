@@ -66,7 +66,7 @@ const gatewayWarmUps = 5
 // runOverAPI creates a task and watches it until it has succeeded.
 func (r *harness) runOverAPI(ctx context.Context, number int) (time.Duration, error) {
 	name := fmt.Sprintf("direct-%d", number)
-	body := fmt.Appendf(nil, `{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentTask","metadata":{"name":%q},"spec":{"type":"Agent","role":%q,"instruction":"Submit"}}`, name, workerRole)
+	body := fmt.Appendf(nil, `{"apiVersion":"nestor.dev/v1beta1","kind":"AgentTask","metadata":{"name":%q},"spec":{"type":"Agent","role":%q,"instruction":"Submit"}}`, name, workerRole)
 	began := time.Now()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/shard"
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
@@ -73,7 +73,7 @@ func serveSlow(ctx context.Context, r *harness, latency time.Duration) (*recorde
 	if err != nil {
 		return nil, err
 	}
-	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: slowProvider}}
+	provider := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: slowProvider}}
 	provider.Spec.BaseURL, provider.Spec.DefaultModel, provider.Spec.MaxConcurrentRequests = url, "scripted", 1000
 	made := role(slowRole, "You work slowly.", MCPTool.allow)
 	made.Spec.ModelProvider = slowProvider

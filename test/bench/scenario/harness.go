@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/bench/drive"
 	"github.com/nestor-dev/nestor/test/bench/measure"
 	"github.com/nestor-dev/nestor/test/stack"
@@ -103,11 +103,11 @@ func (r *harness) stop() error {
 func (r *harness) prepare(ctx context.Context, s Scenario) error {
 	limited, cancel := context.WithTimeoutCause(ctx, warmTimeout, fmt.Errorf("the first agent did not end within %s", warmTimeout))
 	defer cancel()
-	provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
+	provider := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}
 	provider.Spec.BaseURL, provider.Spec.DefaultModel, provider.Spec.MaxConcurrentRequests = r.stack.ModelURL, "scripted", 20_000
 	worker := role(workerRole, "You work.", s.Tool.allow)
 	orchestrator := role("orchestrator", "You lead.")
-	orchestrator.Spec.Delegation = &v1alpha1.Delegation{Roles: []v1alpha1.Name{workerRole}}
+	orchestrator.Spec.Delegation = &v1beta1.Delegation{Roles: []v1beta1.Name{workerRole}}
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 	if err := r.stack.API.Create(limited, space); err != nil {
 		return fmt.Errorf("create the namespace: %w", err)
@@ -137,11 +137,11 @@ func (r *harness) warmUps() int {
 }
 
 // role returns a role without limits that a scenario could reach.
-func role(name, prompt string, tools ...v1alpha1.ToolGlob) *v1alpha1.AgentRole {
-	r := &v1alpha1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+func role(name, prompt string, tools ...v1beta1.ToolGlob) *v1beta1.AgentRole {
+	r := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	r.Spec.SystemPrompt = prompt
-	r.Spec.Tools = &v1alpha1.ToolPolicy{Allow: append([]v1alpha1.ToolGlob{}, tools...)}
-	r.Spec.Limits = &v1alpha1.RoleLimits{MaxIterations: 1000, MaxDurationSeconds: 86400}
+	r.Spec.Tools = &v1beta1.ToolPolicy{Allow: append([]v1beta1.ToolGlob{}, tools...)}
+	r.Spec.Limits = &v1beta1.RoleLimits{MaxIterations: 1000, MaxDurationSeconds: 86400}
 	return r
 }
 

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/bench/drive"
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
@@ -121,7 +121,7 @@ func makeChain(ctx context.Context, r *harness, names ...string) error {
 	for i, name := range append([]string{orchestratorRole}, names...) {
 		made := role(name, "You pass on.")
 		if i < len(names) {
-			made.Spec.Delegation = &v1alpha1.Delegation{Roles: []v1alpha1.Name{names[i]}}
+			made.Spec.Delegation = &v1beta1.Delegation{Roles: []v1beta1.Name{names[i]}}
 		}
 		if name == hangingRole {
 			made.Spec.ModelProvider = slowProvider
@@ -138,12 +138,12 @@ const orchestratorRole = "chief"
 
 // startChat creates a chat and sends a message to it.
 func (r *harness) startChat(ctx context.Context, name, groups string) error {
-	chat := &v1alpha1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	chat.Spec.Role, chat.Spec.Limits.MaxDepth, chat.Spec.AutoAnswer.Enabled = orchestratorRole, 3, ptr.To(false)
 	if err := r.stack.API.Create(ctx, chat); err != nil {
 		return fmt.Errorf("create the chat %s: %w", name, err)
 	}
-	body := fmt.Appendf(nil, `{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentMessage","metadata":{"name":"%s-say"},"spec":{"chat":%q,"content":%q}}`, name, name, groups)
+	body := fmt.Appendf(nil, `{"apiVersion":"nestor.dev/v1beta1","kind":"AgentMessage","metadata":{"name":"%s-say"},"spec":{"chat":%q,"content":%q}}`, name, name, groups)
 	_, err := r.api.Write(ctx, http.MethodPost, messagesPath, body)
 	return err
 }
@@ -151,7 +151,7 @@ func (r *harness) startChat(ctx context.Context, name, groups string) error {
 // awaitMessage waits for a message of the operator in a chat, and returns when it was observed.
 func (r *harness) awaitMessage(ctx context.Context, chat string, fits func(drive.Object) bool) (seen time.Time, err error) {
 	err = r.api.Watch(ctx, messagesPath, func(o drive.Object) bool {
-		if o.Spec.Chat == chat && o.Spec.Role != string(v1alpha1.RoleUser) && fits(o) {
+		if o.Spec.Chat == chat && o.Spec.Role != string(v1beta1.RoleUser) && fits(o) {
 			seen = time.Now()
 			return true
 		}

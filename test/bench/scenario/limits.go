@@ -16,7 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/bench/drive"
 	"github.com/nestor-dev/nestor/test/bench/report"
 	"github.com/nestor-dev/nestor/test/stack"
@@ -75,13 +75,13 @@ func prepareLimits(ctx context.Context, r *harness, models map[string]*recordedM
 			return err
 		}
 		models[name] = model
-		provider := &v1alpha1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: stack.OperatorNamespace, Name: name}}
+		provider := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: stack.OperatorNamespace, Name: name}}
 		provider.Spec.BaseURL, provider.Spec.DefaultModel, provider.Spec.MaxConcurrentRequests = url, "scripted", limitConcurrent
-		provider.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.NamespacesAll}
+		provider.Spec.AllowedNamespaces = &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesAll}
 		if name == tokensProvider {
-			provider.Spec.TokensPerMinute = new(int64(limitTokens))
+			provider.Spec.MaxTokensPerMinute = new(int64(limitTokens))
 		} else {
-			provider.Spec.RequestsPerMinute = new(int32(limitRequests))
+			provider.Spec.MaxRequestsPerMinute = new(int32(limitRequests))
 		}
 		if err := r.stack.API.Create(ctx, provider); err != nil {
 			return fmt.Errorf("create the provider %s: %w", name, err)
@@ -114,7 +114,7 @@ type steadyLoad struct {
 }
 
 func (l *steadyLoad) path() string {
-	return "/apis/nestor.dev/v1alpha1/namespaces/" + l.namespace + "/agenttasks"
+	return "/apis/nestor.dev/v1beta1/namespaces/" + l.namespace + "/agenttasks"
 }
 
 // run creates a task whenever one has ended, and returns when all have ended after the time.
@@ -133,7 +133,7 @@ func (l *steadyLoad) run(ctx context.Context, n int) error {
 		}
 		l.ended[name] = true
 		l.active--
-		if o.Status.Phase != string(v1alpha1.TaskSuccess) {
+		if o.Status.Phase != string(v1beta1.TaskSuccess) {
 			l.failed++
 		}
 		if time.Now().Before(l.until) {
@@ -148,7 +148,7 @@ func (l *steadyLoad) run(ctx context.Context, n int) error {
 }
 
 func (l *steadyLoad) create(ctx context.Context) error {
-	body := fmt.Appendf(nil, `{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentTask","metadata":{"name":"%s-%d"},"spec":{"type":"Agent","role":"%s","instruction":"Work %d"}}`,
+	body := fmt.Appendf(nil, `{"apiVersion":"nestor.dev/v1beta1","kind":"AgentTask","metadata":{"name":"%s-%d"},"spec":{"type":"Agent","role":"%s","instruction":"Work %d"}}`,
 		l.role, l.created, l.role, l.created)
 	l.created++
 	l.active++

@@ -13,14 +13,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/bench/drive"
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
 const (
-	tasksPath    = "/apis/nestor.dev/v1alpha1/namespaces/" + namespace + "/agenttasks"
-	messagesPath = "/apis/nestor.dev/v1alpha1/namespaces/" + namespace + "/agentmessages"
+	tasksPath    = "/apis/nestor.dev/v1beta1/namespaces/" + namespace + "/agenttasks"
+	messagesPath = "/apis/nestor.dev/v1beta1/namespaces/" + namespace + "/agentmessages"
 	warmTimeout  = 2 * time.Minute
 )
 
@@ -46,14 +46,14 @@ func newTasksOf(prefix, role string, n int, want string) *tasks {
 	t := &tasks{prefix: prefix + "-", want: want, reached: make([]time.Time, n), phases: make([]string, n), left: n}
 	for i := range n {
 		t.bodies = append(t.bodies, fmt.Appendf(nil,
-			`{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentTask","metadata":{"name":"%s%d"},"spec":{"type":"Agent","role":"%s","instruction":"Work %d"}}`,
+			`{"apiVersion":"nestor.dev/v1beta1","kind":"AgentTask","metadata":{"name":"%s%d"},"spec":{"type":"Agent","role":"%s","instruction":"Work %d"}}`,
 			t.prefix, i, role, i))
 	}
 	return t
 }
 
 // final are the final phases.
-var final = []string{string(v1alpha1.TaskSuccess), string(v1alpha1.TaskFailed), string(v1alpha1.TaskCancelled)}
+var final = []string{string(v1beta1.TaskSuccess), string(v1beta1.TaskFailed), string(v1beta1.TaskCancelled)}
 
 // run creates the tasks and waits for all of them.
 func (t *tasks) run(ctx context.Context, r *harness) error {

@@ -9,7 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // Tool is the tool that the agents of a scenario use in their turns.
@@ -17,7 +17,7 @@ type Tool struct {
 	// suffix is appended to the names of scenarios, and words are part of their titles.
 	suffix, title string
 	// allow is the role's allow list, and call the model's tool call.
-	allow v1alpha1.ToolGlob
+	allow v1beta1.ToolGlob
 	call  string
 	// server means that the tool is on the benchmark's MCP server.
 	server bool
@@ -52,8 +52,8 @@ func (r *harness) serveTool(ctx context.Context, tool Tool) error {
 		return err
 	}
 	r.toolServer = process
-	server := &v1alpha1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: toolServer}}
-	server.Spec.Transport, server.Spec.URL = v1alpha1.TransportStreamableHTTP, url
+	server := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: toolServer}}
+	server.Spec.Transport, server.Spec.URL = v1beta1.TransportStreamableHTTP, url
 	if err := r.stack.API.Create(ctx, server); err != nil {
 		return fmt.Errorf("create the tool server: %w", err)
 	}

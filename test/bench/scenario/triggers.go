@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sync/errgroup"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/bench/drive"
 	"github.com/nestor-dev/nestor/test/bench/measure"
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
 const (
-	triggersPath = "/apis/nestor.dev/v1alpha1/namespaces/" + namespace + "/agenttriggers"
+	triggersPath = "/apis/nestor.dev/v1beta1/namespaces/" + namespace + "/agenttriggers"
 	// triggerMinutes is the number of whole minutes in which triggers are measured.
 	triggerMinutes = 2
 	// triggerPoll is how often the driver reads the triggers while it waits for them.
@@ -151,7 +151,7 @@ func triggerBodies(n int) [][]byte {
 	bodies := make([][]byte, n)
 	for i := range bodies {
 		bodies[i] = fmt.Appendf(nil,
-			`{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentTrigger","metadata":{"name":"trigger-%d"},"spec":{"suspend":true,"schedule":{"cron":"* * * * *"},`+
+			`{"apiVersion":"nestor.dev/v1beta1","kind":"AgentTrigger","metadata":{"name":"trigger-%d"},"spec":{"suspend":true,"schedule":{"cron":"* * * * *"},`+
 				`"concurrencyPolicy":"Forbid","task":{"role":"absent","instruction":"Work %d, at {{ trigger.time }}"}}}`, i, i)
 	}
 	return bodies
@@ -177,7 +177,7 @@ func (r *harness) resumeTriggers(ctx context.Context) error {
 }
 
 // awaitTriggers waits until a condition is true for n triggers.
-func (r *harness) awaitTriggers(ctx context.Context, n int, condition func(*v1alpha1.AgentTrigger) bool) error {
+func (r *harness) awaitTriggers(ctx context.Context, n int, condition func(*v1beta1.AgentTrigger) bool) error {
 	for {
 		list, err := r.listTriggers(ctx)
 		if err != nil {
@@ -199,9 +199,9 @@ func (r *harness) awaitTriggers(ctx context.Context, n int, condition func(*v1al
 }
 
 // isSuspended reports whether the operator has observed that a trigger is suspended.
-func isSuspended(t *v1alpha1.AgentTrigger) bool {
+func isSuspended(t *v1beta1.AgentTrigger) bool {
 	for _, c := range t.Status.Conditions {
-		if c.Reason == v1alpha1.ReasonSuspended && c.ObservedGeneration == t.Generation {
+		if c.Reason == v1beta1.ReasonSuspended && c.ObservedGeneration == t.Generation {
 			return true
 		}
 	}
@@ -209,7 +209,7 @@ func isSuspended(t *v1alpha1.AgentTrigger) bool {
 }
 
 // hasStarted reports whether the work of a trigger's first firing is active.
-func hasStarted(t *v1alpha1.AgentTrigger) bool {
+func hasStarted(t *v1beta1.AgentTrigger) bool {
 	return t.Status.Firings == 1 && len(t.Status.Active) == 1 && len(t.Status.Pending) == 0
 }
 
@@ -226,8 +226,8 @@ func (r *harness) decidedTimes(ctx context.Context) (map[string]int64, error) {
 	return decided, nil
 }
 
-func (r *harness) listTriggers(ctx context.Context) ([]v1alpha1.AgentTrigger, error) {
-	var list v1alpha1.AgentTriggerList
+func (r *harness) listTriggers(ctx context.Context) ([]v1beta1.AgentTrigger, error) {
+	var list v1beta1.AgentTriggerList
 	if err := r.stack.API.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 		return nil, fmt.Errorf("list the triggers: %w", err)
 	}

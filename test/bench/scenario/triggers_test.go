@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nestor-dev/nestor/api/v1alpha1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
@@ -27,7 +27,7 @@ func TestMinutesAreMeasuredFromTheirMiddle(t *testing.T) {
 }
 
 func TestMeasuredTriggersFireEveryMinute(t *testing.T) {
-	var measured v1alpha1.AgentTrigger
+	var measured v1beta1.AgentTrigger
 	if err := json.Unmarshal(triggerBodies(2)[1], &measured); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestMeasuredTriggersFireEveryMinute(t *testing.T) {
 	if next := program.Schedule.Next(at); next.Sub(at) != 30*time.Second {
 		t.Errorf("after %s it fires at %s", at, next)
 	}
-	if !measured.Spec.Suspend || measured.Spec.ConcurrencyPolicy != v1alpha1.ConcurrencyForbid || measured.Name != "trigger-1" {
+	if !measured.Spec.Suspend || measured.Spec.ConcurrencyPolicy != v1beta1.ConcurrencyForbid || measured.Name != "trigger-1" {
 		t.Errorf("the trigger is %+v", measured)
 	}
 }

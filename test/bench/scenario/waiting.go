@@ -67,7 +67,7 @@ func answer(ctx context.Context, r *harness, n int, result *report.Result) error
 	messages := make([][]byte, n)
 	for i := range messages {
 		messages[i] = fmt.Appendf(nil,
-			`{"apiVersion":"nestor.dev/v1alpha1","kind":"AgentMessage","metadata":{"name":"answer-%d"},"spec":{"task":"agent-%d","content":"The first."}}`, i, i)
+			`{"apiVersion":"nestor.dev/v1beta1","kind":"AgentMessage","metadata":{"name":"answer-%d"},"spec":{"task":"agent-%d","content":"The first."}}`, i, i)
 	}
 	began := time.Now()
 	if _, err := r.api.CreateAll(ctx, messagesPath, messages); err != nil {

@@ -73,8 +73,8 @@ async function post<T>(path: string, body: unknown): Promise<T> {
   return (response.status === 204 ? undefined : await response.json()) as T;
 }
 
-const nestor = (namespace: string, resource: string) => `/k8s/apis/nestor.dev/v1alpha1/namespaces/${encodeURIComponent(namespace)}/${resource}`;
-const history = (namespace: string, resource: string) => `/k8s/apis/history.nestor.dev/v1alpha1/namespaces/${encodeURIComponent(namespace)}/${resource}`;
+const nestor = (namespace: string, resource: string) => `/k8s/apis/nestor.dev/v1beta1/namespaces/${encodeURIComponent(namespace)}/${resource}`;
+const history = (namespace: string, resource: string) => `/k8s/apis/history.nestor.dev/v1beta1/namespaces/${encodeURIComponent(namespace)}/${resource}`;
 
 export const whoami = (namespace?: string) => get<Person>('/api/whoami' + (namespace ? `?namespace=${encodeURIComponent(namespace)}` : ''));
 export const catalog = () => get<Catalog>('/api/catalog');
@@ -114,7 +114,7 @@ export function fireTrigger(namespace: string, name: string, input: { body?: unk
 export const task = (namespace: string, name: string) => get<Task>(`${nestor(namespace, 'agenttasks')}/${encodeURIComponent(name)}`);
 
 /** Creates a standalone task. */
-export const createTask = (namespace: string, name: string, spec: Task['spec']): Promise<Task> => applyTask({ apiVersion: 'nestor.dev/v1alpha1', kind: 'AgentTask', metadata: { name, namespace }, spec });
+export const createTask = (namespace: string, name: string, spec: Task['spec']): Promise<Task> => applyTask({ apiVersion: 'nestor.dev/v1beta1', kind: 'AgentTask', metadata: { name, namespace }, spec });
 
 /** Creates a standalone task from its manifest. */
 export const applyTask = (manifest: TaskManifest): Promise<Task> => post(nestor(manifest.metadata.namespace, 'agenttasks'), manifest);
@@ -151,7 +151,7 @@ export async function deleteChat(namespace: string, name: string): Promise<void>
 export function write(namespace: string, to: string | { task: string }, user: string, spec: Omit<Message['spec'], 'chat' | 'task' | 'role' | 'user'>): Promise<Message> {
   const chat = typeof to === 'string' ? to : undefined;
   return post(nestor(namespace, 'agentmessages'), {
-    apiVersion: 'nestor.dev/v1alpha1',
+    apiVersion: 'nestor.dev/v1beta1',
     kind: 'AgentMessage',
     metadata: { generateName: `${typeof to === 'string' ? to : to.task}-`, namespace, ...(chat ? { labels: { [labelChat]: chat } } : {}) },
     spec: { ...(typeof to === 'string' ? { chat } : to), user, ...spec },
@@ -193,7 +193,7 @@ export const workspaceChanges = (namespace: string, name: string) => get<Workspa
 
 /** The current content of a file of a workspace. The path and cwd are those of a call of the agent, which is named like its transcript. */
 export function workspaceFile(namespace: string, name: string, { path, cwd, agent }: { path: string; cwd?: string; agent?: string }): Promise<WorkspaceFile> {
-  const query = new URLSearchParams({ path, ...(cwd ? { cwd } : {}), ...(agent ? { agent } : {}) });
+  const query = new URLSearchParams({ path, ...(cwd ? { workingDir: cwd } : {}), ...(agent ? { agent } : {}) });
   return get(`${history(namespace, 'workspacechanges')}/${encodeURIComponent(name)}/file?${query}`);
 }
 

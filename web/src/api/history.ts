@@ -60,7 +60,7 @@ export interface Entry {
   images?: { name?: string; mediaType: string; size: number; digest: string }[];
   systemPrompt?: string;
   message?: string;
-  by?: string;
+  user?: string;
   decision?: 'Approve' | 'Deny';
   /** The allowance of the chat that approved the call, or that the entry is about. */
   allowance?: string;
@@ -124,7 +124,7 @@ export interface WorkspaceChanges {
   source: 'Git' | 'EmptyDir' | 'Directory' | 'Claim';
   baseCommit?: string;
   digest?: string;
-  capturedAt?: string;
+  captureTime?: string;
   /** Read from the running workspace just now. */
   live: boolean;
   tooLarge?: boolean;
@@ -139,7 +139,7 @@ export interface WorkspaceFile {
   path: string;
   state: 'Text' | 'Binary' | 'TooLarge' | 'Missing' | 'Unavailable';
   content?: string;
-  readAt?: string;
+  readTime?: string;
   /** Read from the running workspace just now, not from what was kept. */
   live: boolean;
   message?: string;

@@ -10,7 +10,7 @@ export interface Problem {
   object?: string;
   message: string;
   todo: string;
-  since?: string;
+  startTime?: string;
 }
 
 /** The problems of the installation and of a namespace, the worst first. */

@@ -51,10 +51,10 @@ export interface Ask {
   digest?: string;
   question?: string;
   /** The requesters of the work may not decide. */
-  separation?: boolean;
+  denyRequesters?: boolean;
   /** Why this person may not decide. */
   barred?: 'requester' | 'unknown';
-  since?: string;
+  startTime?: string;
 }
 
 /** A chat or a task as a row of a list, as the page's server computed it. */
@@ -65,7 +65,7 @@ export interface RunView {
   /** Sorts by the first number, then by the second. */
   order: [number, number];
   /** When something last happened in it. */
-  activeAt: string;
+  activeTime: string;
   asks?: Ask[];
 }
 
@@ -104,7 +104,7 @@ export interface MessageDisplay {
     digest?: string;
     state: 'open' | 'deciding' | 'approved' | 'denied' | 'over';
     /** The person who decided. */
-    by?: string;
+    user?: string;
     comment?: string;
     /** The decision also allows later calls. */
     allowed?: boolean;
@@ -135,14 +135,14 @@ export interface Usage {
 
 export interface Waiting {
   /** The requesters of the work may not decide. */
-  separation?: boolean;
+  denyRequesters?: boolean;
   kind: 'Question' | 'Approval';
   /** The sub-agent that waits, which may be below a standalone task. */
   subAgent?: string;
   text?: string;
   toolCall?: string;
   argumentsDigest?: string;
-  since?: string;
+  startTime?: string;
 }
 
 export interface Workspace {
@@ -167,8 +167,8 @@ export interface Chat extends Resource {
     /** Proposed by the model. */
     title?: string;
     waiting?: (Waiting & { task: string })[];
-    askers?: string[];
-    allowances?: { name: string; tool: string; arguments?: ArgumentPattern[]; by: string; since?: string }[];
+    requesters?: string[];
+    allowances?: { name: string; tool: string; arguments?: ArgumentPattern[]; user: string; startTime?: string }[];
     tasks?: Partial<Record<'pending' | 'running' | 'waiting' | 'success' | 'failed' | 'cancelled', number>>;
     messages?: number;
     lastMessage?: string;
@@ -205,7 +205,6 @@ export interface Message extends Resource {
     revoke?: { allowance: string };
     cancel?: { task?: string };
     inReplyTo?: string;
-    about?: string;
   };
   status?: { phase?: 'Pending' | 'Handled' | 'Rejected'; reason?: string; conditions?: Condition[] };
 }
@@ -242,7 +241,7 @@ export interface Task extends Resource {
     cancel?: boolean;
     user?: string;
     userGroups?: string[];
-    firedBy?: string;
+    fireUser?: string;
     workspace?: Workspace;
     ttlSecondsAfterFinished?: number;
   };
@@ -262,7 +261,7 @@ export interface Task extends Resource {
   };
 }
 
-export type ToolCallPhase = 'Pending' | 'AwaitingApproval' | 'Running' | 'Success' | 'Failed' | 'Denied' | 'Unknown';
+export type ToolCallPhase = 'Pending' | 'WaitingForApproval' | 'Running' | 'Success' | 'Failed' | 'Denied' | 'Unknown';
 
 export interface SubAgent extends Resource {
   spec: {
@@ -278,8 +277,8 @@ export interface SubAgent extends Resource {
   };
   status?: {
     phase?: string;
-    toolCalls?: { id: string; tool: string; arguments?: string; phase: ToolCallPhase; progress?: string; result?: string; error?: string; at?: string }[];
-    children?: { pending?: number; completed?: number };
+    toolCalls?: { id: string; tool: string; arguments?: string; phase: ToolCallPhase; progress?: string; result?: string; error?: string; time?: string }[];
+    children?: { pending?: number; finished?: number };
     summary?: string;
     question?: string;
     result?: Result;
@@ -310,7 +309,7 @@ export interface RoleSpec {
 
 export interface Role extends Resource {
   spec: RoleSpec;
-  status?: { skills?: { name: string; description: string; configMap: string }[]; conditions?: Condition[] };
+  status?: { skills?: { name: string; description: string; configMapName: string }[]; conditions?: Condition[] };
 }
 
 export interface TriggerSpec {
@@ -326,7 +325,7 @@ export interface Trigger extends Resource {
   spec: TriggerSpec;
   status?: {
     lastFiredTime?: string;
-    nextTime?: string;
+    nextScheduleTime?: string;
     active?: string[];
     firings?: number;
     dropped?: number;

@@ -9,11 +9,11 @@ import { exact } from './format';
 
 it('a copy has the whole spec, and neither the cancel nor the state of the task', () => {
   const spec = { role: 'coder', instruction: 'Mend it.', successCriteria: 'Tests pass.', limits: { maxIterations: 4 }, workspace: { emptyDir: {} }, ttlSecondsAfterFinished: 60, model: 'large' };
-  const task = aTask('mend', { spec: { ...spec, cancel: true, group: 'g', user: 'bob', userGroups: ['staff'], firedBy: 'carol' } as Partial<Task['spec']>, status: { phase: 'Cancelled' } });
+  const task = aTask('mend', { spec: { ...spec, cancel: true, group: 'g', user: 'bob', userGroups: ['staff'], fireUser: 'carol' } as Partial<Task['spec']>, status: { phase: 'Cancelled' } });
   task.metadata.labels = { [labelTrigger]: 'nightly' };
   task.metadata.annotations = { [annotationTitle]: 'The title', 'nestor.dev/firing': 'f' };
   expect(copyOf(task, { user: 'alice', groups: ['platform'] }, 'bcdfg')).toEqual({
-    apiVersion: 'nestor.dev/v1alpha1',
+    apiVersion: 'nestor.dev/v1beta1',
     kind: 'AgentTask',
     metadata: { name: 'mend-again-bcdfg', namespace: 'default', annotations: { [annotationTitle]: 'The title' } },
     spec: { type: 'Agent', ...spec, user: 'alice' },
@@ -50,6 +50,6 @@ it('the command makes the same copy, and survives a shell', () => {
   task.metadata.annotations = { [annotationTitle]: 'The title', 'nestor.dev/firing': 'f' };
   const command = copyCommand(task, copyOf(task, { user: "o'hara" }, 'bcdfg'));
   expect(command).toBe(
-    `kubectl get agenttasks.nestor.dev call -n default -o yaml |\n  kubectl patch -f - --local --type=merge -o yaml -p '{"metadata":{"name":"call-again-bcdfg","uid":null,"resourceVersion":null,"labels":null,"finalizers":null,"ownerReferences":null,"annotations":{"nestor.dev/firing":null}},"spec":{"user":"o'\\''hara","cancel":null,"group":null,"userGroups":null,"firedBy":null},"status":null}' |\n  kubectl create -f -`,
+    `kubectl get agenttasks.nestor.dev call -n default -o yaml |\n  kubectl patch -f - --local --type=merge -o yaml -p '{"metadata":{"name":"call-again-bcdfg","uid":null,"resourceVersion":null,"labels":null,"finalizers":null,"ownerReferences":null,"annotations":{"nestor.dev/firing":null}},"spec":{"user":"o'\\''hara","cancel":null,"group":null,"userGroups":null,"fireUser":null},"status":null}' |\n  kubectl create -f -`,
   );
 });

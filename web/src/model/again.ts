@@ -6,10 +6,10 @@ import { requesterOf } from './requester';
 
 /** The manifest of a task that does the same as another one: the same spec, requested by this person. */
 export function copyOf({ metadata, spec }: Task, person: Pick<Person, 'user' | 'groups'>, suffix: string) {
-  const { cancel: _cancel, group: _group, user: _user, userGroups: _userGroups, firedBy: _firedBy, ...same } = spec;
+  const { cancel: _cancel, group: _group, user: _user, userGroups: _userGroups, fireUser: _firedBy, ...same } = spec;
   const title = metadata.annotations?.[annotationTitle];
   return {
-    apiVersion: 'nestor.dev/v1alpha1',
+    apiVersion: 'nestor.dev/v1beta1',
     kind: 'AgentTask',
     metadata: { name: copyName(metadata.name, suffix), namespace: metadata.namespace, ...(title ? { annotations: { [annotationTitle]: title } } : {}) },
     spec: { ...same, ...requesterOf(person, spec.tool) },
@@ -21,7 +21,7 @@ export function copyCommand({ metadata: { name, namespace, annotations = {} } }:
   const others = Object.keys(annotations).filter((key) => key !== annotationTitle);
   const patch = {
     metadata: { name: copy.metadata.name, uid: null, resourceVersion: null, labels: null, finalizers: null, ownerReferences: null, annotations: Object.fromEntries(others.map((key) => [key, null])) },
-    spec: { user: copy.spec.user, cancel: null, group: null, userGroups: copy.spec.userGroups ?? null, firedBy: null },
+    spec: { user: copy.spec.user, cancel: null, group: null, userGroups: copy.spec.userGroups ?? null, fireUser: null },
     status: null,
   };
   return `kubectl get agenttasks.nestor.dev ${name} -n ${namespace} -o yaml |\n  kubectl patch -f - --local --type=merge -o yaml -p ${quoted(JSON.stringify(patch))} |\n  kubectl create -f -`;

@@ -13,7 +13,7 @@ it('writes a conversation with its tasks, requests and decisions', () => {
   const tasks = [aTask('talk-1', { spec: { instruction: 'Write it\ndown.', triggerMessage: 'm1' }, status: { phase: 'Success', result: { summary: 'Written.' } } }), aTask('talk-1-1', { parent: 'talk-1', spec: { type: 'Tool', role: undefined, tool: 'notes__add' }, status: { phase: 'Failed', error: { kind: 'ToolError', message: 'no paper' } } })];
   const messages = [
     aMessage('m1', { role: 'User', user: 'alice', content: 'Write a note.' }, { created: '2026-01-01T10:00:00Z' }),
-    aMessage('m2', { role: 'Assistant', about: 'talk-1', content: `Agent Scribe asks for approval of \`notes__add\` (task talk-1, call c1):\n${args}` }, { call: 'c1', created: '2026-01-01T10:00:01Z' }),
+    aMessage('m2', { role: 'Assistant', task: 'talk-1', content: `Agent Scribe asks for approval of \`notes__add\` (task talk-1, call c1):\n${args}` }, { call: 'c1', created: '2026-01-01T10:00:01Z' }),
     aMessage('m3', { approval: { task: 'talk-1', toolCall: 'c1', decision: 'Approve', comment: 'go on' }, user: 'alice' }, { created: '2026-01-01T10:00:02Z' }),
     aMessage('m4', { role: 'Assistant', content: 'Done.' }, { created: '2026-01-01T10:00:03Z' }),
   ];

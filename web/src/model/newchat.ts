@@ -127,7 +127,7 @@ const clean = <T extends object>(value: T): T => Object.fromEntries(Object.entri
 export function manifest(namespace: string, name: string, draft: Draft, defaultWorkspace: Workspace | undefined, message = '') {
   const annotations = clean({ [annotationTitle]: draft.title.trim() || undefined, [annotationFirstWords]: firstWords(message) || undefined });
   return {
-    apiVersion: 'nestor.dev/v1alpha1',
+    apiVersion: 'nestor.dev/v1beta1',
     kind: 'AgentChat',
     metadata: { name, namespace, ...(Object.keys(annotations).length > 0 ? { annotations } : {}) },
     spec: specOf(draft, defaultWorkspace),

@@ -9,13 +9,13 @@ const role = (more: Partial<Role['metadata']> = {}): Role => ({ metadata: { name
 
 it('leaves out what does not belong into a repository', () => {
   const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}', team: 'a' };
-  expect(manifestOf(role({ annotations, labels: {}, managedFields: [{ manager: 'x' }] }))).toEqual({ apiVersion: 'nestor.dev/v1alpha1', kind: 'AgentRole', metadata: { name: 'poet', namespace: 'default', annotations: { team: 'a' } }, spec: { displayName: 'Poet' } });
+  expect(manifestOf(role({ annotations, labels: {}, managedFields: [{ manager: 'x' }] }))).toEqual({ apiVersion: 'nestor.dev/v1beta1', kind: 'AgentRole', metadata: { name: 'poet', namespace: 'default', annotations: { team: 'a' } }, spec: { displayName: 'Poet' } });
 });
 
 it('changes fields without touching the others, and removes objects that become empty', () => {
-  const spec = { skills: [{ configMap: 'a' }], tools: { allow: ['x'], deny: ['y'] } };
-  expect(setIn(spec, ['tools', 'allow'], undefined)).toEqual({ skills: [{ configMap: 'a' }], tools: { deny: ['y'] } });
-  expect(setIn(setIn(spec, ['tools', 'allow'], undefined), ['tools', 'deny'], undefined)).toEqual({ skills: [{ configMap: 'a' }] });
+  const spec = { skills: [{ configMapName: 'a' }], tools: { allow: ['x'], deny: ['y'] } };
+  expect(setIn(spec, ['tools', 'allow'], undefined)).toEqual({ skills: [{ configMapName: 'a' }], tools: { deny: ['y'] } });
+  expect(setIn(setIn(spec, ['tools', 'allow'], undefined), ['tools', 'deny'], undefined)).toEqual({ skills: [{ configMapName: 'a' }] });
   expect(setIn(spec, ['limits', 'maxIterations'], 3)).toEqual({ ...spec, limits: { maxIterations: 3 } });
   expect(setIn(spec, ['limits', 'maxIterations'], undefined)).toEqual(spec);
   expect(Object.keys(setIn(spec, ['tools', 'allow'], ['z']))).toEqual(['skills', 'tools']);

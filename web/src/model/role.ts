@@ -7,7 +7,7 @@ export type Spec = Record<string, unknown>;
 
 /** An AgentRole as it stands in a repository: without what the API server and the operator set. */
 export interface RoleManifest {
-  apiVersion: 'nestor.dev/v1alpha1';
+  apiVersion: 'nestor.dev/v1beta1';
   kind: 'AgentRole';
   metadata: { name: string; namespace: string; labels?: Record<string, string>; annotations?: Record<string, string> };
   spec: Spec;
@@ -20,7 +20,7 @@ export function manifestOf(role: Pick<Role, 'metadata'> & { spec: unknown }): Ro
   const { name, namespace, labels } = role.metadata;
   const { [lastApplied]: _, ...annotations } = role.metadata.annotations ?? {};
   return {
-    apiVersion: 'nestor.dev/v1alpha1',
+    apiVersion: 'nestor.dev/v1beta1',
     kind: 'AgentRole',
     metadata: { name, namespace, ...(nonEmpty(labels) ? { labels } : {}), ...(nonEmpty(annotations) ? { annotations } : {}) },
     spec: role.spec as Spec,
@@ -75,7 +75,7 @@ export const roleFields: { title: string; fields: RoleField[] }[] = [
       { path: ['tools', 'allow'], label: 'Tools', kind: 'lines', about: 'One per line, such as notes__*. If empty, the built-in tools.' },
       { path: ['tools', 'deny'], label: 'Except', kind: 'lines', about: 'One per line.' },
       { path: ['approval', 'mode'], label: 'Approval', kind: 'choice', options: ['WriteTools', 'Always', 'Never'] },
-      { path: ['approval', 'separation'], label: 'Requesters may not decide', kind: 'flag' },
+      { path: ['approval', 'denyRequesters'], label: 'Requesters may not decide', kind: 'flag' },
       { path: ['delegation', 'roles'], label: 'Delegates to', kind: 'lines', about: 'Roles, one per line. If empty, it may not delegate.' },
     ],
   },

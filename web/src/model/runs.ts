@@ -23,7 +23,7 @@ export interface Run extends RunView {
 }
 
 /** The view of an object; one that was just written has none yet. */
-export const viewOf = ({ metadata, run }: Resource): RunView => run ?? { title: metadata.name, badge: 'idle', state: 'done', order: [2, -Date.parse(metadata.creationTimestamp) / 1000], activeAt: metadata.creationTimestamp };
+export const viewOf = ({ metadata, run }: Resource): RunView => run ?? { title: metadata.name, badge: 'idle', state: 'done', order: [2, -Date.parse(metadata.creationTimestamp) / 1000], activeTime: metadata.creationTimestamp };
 
 /** The state of a chat in words. */
 export function standing(chat: Chat): string {

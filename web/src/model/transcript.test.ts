@@ -87,17 +87,17 @@ describe('a transcript', () => {
 });
 
 describe('rows', () => {
-  const call = { id: 'c1', tool: 'write', arguments: '{}', phase: 'AwaitingApproval' };
+  const call = { id: 'c1', tool: 'write', arguments: '{}', phase: 'WaitingForApproval' };
 
   it('have results and decisions with the call', () => {
     const rows = rowsOf([
       anEntry(1, { toolCalls: [call] }),
-      anEntry(2, { kind: 'Decision', by: 'alice', content: 'go', toolCalls: [{ id: 'c1', phase: 'Running' }] }),
+      anEntry(2, { kind: 'Decision', user: 'alice', content: 'go', toolCalls: [{ id: 'c1', phase: 'Running' }] }),
       anEntry(3, { kind: 'ToolResult', content: 'written', toolCalls: [{ id: 'c1', phase: 'Success' }] }),
     ]);
     expect(rows).toHaveLength(1);
     expect(rows[0]!.calls[0]).toMatchObject({ phase: 'Success', output: 'written', decision: { decided: 'Approved', by: 'alice', comment: 'go' } });
-    const denied = rowsOf([anEntry(1, { toolCalls: [call] }), anEntry(2, { kind: 'Decision', decision: 'Deny', by: 'bob', toolCalls: [{ id: 'c1', phase: 'Denied' }] })]);
+    const denied = rowsOf([anEntry(1, { toolCalls: [call] }), anEntry(2, { kind: 'Decision', decision: 'Deny', user: 'bob', toolCalls: [{ id: 'c1', phase: 'Denied' }] })]);
     expect(denied[0]!.calls[0]).toMatchObject({ phase: 'Denied', decision: { decided: 'Denied', by: 'bob' } });
   });
 

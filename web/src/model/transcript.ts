@@ -172,7 +172,7 @@ function settles(entry: Entry, calls: Map<string, Call>): boolean {
     call.phase = update.phase;
     call.diff = update.diff ?? call.diff;
     if (entry.kind === 'Decision') {
-      call.decision = { decided: entry.decision === 'Deny' || update.phase === 'Denied' ? 'Denied' : entry.allowance ? 'Allowed for this chat' : 'Approved', by: entry.by, comment: entry.content };
+      call.decision = { decided: entry.decision === 'Deny' || update.phase === 'Denied' ? 'Denied' : entry.allowance ? 'Allowed for this chat' : 'Approved', by: entry.user, comment: entry.content };
       call.output = update.result ?? call.output;
     } else {
       call.output = update.result ?? entry.content ?? call.output;

@@ -5,8 +5,8 @@ import { expect, it } from 'vitest';
 import { toYAML } from './yaml';
 
 it('writes objects, lists and texts', () => {
-  const chat = { apiVersion: 'nestor.dev/v1alpha1', spec: { role: 'orchestrator', user: undefined, limits: { maxDepth: 2 }, tools: ['a', 'b'], nested: [{ name: 'x', on: true }], none: {}, empty: [] } };
-  expect(toYAML(chat)).toBe(`apiVersion: nestor.dev/v1alpha1
+  const chat = { apiVersion: 'nestor.dev/v1beta1', spec: { role: 'orchestrator', user: undefined, limits: { maxDepth: 2 }, tools: ['a', 'b'], nested: [{ name: 'x', on: true }], none: {}, empty: [] } };
+  expect(toYAML(chat)).toBe(`apiVersion: nestor.dev/v1beta1
 spec:
   role: orchestrator
   limits:

@@ -37,7 +37,7 @@ describe('allowing a tool', () => {
 });
 
 describe('the allowances of a chat', () => {
-  const chat = { metadata: { name: 'one' }, spec: {}, status: { allowances: [{ name: 'one-x', tool: 'write', arguments: [{ name: 'path', pattern: 'docs/*' }], by: 'alice' }] } } as unknown as Chat;
+  const chat = { metadata: { name: 'one' }, spec: {}, status: { allowances: [{ name: 'one-x', tool: 'write', arguments: [{ name: 'path', pattern: 'docs/*' }], user: 'alice' }] } } as unknown as Chat;
   const site = (createMessages: boolean) => ({ namespace: 'default', person: { user: 'bob', may: { createMessages } }, store: { put: vi.fn() }, toast: vi.fn() }) as unknown as Site;
 
   it('are revoked with a message', async () => {

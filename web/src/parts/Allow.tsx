@@ -71,11 +71,11 @@ export function Allowances({ chat }: { chat: Chat }) {
         <Icon name="key" size={14} /> {plural(allowances.length, 'allowance')} in this chat: some calls run without asking
       </summary>
       <ul aria-label="Allowances">
-        {allowances.map(({ name, tool, arguments: patterns, by, since }) => (
+        {allowances.map(({ name, tool, arguments: patterns, user, startTime }) => (
           <li key={name}>
             <span>
-              <strong>{by}</strong> allowed {describe(tool, patterns)}
-              {since && <time dateTime={since}> at {clock(since)}</time>}
+              <strong>{user}</strong> allowed {describe(tool, patterns)}
+              {startTime && <time dateTime={startTime}> at {clock(startTime)}</time>}
             </span>
             {site.person.may.createMessages && (
               <button type="button" className="button small" disabled={revoking.has(name)} aria-label={`Revoke ${describe(tool, patterns)}`} onClick={() => void revoke(name)}>

@@ -22,9 +22,9 @@ const verdicts: Record<Exclude<Request['state'], 'open'>, string> = {
   over: 'No longer waiting',
 };
 
-function verdict({ state, by, allowed }: Request): string {
+function verdict({ state, user, allowed }: Request): string {
   const words = verdicts[state as Exclude<Request['state'], 'open'>];
-  return (by && (state === 'approved' || state === 'denied') ? `${words} by ${by}` : words) + (allowed && state !== 'denied' ? ', and allowed for this chat' : '');
+  return (user && (state === 'approved' || state === 'denied') ? `${words} by ${user}` : words) + (allowed && state !== 'denied' ? ', and allowed for this chat' : '');
 }
 
 const [another, nobody] = ['Another person must', 'No one can'].map((who) => `${who} decide this call: its role does not allow requesters to decide, and`);
@@ -86,7 +86,7 @@ export function Approval({ chat, request, ask: given }: { chat: string | { task:
   const ask = given ?? chats.find(({ metadata }) => metadata.name === chat)?.run?.asks?.find(({ task, call }) => task === request.task && call === request.call);
   const why = ask?.barred && bars[ask.barred][typeof chat === 'string' ? 'chat' : 'task'];
   // An allowance is for a chat, and approves no call of a role whose requesters may not decide.
-  const separate = typeof chat !== 'string' || ask?.separation;
+  const separate = typeof chat !== 'string' || ask?.denyRequesters;
   const cannot = sending || why !== undefined || !site.person.may.createMessages;
   return (
     <section className={`approval ${request.state}`} aria-label={`Approval of ${request.tool}`} id={`request-${request.message}`} tabIndex={-1}>

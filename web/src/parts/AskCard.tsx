@@ -38,13 +38,13 @@ function ApprovalAsk({ run, ask }: { run: Run; ask: Ask }) {
 /** The name of the agent that asks, from the message that posted what it asks. */
 export const askerOf = (messages: Message[], ask: Ask) =>
   messages
-    .filter(({ metadata, spec }) => spec.role === 'Assistant' && spec.about === ask.task && metadata.annotations?.[annotationCall] !== undefined)
+    .filter(({ metadata, spec }) => spec.role === 'Assistant' && spec.task === ask.task && metadata.annotations?.[annotationCall] !== undefined)
     .map(({ spec }) => /^Agent (.+?) (?:needs input: |asks for approval of )/.exec(spec.content ?? '')?.[1])
     .findLast(Boolean);
 
 /** The posted message of a question, to which an answer replies. A question without one may still be answered by the orchestrator. */
 export const postedQuestion = (messages: Message[], ask: Ask) =>
-  messages.find(({ metadata, spec }) => spec.role === 'Assistant' && spec.about === ask.task && metadata.annotations?.[annotationCall] !== undefined && (!ask.call || metadata.annotations[annotationCall] === ask.call) && /^Agent .+? needs input: /.test(spec.content ?? ''));
+  messages.find(({ metadata, spec }) => spec.role === 'Assistant' && spec.task === ask.task && metadata.annotations?.[annotationCall] !== undefined && (!ask.call || metadata.annotations[annotationCall] === ask.call) && /^Agent .+? needs input: /.test(spec.content ?? ''));
 
 function QuestionAsk({ run, ask }: { run: Run; ask: Ask }) {
   if (run.kind === 'chat') return <PostedQuestion run={run} ask={ask} />;

@@ -54,7 +54,7 @@ function Words({ entry, onInspect }: { entry: Entry; onInspect: (name: string) =
             {entry.child}
           </button>
         )}
-        {entry.by && <span>by {entry.by}</span>}
+        {entry.user && <span>by {entry.user}</span>}
         {entry.error && <span className="entry-error">{words(entry.error)}</span>}
         <span className="entry-facts">
           {entry.usage && `${tokens((entry.usage.promptTokens ?? 0) + (entry.usage.completionTokens ?? 0))} tokens`}

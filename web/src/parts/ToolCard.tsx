@@ -12,7 +12,7 @@ const looks: Record<string, { icon: IconName; label: string; kind: string }> = {
   Pending: { icon: 'dots', label: 'will run', kind: 'pending' },
   Running: { icon: 'restart', label: 'running', kind: 'running' },
   Delegated: { icon: 'branch', label: 'delegated', kind: 'delegating' },
-  AwaitingApproval: { icon: 'hand', label: 'needs your approval', kind: 'waiting' },
+  WaitingForApproval: { icon: 'hand', label: 'needs your approval', kind: 'waiting' },
   WaitingForUser: { icon: 'hand', label: 'waits for an answer', kind: 'waiting' },
   Success: { icon: 'check', label: 'done', kind: 'success' },
   Failed: { icon: 'cross', label: 'failed', kind: 'failed' },

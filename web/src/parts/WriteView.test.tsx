@@ -16,7 +16,7 @@ afterEach(() => {
 
 const site = { namespace: 'default', person: { may: {} } } as unknown as Site;
 const owner = { workspace: 'chat.one', agent: 'subagent.one-1', waits: true };
-const file = (more: Partial<WorkspaceFile>): WorkspaceFile => ({ path: 'docs/a.md', state: 'Text', live: true, readAt: '2026-01-01T10:00:00Z', ...more });
+const file = (more: Partial<WorkspaceFile>): WorkspaceFile => ({ path: 'docs/a.md', state: 'Text', live: true, readTime: '2026-01-01T10:00:00Z', ...more });
 
 function show(body: unknown, { status = 200, content = 'one\nTwo\nthree\n', ...more }: { status?: number; content?: string; cwd?: string } = {}) {
   const fetched = vi.fn().mockImplementation(() => Promise.resolve(new Response(JSON.stringify(body), { status })));
@@ -29,7 +29,7 @@ function show(body: unknown, { status = 200, content = 'one\nTwo\nthree\n', ...m
 it('compares a call of write with the file that the agent would replace', async () => {
   const { container, fetched, lines } = show(file({ content: 'one\ntwo\n<b>3</b>\n' }), { cwd: 'docs' });
   await screen.findByText(/Compared with the file at \d\d:\d\d:\d\d\. It can change until the call runs\./);
-  expect(fetched.mock.calls[0]![0]).toBe('/k8s/apis/history.nestor.dev/v1alpha1/namespaces/default/workspacechanges/chat.one/file?path=a.md&cwd=docs&agent=subagent.one-1');
+  expect(fetched.mock.calls[0]![0]).toBe('/k8s/apis/history.nestor.dev/v1beta1/namespaces/default/workspacechanges/chat.one/file?path=a.md&workingDir=docs&agent=subagent.one-1');
   expect(lines()).toEqual(['1 one', '2-two', '3-<b>3</b>', '2+Two', '3+three']);
   expect(container.querySelector('b')).toBeNull();
   expect(container.textContent).toContain('2 lines added, 2 removed');

@@ -107,18 +107,18 @@ function Difference({ lines, path, same }: { lines: Line[]; path: string; same: 
   );
 }
 
-const whenOf = ({ live, readAt }: WorkspaceFile) =>
-  live ? `Compared with the file at ${clockSeconds(readAt ?? Date.now())}.` : `The workspace is not running: compared with the file that was kept on ${new Date(readAt ?? Date.now()).toLocaleString('en-GB')}.`;
+const whenOf = ({ live, readTime }: WorkspaceFile) =>
+  live ? `Compared with the file at ${clockSeconds(readTime ?? Date.now())}.` : `The workspace is not running: compared with the file that was kept on ${new Date(readTime ?? Date.now()).toLocaleString('en-GB')}.`;
 
 const whole = 'This is the whole new content.';
 
 /** Why there is nothing to compare with. */
 function reasonOf(file: Exclude<Loaded<WorkspaceFile>, { state: 'loading' }>): string {
   if (file.state === 'failed') return `${whole} The file that it replaces cannot be read: ${explainServer(file.error.message).title}`;
-  const { state, live, readAt, message } = file.value;
+  const { state, live, readTime, message } = file.value;
   switch (state) {
     case 'Missing':
-      return live ? `New file: at ${clockSeconds(readAt ?? Date.now())} there was no file with this path.` : 'New file: the workspace starts without a file with this path.';
+      return live ? `New file: at ${clockSeconds(readTime ?? Date.now())} there was no file with this path.` : 'New file: the workspace starts without a file with this path.';
     case 'Binary':
       return `${whole} The file that it replaces is not text.`;
     case 'TooLarge':

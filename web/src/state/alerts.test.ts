@@ -6,7 +6,7 @@ import { runsOf } from '../model/runs';
 import { aTask } from '../testing';
 import { documentTitle, newAsks } from './alerts';
 
-const waits = (name: string, call: string) => runsOf([], [aTask(name, { run: { badge: 'waiting', asks: [{ kind: 'Approval', task: name, call, tool: 'notes__add', since: '2026-01-01T00:00:00Z' }] } })]);
+const waits = (name: string, call: string) => runsOf([], [aTask(name, { run: { badge: 'waiting', asks: [{ kind: 'Approval', task: name, call, tool: 'notes__add', startTime: '2026-01-01T00:00:00Z' }] } })]);
 
 it('the title has the number of runs that wait', () => {
   expect(documentTitle(0)).toBe('Nestor');

@@ -38,7 +38,7 @@ export const documentTitle = (waiting: number, place?: string) => `${waiting > 0
 
 /** The asks of runs that were not known before. A run that waits for the next thing is new again. */
 export function newAsks(before: ReadonlySet<string> | undefined, waiting: Run[]): { known: Set<string>; fresh: Run[] } {
-  const keysOf = (run: Run) => (run.asks ? run.asks.map((ask) => `${run.key}/${ask.task}/${ask.call ?? ''}/${ask.since ?? ''}`) : [run.key]);
+  const keysOf = (run: Run) => (run.asks ? run.asks.map((ask) => `${run.key}/${ask.task}/${ask.call ?? ''}/${ask.startTime ?? ''}`) : [run.key]);
   const known = new Set(waiting.flatMap(keysOf));
   return { known, fresh: before ? waiting.filter((run) => keysOf(run).some((ask) => !before.has(ask))) : [] };
 }

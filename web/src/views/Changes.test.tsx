@@ -27,7 +27,7 @@ const changes: WorkspaceChanges = {
   source: 'Git',
   baseCommit: '0123456789abcdef0123',
   digest: 'feedc0de'.repeat(8),
-  capturedAt: '2026-01-01T10:00:00Z',
+  captureTime: '2026-01-01T10:00:00Z',
   live: false,
   files: [
     { path: 'a.go', change: 'Modified', additions: 1, deletions: 1 },
@@ -42,7 +42,7 @@ describe('the changes of a workspace', () => {
   it('are files with their diffs', async () => {
     const { container, fetched } = show(200, changes);
     await screen.findByRole('heading', { name: /4 files changed/ });
-    expect(fetched.mock.calls[0]![0]).toBe('/k8s/apis/history.nestor.dev/v1alpha1/namespaces/default/workspacechanges/chat.one');
+    expect(fetched.mock.calls[0]![0]).toBe('/k8s/apis/history.nestor.dev/v1beta1/namespaces/default/workspacechanges/chat.one');
     expect([...container.querySelectorAll('.changed-path')].map((path) => path.textContent)).toEqual(['a.go', 'b.go → new/b.go', 'pic.png', 'evil\\u202e.txt']);
     expect([...container.querySelectorAll('.diff-line')].map((line) => line.textContent)).toEqual(['7-old <b>x</b>', '7+new']);
     expect(container.querySelector('b')).toBeNull();

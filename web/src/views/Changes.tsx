@@ -56,7 +56,7 @@ const sources: Record<WorkspaceChanges['source'], string> = { Git: 'a git reposi
 
 function Head({ changes, of, again }: { changes: WorkspaceChanges; of: string; again: () => void }) {
   const { namespace } = useSite();
-  const { files, source, baseCommit, digest, capturedAt, live, message, tooLarge, diffTruncated } = changes;
+  const { files, source, baseCommit, digest, captureTime, live, message, tooLarge, diffTruncated } = changes;
   const added = files.reduce((sum, file) => sum + (file.additions ?? 0), 0);
   const removed = files.reduce((sum, file) => sum + (file.deletions ?? 0), 0);
   const archived = source === 'EmptyDir' || baseCommit !== undefined;
@@ -73,7 +73,7 @@ function Head({ changes, of, again }: { changes: WorkspaceChanges; of: string; a
             Compared with <code>{baseCommit.slice(0, 12)}</code>.
           </span>
         )}
-        {capturedAt && <span>{live ? `Read from the running workspace at ${clockSeconds(capturedAt)}.` : `Kept since ${new Date(capturedAt).toLocaleString('en-GB')}; the workspace does not run now.`}</span>}
+        {captureTime && <span>{live ? `Read from the running workspace at ${clockSeconds(captureTime)}.` : `Kept since ${new Date(captureTime).toLocaleString('en-GB')}; the workspace does not run now.`}</span>}
       </p>
       {digest && (
         <p className="facts">

@@ -54,7 +54,7 @@ it('shows YAML of what is typed, keeps other fields, and writes nothing', async 
   const { written } = show('poet', [poet()]);
   fireEvent.change(await screen.findByLabelText(/^Iterations/), { target: { value: '9' } });
   fireEvent.change(screen.getByLabelText(/^Tools/), { target: { value: 'notes__*\n\n think \n' } });
-  expect(yaml()).toBe('apiVersion: nestor.dev/v1alpha1\nkind: AgentRole\nmetadata:\n  name: poet\n  namespace: default\nspec:\n  displayName: Poet\n  limits:\n    maxIterations: 9\n  review:\n    role: critic\n  tools:\n    allow:\n      - notes__*\n      - think\n');
+  expect(yaml()).toBe('apiVersion: nestor.dev/v1beta1\nkind: AgentRole\nmetadata:\n  name: poet\n  namespace: default\nspec:\n  displayName: Poet\n  limits:\n    maxIterations: 9\n  review:\n    role: critic\n  tools:\n    allow:\n      - notes__*\n      - think\n');
   screen.getByText('review');
   expect(apply()).toBeNull();
   expect(written).toEqual([]);

@@ -172,8 +172,8 @@ function RunItem({ run, now, several }: { run: Run; now: number; several: boolea
           </p>
         </div>
         {run.badge === 'idle' ? <span className="badge badge-pending">Idle</span> : <Badge kind={run.stuck ? 'failed' : run.badge} label={run.label} />}
-        <time className="inbox-age" dateTime={run.activeAt} title={`Created ${moment(run.created)}, last activity ${moment(run.activeAt)}`}>
-          {ago(run.activeAt, now)}
+        <time className="inbox-age" dateTime={run.activeTime} title={`Created ${moment(run.created)}, last activity ${moment(run.activeTime)}`}>
+          {ago(run.activeTime, now)}
         </time>
       </div>
       {run.asks?.slice(0, shownAsks).map((ask) => (

@@ -153,7 +153,7 @@ function ChatItem({ chat, current, now }: { chat: Chat; current: boolean; now: n
   const { name, creationTimestamp, deletionTimestamp } = chat.metadata;
   const link = useLink(hrefOf({ namespace, chat: name }));
   const tasks = chat.status?.tasks ?? {};
-  const { title, badge, activeAt } = viewOf(chat);
+  const { title, badge, activeTime } = viewOf(chat);
   return (
     <li>
       <a className="chat-item" aria-current={current ? 'page' : undefined} {...link}>
@@ -161,8 +161,8 @@ function ChatItem({ chat, current, now }: { chat: Chat; current: boolean; now: n
         <span className="chat-name" title={title === name ? name : `${title}\n${name}`}>
           {title}
         </span>
-        <span className="chat-age" title={`Created ${moment(creationTimestamp)}, last message ${moment(activeAt)}`}>
-          {deletionTimestamp ? 'deleting' : ago(activeAt, now)}
+        <span className="chat-age" title={`Created ${moment(creationTimestamp)}, last message ${moment(activeTime)}`}>
+          {deletionTimestamp ? 'deleting' : ago(activeTime, now)}
         </span>
         <span className="chat-tasks">
           {counted.map(([key, badge, words]) => {

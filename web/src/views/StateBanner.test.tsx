@@ -16,7 +16,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-const operator: Problem = { kind: 'Operator', severity: 'error', message: 'The operator does not run.', todo: 'Start it.', since: '2026-01-01T10:00:00Z' };
+const operator: Problem = { kind: 'Operator', severity: 'error', message: 'The operator does not run.', todo: 'Start it.', startTime: '2026-01-01T10:00:00Z' };
 const server = (name: string): Problem => ({ kind: 'ToolServer', severity: 'warning', object: `ToolServer ${name}`, message: `The ToolServer ${name} is not ready.`, todo: 'Look at it.' });
 
 it('asks again and again, and shows what begins and ends', async () => {

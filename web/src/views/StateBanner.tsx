@@ -67,7 +67,7 @@ export function Problems({ found }: { found: Problem[] }) {
             <Icon name="alert" size={14} />
             <p>
               <strong>{problem.message}</strong> <span>{problem.todo}</span>
-              {problem.since && <small> Since {clock(problem.since)}.</small>}
+              {problem.startTime && <small> Since {clock(problem.startTime)}.</small>}
             </p>
           </li>
         ))}

@@ -40,7 +40,7 @@ it('shows triggers with their state and their runs', async () => {
   const run = aTask('nightly-1', { status: { phase: 'Success', result: { summary: 'All is <b>well</b>.' } } });
   run.metadata.annotations = { [annotationFiring]: 'nightly-uid/s1' };
   const broken = aTrigger('broken', { conditions: [{ type: 'Ready', status: 'False', reason: 'InvalidExpression', message: 'undeclared reference' }] });
-  show({ triggers: [aTrigger('nightly', { nextTime: new Date(Date.now() + 100.5 * 86_400_000).toISOString(), firings: 3, dropped: 1, lastDrop: { id: 's0', time: '2026-01-01T00:00:00Z', reason: 'Active', message: 'It is active.' }, conditions: [{ type: 'Ready', status: 'True', reason: 'Ready', message: '' }] }), broken], tasks: [run] });
+  show({ triggers: [aTrigger('nightly', { nextScheduleTime: new Date(Date.now() + 100.5 * 86_400_000).toISOString(), firings: 3, dropped: 1, lastDrop: { id: 's0', time: '2026-01-01T00:00:00Z', reason: 'Active', message: 'It is active.' }, conditions: [{ type: 'Ready', status: 'True', reason: 'Ready', message: '' }] }), broken], tasks: [run] });
   const panel = within(await screen.findByRole('region', { name: 'Trigger nightly' }));
   panel.getByText('Ready');
   panel.getByText(/\(in 100 days\)$/);

@@ -65,7 +65,7 @@ function TriggerPanel({ at, trigger, tasks, messages, onFired }: { at: number; t
   const facts: [string, string | undefined][] = [
     ['Source', sourceOf(spec)],
     ['Starts', spec.task ? `a task of the role ${spec.task.role}` : `a message to the chat ${spec.message?.chat}`],
-    ['Next', status.nextTime && `${day(status.nextTime)} (in ${until(status.nextTime, now)})`],
+    ['Next', status.nextScheduleTime && `${day(status.nextScheduleTime)} (in ${until(status.nextScheduleTime, now)})`],
     ['Last', status.lastFiredTime && `${day(status.lastFiredTime)} (${ago(status.lastFiredTime, now)})`],
     ['Firings', [plural(status.firings ?? 0, 'firing'), `${whole(status.active?.length ?? 0)} active`, `${whole(status.dropped ?? 0)} dropped`].join(', ')],
     ['Last drop', status.lastDrop && `${day(status.lastDrop.time)}: ${status.lastDrop.message || status.lastDrop.reason}`],

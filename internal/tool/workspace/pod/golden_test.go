@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 
 func spec(source pod.Source) pod.Spec {
 	return pod.Spec{
-		Owner:     pod.Owner{APIVersion: "nestor.dev/v1alpha1", Kind: "AgentChat", Name: "release-notes", UID: "0b6a7c2e-8d57-4f7e-9d0e-000000000001", Chat: "release-notes"},
+		Owner:     pod.Owner{APIVersion: "nestor.dev/v1beta1", Kind: "AgentChat", Name: "release-notes", UID: "0b6a7c2e-8d57-4f7e-9d0e-000000000001", Chat: "release-notes"},
 		Namespace: "team-a",
 		Image:     "example.com/nestor-workspace:v1",
 		Operator:  pod.Peer{Namespace: "nestor-system", Labels: map[string]string{"app.kubernetes.io/name": "nestor-operator"}},

@@ -1,0 +1,121 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Phase is the phase of an agent or a model call.
+// +enum
+type Phase string
+
+// The phases of an agent or a model call.
+const (
+	// PhaseLive: it has not ended. A chat is live until it is deleted.
+	PhaseLive Phase = "Live"
+	// PhaseSuccess: it ended with a result.
+	PhaseSuccess Phase = "Success"
+	// PhaseFailed: it ended without success, or reached a limit.
+	PhaseFailed Phase = "Failed"
+	// PhaseCancelled: a person, a parent or a deletion stopped it.
+	PhaseCancelled Phase = "Cancelled"
+	// PhaseTimedOut: it exceeded its time limit.
+	PhaseTimedOut Phase = "TimedOut"
+	// PhaseUnknown: it was interrupted, and its outcome is unknown.
+	PhaseUnknown Phase = "Unknown"
+)
+
+// TranscriptAgent identifies the agent of a transcript. The object may have been deleted.
+type TranscriptAgent struct {
+	// kind is AgentChat, SubAgent, or AgentTask for a tool run.
+	// +required
+	Kind string `json:"kind"`
+	// name is the name of the object.
+	// +required
+	Name string `json:"name"`
+	// uid is the UID of the object, and of the transcript.
+	// +required
+	UID types.UID `json:"uid"`
+	// parent is the UID of the transcript of the parent agent; absent at the top of a tree.
+	// +optional
+	Parent types.UID `json:"parent,omitempty"`
+	// root is the UID of the transcript at the top of the tree; the root itself has its own UID.
+	// +required
+	Root types.UID `json:"root"`
+	// chat is the name of the chat; absent for a standalone task and everything below it.
+	// +optional
+	Chat string `json:"chat,omitempty"`
+	// role is the name of the agent's role.
+	// +optional
+	Role string `json:"role,omitempty"`
+	// depth is 0 for a chat, 1 for its children or for a standalone task, and so on.
+	// +optional
+	Depth int32 `json:"depth,omitempty"`
+	// modelProvider is the provider that the agent was created with.
+	// +optional
+	ModelProvider string `json:"modelProvider,omitempty"`
+	// model is the model that the agent was created with.
+	// +optional
+	Model string `json:"model,omitempty"`
+}
+
+// TranscriptStatus is the state of the agent.
+type TranscriptStatus struct {
+	// phase is Live until the agent has ended, then its outcome.
+	// +required
+	Phase Phase `json:"phase"`
+	// errorKind is why the agent ended without success, as in status.error.kind of a SubAgent.
+	// +optional
+	ErrorKind string `json:"errorKind,omitempty"`
+	// lastSeq is the seq of the newest event. Not every event has an entry.
+	// +optional
+	LastSeq int64 `json:"lastSeq,omitempty"`
+	// startTime is when the agent started.
+	// +optional
+	StartTime metav1.MicroTime `json:"startTime,omitzero"`
+	// completionTime is when it ended, with or without success.
+	// +optional
+	CompletionTime *metav1.MicroTime `json:"completionTime,omitempty"`
+	// usage is the usage of the agent's own model calls, without those of its children.
+	// +optional
+	Usage *CallUsage `json:"usage,omitempty"`
+	// toolCalls is the number of tool calls that the agent ran.
+	// +optional
+	ToolCalls int64 `json:"toolCalls,omitempty"`
+}
+
+// Transcript is the history of one agent: its inputs, replies and tool calls. The agent is the orchestrator of a chat, a sub-agent or
+// a tool run. metadata.creationTimestamp is when the agent started.
+//
+// +kubebuilder:object:root=true
+type Transcript struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+	// agent identifies the agent of the transcript.
+	// +required
+	Agent TranscriptAgent `json:"agent"`
+	// status is the state of the agent.
+	// +required
+	Status TranscriptStatus `json:"status"`
+	// entries are a page of the transcript, in order; a list has none.
+	// +optional
+	// +listType=atomic
+	Entries []Entry `json:"entries,omitempty"`
+	// next is the since of the next page. It is absent if this page contains the newest entry.
+	// +optional
+	Next *int64 `json:"next,omitempty"`
+}
+
+// TranscriptList is a list of transcripts without their entries, oldest first.
+//
+// +kubebuilder:object:root=true
+type TranscriptList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []Transcript `json:"items"`
+}

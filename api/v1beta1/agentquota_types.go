@@ -1,0 +1,115 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// QuotaPeriod is the calendar period, in UTC, after which a quota resets.
+// +kubebuilder:validation:Enum=Hour;Day;Month
+type QuotaPeriod string
+
+// The periods of a quota.
+const (
+	QuotaHour  QuotaPeriod = "Hour"
+	QuotaDay   QuotaPeriod = "Day"
+	QuotaMonth QuotaPeriod = "Month"
+)
+
+// AgentQuotaSpec limits the usage of the agents of a namespace.
+// +kubebuilder:validation:XValidation:rule="has(self.maxTokens) || has(self.maxCostMicros) || has(self.maxActiveAgents)",message="set at least one of maxTokens, maxCostMicros and maxActiveAgents: a quota without a limit limits nothing"
+type AgentQuotaSpec struct {
+	// period is the calendar period in UTC to which maxTokens and maxCostMicros apply: Hour, Day or Month.
+	// +required
+	Period QuotaPeriod `json:"period"`
+	// maxTokens is how many tokens the model calls of the namespace may use in a period. If absent, there is no limit.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000000000000
+	MaxTokens *int64 `json:"maxTokens,omitempty"`
+	// maxCostMicros is how much the model calls of the namespace may cost in a period, in millionths of the currency. If set,
+	// every model that is used needs a price in its ModelProvider. If absent, there is no limit.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000000000000
+	MaxCostMicros *int64 `json:"maxCostMicros,omitempty"`
+	// maxActiveAgents is how many sub-agents of the namespace may be Active at the same time, regardless of the period. Sub-agents that
+	// wait for a person or for other agents do not count. If absent, there is no limit.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000
+	MaxActiveAgents *int32 `json:"maxActiveAgents,omitempty"`
+}
+
+// QuotaAmount is an amount of tokens and money.
+type QuotaAmount struct {
+	// tokens is a number of tokens. It is absent if the quota does not limit tokens.
+	// +optional
+	Tokens *int64 `json:"tokens,omitempty"`
+	// costMicros is an amount of money in millionths of the currency. It is absent if the quota does not limit cost.
+	// +optional
+	CostMicros *int64 `json:"costMicros,omitempty"`
+}
+
+// AgentQuotaStatus is the observed usage of a quota.
+type AgentQuotaStatus struct {
+	// used is the usage of the finished model calls of the namespace in this period.
+	// +optional
+	Used QuotaAmount `json:"used,omitzero"`
+	// remaining is what further model calls may reserve in this period: the limit minus the usage, minus the reservations of calls in
+	// flight.
+	// +optional
+	Remaining QuotaAmount `json:"remaining,omitzero"`
+	// activeAgents is the number of Active sub-agents of the namespace.
+	// +optional
+	ActiveAgents int32 `json:"activeAgents,omitempty"`
+	// resetTime is when this period ends and the quota resets.
+	// +optional
+	ResetTime *metav1.Time `json:"resetTime,omitempty"`
+	// conditions contains Ready.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:XValidation:rule="self.all(c, size(c.message) <= 1024)",message="a condition's message has at most 1024 characters"
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// AgentQuota limits the usage of the agents of its namespace in an hour, a day or a month. Runs that reach it wait; they do not fail. A
+// namespace may have several quotas, and all of them apply.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=aquota,categories=nestor
+// +kubebuilder:printcolumn:name="Period",type=string,JSONPath=`.spec.period`
+// +kubebuilder:printcolumn:name="Tokens",type=integer,JSONPath=`.status.used.tokens`
+// +kubebuilder:printcolumn:name="Max tokens",type=integer,JSONPath=`.spec.maxTokens`
+// +kubebuilder:printcolumn:name="Cost",type=integer,JSONPath=`.status.used.costMicros`
+// +kubebuilder:printcolumn:name="Max cost",type=integer,JSONPath=`.spec.maxCostMicros`
+// +kubebuilder:printcolumn:name="Active",type=integer,JSONPath=`.status.activeAgents`,priority=1
+// +kubebuilder:printcolumn:name="Max active",type=integer,JSONPath=`.spec.maxActiveAgents`,priority=1
+// +kubebuilder:printcolumn:name="Resets",type=string,JSONPath=`.status.resetTime`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && !self.metadata.name.contains('.')",message="metadata.name must have at most 63 characters and no dots, so that other objects can refer to it"
+type AgentQuota struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+	// spec limits the usage of the agents of the namespace.
+	// +required
+	Spec AgentQuotaSpec `json:"spec,omitzero"`
+	// status is the observed usage.
+	// +optional
+	Status AgentQuotaStatus `json:"status,omitzero"`
+}
+
+// AgentQuotaList is a list of quotas.
+//
+// +kubebuilder:object:root=true
+type AgentQuotaList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []AgentQuota `json:"items"`
+}

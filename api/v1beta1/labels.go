@@ -1,0 +1,100 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+// AnnotationCall is on a message that the operator posts about a question or an approval; its value is the id of the call.
+// A reply to such a message is for that call.
+const AnnotationCall = "nestor.dev/call"
+
+// AnnotationStopped is on a message of an assistant that contains the beginning of a reply: a person stopped it.
+const AnnotationStopped = "nestor.dev/stopped"
+
+// AnnotationArgumentsDigest is on a message that requests an approval; its value is the digest of the call.
+const AnnotationArgumentsDigest = "nestor.dev/arguments-digest"
+
+// AnnotationCancelledBy is on a task and its sub-agent that were cancelled; its value is the user name of the person, or a text that describes
+// the cause. Only the operator writes it.
+const AnnotationCancelledBy = "nestor.dev/cancelled-by"
+
+// AnnotationTitle is on a chat; its value is a title for people, which lists show in place of the name.
+const AnnotationTitle = "nestor.dev/title"
+
+// AnnotationFirstWords is on a chat; its value is the beginning of its first message, which lists show while the chat has no title. Clients that
+// begin a chat with a message write it.
+const AnnotationFirstWords = "nestor.dev/first-words"
+
+// AnnotationRequest is on a task or message that came through the gateway; its value is a digest of the request, by which a repeated request
+// with the same idempotency key is recognised.
+const AnnotationRequest = "nestor.dev/request"
+
+// AnnotationAnswers is on a message that came through the gateway; its value identifies the question or approval that the message answers, so
+// that a repeated request is not told that this still waits.
+const AnnotationAnswers = "nestor.dev/answers"
+
+// AnnotationRun is on a task that came through the gateway; its value is the id that the client gave the run.
+const AnnotationRun = "nestor.dev/run"
+
+// Annotations on a task with push notifications.
+const (
+	// AnnotationPush has the push notification configurations of the task. Secrets in it are sealed.
+	AnnotationPush = "nestor.dev/a2a-push"
+	// AnnotationPushed has the newest notification of each configuration, and why it could not be delivered. Only the operator writes it.
+	AnnotationPushed = "nestor.dev/a2a-pushed"
+)
+
+// AnnotationFire is on a trigger that a person fires; its value is JSON with an id and, optionally, the body and headers of a request or
+// the object of a watch. The operator removes it when the firing is recorded.
+const AnnotationFire = "nestor.dev/fire"
+
+// AnnotationFireUser is beside AnnotationFire; its value is the user name of the person, who requests the work.
+const AnnotationFireUser = "nestor.dev/fire-user"
+
+// AnnotationFireResult is on a trigger that a person fired, if the firing left nothing in the status: its value is JSON with the id of the
+// request, an outcome for programs and a message for people. Only the operator writes it.
+const AnnotationFireResult = "nestor.dev/fire-result"
+
+// AnnotationFiring is on a task or message that a trigger created; its value is the UID of the trigger and the id of the firing. Only the
+// operator writes it.
+const AnnotationFiring = "nestor.dev/firing"
+
+// AnnotationReportTo is on a task whose end is reported in an Event of another object; its value is JSON with the apiVersion, kind, name and
+// uid of the object. Only the operator writes it, and removes it when it has reported.
+const AnnotationReportTo = "nestor.dev/report-to"
+
+// FinalizerFiring is on a task or message whose firing is not confirmed. Until it is removed, the operator does not start the work, and the
+// object keeps its name.
+const FinalizerFiring = "nestor.dev/firing"
+
+// Labels on objects that came through the gateway.
+const (
+	// LabelDoor is on a task or message; its value is the protocol of the request: openai, a2a, mcp or ag-ui.
+	LabelDoor = "nestor.dev/door"
+	// LabelConversation is on a task; its value is a digest by which a later request of the same conversation finds it.
+	LabelConversation = "nestor.dev/conversation"
+)
+
+// Labels on objects that the operator creates.
+const (
+	// LabelRoot is on everything that belongs to a tree; its value is the UID of the chat or standalone task at its root.
+	LabelRoot = "nestor.dev/root"
+	// LabelChat is on everything that belongs to a chat; its value is the chat's name.
+	LabelChat = "nestor.dev/chat"
+	// LabelRole is on a task and its sub-agent; its value is the name of the role.
+	LabelRole = "nestor.dev/role"
+	// LabelTrigger is on a task or message that a trigger created; its value is the trigger's name.
+	LabelTrigger = "nestor.dev/trigger"
+	// LabelParent is on a task and its sub-agent that a sub-agent delegated; its value is the name of that sub-agent.
+	LabelParent = "nestor.dev/parent"
+)
+
+// Annotations and labels that people set on objects that agents may use.
+const (
+	// AnnotationGitHosts is on a Secret that workspaces may use; its value is a comma-separated list of the git servers that may receive
+	// it: git.example.com, git.example.com:8443, http://git.example.com.
+	AnnotationGitHosts = "nestor.dev/git-hosts"
+	// LabelAttachment is on a ConfigMap that messages may attach; its value is "true".
+	LabelAttachment = "nestor.dev/attachment"
+	// LabelWorkspace is on a PersistentVolumeClaim that workspaces may use; its value is "true".
+	LabelWorkspace = "nestor.dev/workspace"
+)

@@ -1,0 +1,208 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// The rules for baseURL are on the struct: an error contains the value of the field that the rule is on, and the URL may contain a
+// password.
+
+// ModelAPI is the API of a model provider.
+// +kubebuilder:validation:Enum=OpenAI;OpenAIResponses;Anthropic;Gemini
+type ModelAPI string
+
+// The APIs of model providers.
+const (
+	// APIOpenAI is the chat completions API, which most providers and gateways speak.
+	APIOpenAI ModelAPI = "OpenAI"
+	// APIOpenAIResponses is OpenAI's Responses API.
+	APIOpenAIResponses ModelAPI = "OpenAIResponses"
+	// APIAnthropic is Anthropic's Messages API.
+	APIAnthropic ModelAPI = "Anthropic"
+	// APIGemini is Google's Gemini API.
+	APIGemini ModelAPI = "Gemini"
+)
+
+// ModelProviderSpec is an endpoint for models and its limits.
+// +kubebuilder:validation:XValidation:rule="has(self.baseURL) || self.api in ['Anthropic', 'Gemini']",message="set the base URL of the API, for example https://models.example.com/v1",fieldPath=".baseURL"
+// +kubebuilder:validation:XValidation:rule="!has(self.baseURL) || (isURL(self.baseURL) && url(self.baseURL).getScheme() in ['http', 'https'] && size(url(self.baseURL).getHost()) > 0)",message="must be an http or https URL, for example https://models.example.com/v1",fieldPath=".baseURL"
+// +kubebuilder:validation:XValidation:rule="!has(self.baseURL) || !self.baseURL.matches('^https?://[^/?#]*@')",message="must not contain a user or password: put the key into a Secret and name it in apiKeyRef",fieldPath=".baseURL"
+// +kubebuilder:validation:XValidation:rule="!has(self.apiKeyRef) || !has(self.apiKeyFile)",message="set apiKeyRef or apiKeyFile, not both",fieldPath=".apiKeyFile"
+type ModelProviderSpec struct {
+	// api is the API that the provider speaks. Defaults to OpenAI, the chat completions API.
+	// +optional
+	// +default="OpenAI"
+	API ModelAPI `json:"api,omitempty"`
+	// baseURL is the base URL of the API. For OpenAI and OpenAIResponses it is required and usually ends in /v1. For Anthropic and Gemini
+	// it defaults to the vendor's own, and has no version at its end. A query is sent with every request.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	BaseURL string `json:"baseURL,omitempty"`
+	// apiKeyRef is the API key, in a Secret in this namespace. If neither it nor apiKeyFile is set, requests have no key.
+	// +optional
+	APIKeyRef *SecretKeyRef `json:"apiKeyRef,omitempty"`
+	// apiKeyFile is the name of a file that contains the API key, for example one that a cloud's workload identity renews. It is read for
+	// each request from the directory of this namespace below the operator's --api-key-dir.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]+$')",message="must be the name of a file: letters, digits, '-', '_' and '.'"
+	APIKeyFile string `json:"apiKeyFile,omitempty"`
+	// headersFrom are HTTP headers whose values are in Secrets in this namespace.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	HeadersFrom []HeaderSource `json:"headersFrom,omitempty"`
+	// caBundle are certificates of authorities, in PEM form, that are trusted for this provider instead of the system's.
+	// +optional
+	CABundle *CABundleSource `json:"caBundle,omitempty"`
+	// defaultModel is the model of agents whose chat and role set none.
+	// +optional
+	DefaultModel ModelName `json:"defaultModel,omitempty"`
+	// maxConcurrentRequests is the maximum number of requests in flight. Defaults to 64.
+	// +optional
+	// +default=64
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000
+	MaxConcurrentRequests int32 `json:"maxConcurrentRequests,omitempty"`
+	// maxRequestsPerMinute is how many requests may start in a minute. If absent, there is no limit.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	MaxRequestsPerMinute *int32 `json:"maxRequestsPerMinute,omitempty"`
+	// maxTokensPerMinute is how many tokens may be used in a minute. If absent, there is no limit.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	MaxTokensPerMinute *int64 `json:"maxTokensPerMinute,omitempty"`
+	// requestTimeoutSeconds is the timeout of a request. Defaults to 300.
+	// +optional
+	// +default=300
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=3600
+	RequestTimeoutSeconds int32 `json:"requestTimeoutSeconds,omitempty"`
+	// maxRetries is how often a failed request is retried. Defaults to 5. With fallbacks, a failed request is retried at least once at
+	// each of them.
+	// +optional
+	// +default=5
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	MaxRetries *int32 `json:"maxRetries,omitempty"`
+	// fallbacks lists ModelProviders in the same namespace that are used, in this order, when this one fails or a request would wait too
+	// long.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=8
+	Fallbacks []Name `json:"fallbacks,omitempty"`
+	// models lists context sizes and prices. The entry with the longest matching prefix of the model's name applies.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=128
+	Models []ModelInfo `json:"models,omitempty"`
+	// allowedNamespaces selects the other namespaces that may use the provider, if the provider is in the operator's own namespace.
+	// +optional
+	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
+}
+
+// CABundleSource is where certificates are, in this namespace.
+// +kubebuilder:validation:XValidation:rule="has(self.configMapKeyRef) != has(self.secretKeyRef)",message="set exactly one of configMapKeyRef and secretKeyRef"
+type CABundleSource struct {
+	// configMapKeyRef is the key of a ConfigMap that contains them.
+	// +optional
+	ConfigMapKeyRef *ConfigMapKeyRef `json:"configMapKeyRef,omitempty"`
+	// secretKeyRef is the key of a Secret that contains them.
+	// +optional
+	SecretKeyRef *SecretKeyRef `json:"secretKeyRef,omitempty"`
+}
+
+// ModelInfo describes a model.
+// +kubebuilder:validation:XValidation:rule="has(self.inputMicrosPerMillion) == has(self.outputMicrosPerMillion)",message="set both inputMicrosPerMillion and outputMicrosPerMillion, or neither: a price needs both"
+// +kubebuilder:validation:XValidation:rule="!has(self.cachedInputMicrosPerMillion) || has(self.inputMicrosPerMillion)",message="set inputMicrosPerMillion and outputMicrosPerMillion too, or leave out cachedInputMicrosPerMillion"
+// +kubebuilder:validation:XValidation:rule="!has(self.cacheWriteMicrosPerMillion) || has(self.inputMicrosPerMillion)",message="set inputMicrosPerMillion and outputMicrosPerMillion too, or leave out cacheWriteMicrosPerMillion"
+type ModelInfo struct {
+	// name is the name of a model, or a prefix of several names.
+	// +required
+	Name ModelName `json:"name"`
+	// contextTokens is the size of the model's context in tokens. Defaults to 128000.
+	// +optional
+	// +default=128000
+	// +kubebuilder:validation:Minimum=1024
+	// +kubebuilder:validation:Maximum=100000000
+	ContextTokens int64 `json:"contextTokens,omitempty"`
+	// inputMicrosPerMillion is the price of a million prompt tokens, in millionths of the currency. If absent, the price is unknown.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	InputMicrosPerMillion *int64 `json:"inputMicrosPerMillion,omitempty"`
+	// cachedInputMicrosPerMillion is the price of a million prompt tokens that the provider had cached. Defaults to
+	// inputMicrosPerMillion.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	CachedInputMicrosPerMillion *int64 `json:"cachedInputMicrosPerMillion,omitempty"`
+	// cacheWriteMicrosPerMillion is the price of a million prompt tokens that the provider writes to its cache, if it charges for that.
+	// Defaults to inputMicrosPerMillion.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	CacheWriteMicrosPerMillion *int64 `json:"cacheWriteMicrosPerMillion,omitempty"`
+	// outputMicrosPerMillion is the price of a million completion tokens, in millionths of the currency. If absent, the price is unknown.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	OutputMicrosPerMillion *int64 `json:"outputMicrosPerMillion,omitempty"`
+	// supportsImages is false if the model does not accept images. It then gets a text that describes each image.
+	// +optional
+	// +default=true
+	SupportsImages *bool `json:"supportsImages,omitempty"`
+	// supportsReasoning is false if the model accepts no reasoning effort. The reasoningEffort of roles is then not sent.
+	// +optional
+	// +default=true
+	SupportsReasoning *bool `json:"supportsReasoning,omitempty"`
+}
+
+// ModelProviderStatus is the observed state of a provider.
+type ModelProviderStatus struct {
+	// conditions contains Ready.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:XValidation:rule="self.all(c, size(c.message) <= 1024)",message="a condition's message has at most 1024 characters"
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// ModelProvider is an endpoint for models that agents use.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=mprov,categories=nestor
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="API",type=string,JSONPath=`.spec.api`
+// +kubebuilder:printcolumn:name="Default model",type=string,JSONPath=`.spec.defaultModel`
+// +kubebuilder:printcolumn:name="Concurrency",type=integer,JSONPath=`.spec.maxConcurrentRequests`,priority=1
+// +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.spec.baseURL`
+// +kubebuilder:printcolumn:name="Fallbacks",type=string,JSONPath=`.spec.fallbacks`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && !self.metadata.name.contains('.')",message="metadata.name must have at most 63 characters and no dots, so that other objects can refer to it"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.fallbacks) || !(self.metadata.name in self.spec.fallbacks)",message="spec.fallbacks must not name the provider itself"
+type ModelProvider struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+	// spec is the endpoint and its limits.
+	// +required
+	Spec ModelProviderSpec `json:"spec,omitzero"`
+	// status is the observed state of the provider.
+	// +optional
+	Status ModelProviderStatus `json:"status,omitzero"`
+}
+
+// ModelProviderList is a list of providers.
+//
+// +kubebuilder:object:root=true
+type ModelProviderList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitzero"`
+	Items           []ModelProvider `json:"items"`
+}

@@ -1,0 +1,313 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// The aliases below define bounds that many fields share. They are aliases, not types, so that Go code needs no
+// conversions.
+
+// Name is the name of another Nestor object in the same namespace, or of a shared role, provider or tool server.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=63
+// +kubebuilder:validation:XValidation:rule="!format.dns1123Label().validate(self).hasValue()",message="must be a name: lowercase letters, digits and '-', beginning and ending with a letter or digit"
+type Name = string
+
+// MessageName is the name of an AgentMessage in the same namespace.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=253
+// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="must be a name: lowercase letters, digits, '-' and '.', beginning and ending with a letter or digit"
+type MessageName = string
+
+// ObjectName is the name of a Secret, ConfigMap or PersistentVolumeClaim.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=253
+// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="must be a name: lowercase letters, digits, '-' and '.', beginning and ending with a letter or digit"
+type ObjectName = string
+
+// DataKey is a key inside a Secret or ConfigMap.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=253
+// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]+$')",message="must be a key of a Secret or ConfigMap: letters, digits, '-', '_' and '.'"
+type DataKey = string
+
+// UserName is the name of a user in the API server's authentication.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=253
+type UserName = string
+
+// ModelName is the name of a model at its provider.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=256
+type ModelName = string
+
+// ToolName is the name of a tool, as the model sees it.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=64
+// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9_-]+$')",message="must be a tool's name as the model sees it: letters, digits, '_' and '-', for example read or github__create_issue"
+type ToolName = string
+
+// ToolGlob is the name of a tool as the model sees it, or a pattern with * and ? that matches several tools.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=64
+// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9_*?-]+$')",message="must be a tool's name or a pattern: letters, digits, '_', '-', '*' and '?', for example github__*"
+type ToolGlob = string
+
+// ToolCallID is the id of one tool call, as assigned by the model.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=128
+type ToolCallID = string
+
+// ArgumentsDigest identifies a tool call by its content: the SHA-256 of the tool's name, a line feed and the exact bytes of the
+// arguments, in lower-case hex.
+// +kubebuilder:validation:MinLength=64
+// +kubebuilder:validation:MaxLength=64
+// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{64}$')",message="must be a SHA-256 in lower-case hex: copy it from status.waiting of the chat or task, or leave it out"
+type ArgumentsDigest = string
+
+// FilePath is a path relative to the root of the workspace.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=256
+// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.split('/').exists(part, part == '..')",message="must be a path inside the workspace: relative, without '..'"
+type FilePath = string
+
+// ReportedPath is a path that an agent reports as changed or created.
+// +kubebuilder:validation:MaxLength=256
+type ReportedPath = string
+
+// Remark is one warning or suggestion of an agent.
+// +kubebuilder:validation:MaxLength=256
+type Remark = string
+
+// ContextMode is the part of its parent's context that a sub-agent is shown.
+// +kubebuilder:validation:Enum=None;Summary;Full;Selective
+type ContextMode string
+
+// The context modes.
+const (
+	// ContextNone: the sub-agent is shown only its instruction.
+	ContextNone ContextMode = "None"
+	// ContextSummary: it is also shown a summary of its parent's conversation.
+	ContextSummary ContextMode = "Summary"
+	// ContextFull: it is also shown that conversation, without the oldest part if it is too long for the model.
+	ContextFull ContextMode = "Full"
+	// ContextSelective: it is also shown the contents of its context files.
+	ContextSelective ContextMode = "Selective"
+)
+
+// ErrorKind is why a run ended without success.
+// +kubebuilder:validation:Enum=Cancelled;TimedOut;IterationLimit;DepthLimit;BudgetExhausted;LoopDetected;ModelError;ToolError;SubAgentError;InvalidSpec;HistoryLost;ReviewRejected;EmptyReply;ReplyCutOff;InvalidArguments;OutputSchemaNotMet
+type ErrorKind string
+
+// The kinds of errors of a run.
+const (
+	// ErrorCancelled: a person, a parent or a deletion cancelled it.
+	ErrorCancelled ErrorKind = "Cancelled"
+	// ErrorTimedOut: maxDurationSeconds passed, without the time spent waiting for a person.
+	ErrorTimedOut ErrorKind = "TimedOut"
+	// ErrorIterationLimit: maxIterations model calls did not lead to a result.
+	ErrorIterationLimit ErrorKind = "IterationLimit"
+	// ErrorDepthLimit: the run would be deeper than maxDepth.
+	ErrorDepthLimit ErrorKind = "DepthLimit"
+	// ErrorBudgetExhausted: the token or cost limit of the agent or of its chat is used up.
+	ErrorBudgetExhausted ErrorKind = "BudgetExhausted"
+	// ErrorLoopDetected: the agent repeated the same tool call with the same result.
+	ErrorLoopDetected ErrorKind = "LoopDetected"
+	// ErrorModel: the model provider refused the request or kept failing.
+	ErrorModel ErrorKind = "ModelError"
+	// ErrorTool: a task of type Tool failed.
+	ErrorTool ErrorKind = "ToolError"
+	// ErrorSubAgent: the agent itself reported with submit_error that it cannot do the work.
+	ErrorSubAgent ErrorKind = "SubAgentError"
+	// ErrorInvalidSpec: the spec cannot work, even if missing objects are created later.
+	ErrorInvalidSpec ErrorKind = "InvalidSpec"
+	// ErrorHistoryLost: the run had started, but the ledger has no events of it, or one of them cannot be read.
+	ErrorHistoryLost ErrorKind = "HistoryLost"
+	// ErrorReviewRejected: the result of the agent was rejected by its review or could not be reviewed, and its role requires an approval.
+	ErrorReviewRejected ErrorKind = "ReviewRejected"
+	// ErrorEmptyReply: at maxIterations, the last three replies of the model, or all of them, were empty.
+	ErrorEmptyReply ErrorKind = "EmptyReply"
+	// ErrorReplyCutOff: at maxIterations, the last three replies of the model, or all of them, were cut off at the limit on output tokens.
+	ErrorReplyCutOff ErrorKind = "ReplyCutOff"
+	// ErrorInvalidArguments: at maxIterations, the last three replies of the model, or all of them, had only tool calls with invalid
+	// arguments.
+	ErrorInvalidArguments ErrorKind = "InvalidArguments"
+	// ErrorOutputSchemaNotMet: at maxIterations, the last three replies of the model, or all of them, lacked data that matches outputSchema.
+	ErrorOutputSchemaNotMet ErrorKind = "OutputSchemaNotMet"
+)
+
+// RunError describes why a run ended without success.
+type RunError struct {
+	// kind is the class of the error, for programs.
+	// +required
+	Kind ErrorKind `json:"kind"`
+	// message describes the error for people.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+}
+
+// Usage is the usage of model calls.
+type Usage struct {
+	// promptTokens is the number of tokens sent to models.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	PromptTokens int64 `json:"promptTokens,omitempty"`
+	// completionTokens is the number of tokens in the replies of models.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	CompletionTokens int64 `json:"completionTokens,omitempty"`
+	// totalTokens is the sum of both.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TotalTokens int64 `json:"totalTokens,omitempty"`
+	// modelCalls is the number of model calls that got a reply.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ModelCalls int64 `json:"modelCalls,omitempty"`
+	// costMicros is the price of all calls in millionths of the currency. It is absent if the price of any call is
+	// unknown: unknown does not mean free.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	CostMicros *int64 `json:"costMicros,omitempty"`
+}
+
+// WaitingKind is what a run waits for.
+// +kubebuilder:validation:Enum=Question;Approval
+type WaitingKind string
+
+// What a run waits for.
+const (
+	// WaitingQuestion: an agent asked a question.
+	WaitingQuestion WaitingKind = "Question"
+	// WaitingApproval: a tool call needs a person's decision.
+	WaitingApproval WaitingKind = "Approval"
+)
+
+// Waiting describes a question or an approval that waits for a person.
+type Waiting struct {
+	// kind is Question or Approval.
+	// +required
+	Kind WaitingKind `json:"kind"`
+	// subAgent is the SubAgent that waits: that of the task, or one below a standalone task. It is absent for a task of type Tool.
+	// +optional
+	SubAgent Name `json:"subAgent,omitempty"`
+	// text is the question, or the tool and its arguments.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Text string `json:"text,omitempty"`
+	// toolCall is the id of the call that needs approval. It is absent for a task of type Tool, which is a single call.
+	// +optional
+	ToolCall ToolCallID `json:"toolCall,omitempty"`
+	// argumentsDigest is the digest of the whole call that needs approval; text is shortened. A decision that contains it applies only
+	// to exactly this call.
+	// +optional
+	ArgumentsDigest ArgumentsDigest `json:"argumentsDigest,omitempty"`
+	// denyRequesters is true if the role of the call does not allow the requesters of the work to decide.
+	// +optional
+	DenyRequesters bool `json:"denyRequesters,omitempty"`
+	// startTime is when the wait started.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+}
+
+// TaskResult is the result that a finished run reports to its parent.
+type TaskResult struct {
+	// summary describes in a sentence or two what was done. For a plain final answer it is that answer.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4096
+	Summary string `json:"summary,omitempty"`
+	// details are the technical specifics.
+	// +optional
+	// +kubebuilder:validation:MaxLength=8192
+	Details string `json:"details,omitempty"`
+	// filesModified are the files that were changed.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	FilesModified []ReportedPath `json:"filesModified,omitempty"`
+	// filesCreated are the files that were added.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	FilesCreated []ReportedPath `json:"filesCreated,omitempty"`
+	// testsRun is the number of tests that were run.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TestsRun *int32 `json:"testsRun,omitempty"`
+	// testsPassed is the number of tests that passed.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TestsPassed *int32 `json:"testsPassed,omitempty"`
+	// warnings are points that the parent should know.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Warnings []Remark `json:"warnings,omitempty"`
+	// suggestions are possible next steps.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Suggestions []Remark `json:"suggestions,omitempty"`
+	// data is the structured result of an agent that has an outputSchema, which it matches.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MaxProperties=8192
+	Data *runtime.RawExtension `json:"data,omitempty"`
+	// dataOmitted is true if the data is left out because its JSON is too large: more than 32 KiB for an AgentTask, or 4 KiB for a
+	// SubAgent. The history contains it.
+	// +optional
+	DataOmitted bool `json:"dataOmitted,omitempty"`
+}
+
+// SecretKeyRef names a key of a Secret in the namespace of the object that refers to it.
+type SecretKeyRef struct {
+	// name is the name of the Secret.
+	// +required
+	Name ObjectName `json:"name"`
+	// key is the key inside the Secret.
+	// +required
+	Key DataKey `json:"key"`
+}
+
+// ConfigMapKeyRef names a key of a ConfigMap in the namespace of the object that refers to it.
+type ConfigMapKeyRef struct {
+	// name is the name of the ConfigMap.
+	// +required
+	Name ObjectName `json:"name"`
+	// key is the key inside the ConfigMap.
+	// +required
+	Key DataKey `json:"key"`
+}
+
+// NamespaceSource selects the namespaces that may use a shared object.
+// +kubebuilder:validation:Enum=Same;All;Selector
+type NamespaceSource string
+
+// The values of NamespaceSource.
+const (
+	// NamespacesSame: only the object's own namespace.
+	NamespacesSame NamespaceSource = "Same"
+	// NamespacesAll: every namespace.
+	NamespacesAll NamespaceSource = "All"
+	// NamespacesSelector: the namespaces that the selector matches.
+	NamespacesSelector NamespaceSource = "Selector"
+)
+
+// AllowedNamespaces selects the namespaces that may use an object in the operator's own namespace. It has no effect on
+// objects in other namespaces, which are never shared.
+// +kubebuilder:validation:XValidation:rule="self.from == 'Selector' ? has(self.selector) : !has(self.selector)",message="set selector if and only if from is Selector"
+type AllowedNamespaces struct {
+	// from is Same, All or Selector.
+	// +optional
+	// +default="Same"
+	From NamespaceSource `json:"from,omitempty"`
+	// selector matches the labels of the namespaces that may use the object.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+}
