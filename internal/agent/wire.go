@@ -40,9 +40,6 @@ var facts = factTypes(
 	Allowed{}, AllowanceRevoked{},
 )
 
-// storedNames are the names in logs of types that were renamed: older releases wrote them, so they stay.
-var storedNames = map[string]string{"AskResolved": "Settled", "ItemSent": "Delivered", "StartPublished": "Shown"}
-
 func factTypes(examples ...Fact) map[string]reflect.Type {
 	types := make(map[string]reflect.Type, len(examples))
 	for _, f := range examples {
@@ -56,11 +53,7 @@ func FactType(f Fact) string {
 	if f == nil {
 		return ""
 	}
-	name := reflect.TypeOf(f).Name()
-	if stored, ok := storedNames[name]; ok {
-		return stored
-	}
-	return name
+	return reflect.TypeOf(f).Name()
 }
 
 func EncodeEvent(e Event) ([]byte, error) {

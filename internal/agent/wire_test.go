@@ -143,11 +143,11 @@ func TestOldLogReplaysToTheSameState(t *testing.T) {
 func TestNewerVersionsAreRefused(t *testing.T) {
 	var e Event
 	for text, want := range map[string]string{
-		`{"v":3,"type":"Woke","at":1}`:                "upgrade",
-		`{"v":0,"type":"Woke","at":1}`:                "version 0",
-		`{"v":1,"type":"Exploded","at":1}`:            "Exploded",
-		`{"v":1,"type":"Woke","at":"now"}`:            "decode event",
-		`{"v":1,"type":"Answered","at":1,"fact":[1]}`: "decode Answered",
+		`{"v":3,"type":"Woke","time":1}`:                "upgrade",
+		`{"v":0,"type":"Woke","time":1}`:                "version 0",
+		`{"v":1,"type":"Exploded","time":1}`:            "Exploded",
+		`{"v":1,"type":"Woke","time":"now"}`:            "decode event",
+		`{"v":1,"type":"Answered","time":1,"fact":[1]}`: "decode Answered",
 	} {
 		err := json.Unmarshal([]byte(text), &e)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -144,7 +144,7 @@ func testConcurrentOpenOfAnEmptyDatabase(t *testing.T, db Database) {
 
 func testLedgerFromBeforeTheFirstReleaseIsRefused(t *testing.T, db Database) {
 	db.Open(t)
-	db.Exec(t, `UPDATE schema_migrations SET name = 'initial' WHERE version = 1`)
+	db.Exec(t, `UPDATE schema_migrations SET name = 'ledger' WHERE version = 1`)
 	_, err := connect.Open(t.Context(), db.DSN)
 	var failure *ledger.Error
 	if !errors.As(err, &failure) || failure.Reason != ledger.ReasonSchemaTooOld || !strings.Contains(err.Error(), "begin anew") {
