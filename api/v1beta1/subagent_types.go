@@ -136,7 +136,7 @@ type AgentLimits struct {
 }
 
 // SubAgentPhase is the phase of an agent, for people.
-// +kubebuilder:validation:Enum=Pending;Active;WaitingForUser;WaitingForApproval;WaitingForSubAgents;Cancelling;Completed;Failed
+// +kubebuilder:validation:Enum=Pending;Active;WaitingForUser;WaitingForApproval;WaitingForSubAgents;Cancelling;Completed;Failed;Cancelled
 type SubAgentPhase string
 
 // The phases of an agent.
@@ -155,8 +155,10 @@ const (
 	SubAgentCancelling SubAgentPhase = "Cancelling"
 	// SubAgentCompleted: it ended with a result.
 	SubAgentCompleted SubAgentPhase = "Completed"
-	// SubAgentFailed: it failed, was cancelled, or reached a limit.
+	// SubAgentFailed: it failed or reached a limit.
 	SubAgentFailed SubAgentPhase = "Failed"
+	// SubAgentCancelled: it was cancelled.
+	SubAgentCancelled SubAgentPhase = "Cancelled"
 )
 
 // TranscriptRole is the author of a message in an agent's own history.

@@ -29,6 +29,14 @@ const (
 	ErrorOutputSchemaNotMet ErrorKind = "OutputSchemaNotMet"
 )
 
+// Stage returns the stage of an agent that ended with the error.
+func (k ErrorKind) Stage() Stage {
+	if k == ErrorCancelled {
+		return StageCancelled
+	}
+	return StageFailed
+}
+
 // Outcome is how an agent ended: with a result if Kind is empty, otherwise with an error and perhaps a partial result.
 type Outcome struct {
 	Kind   ErrorKind `json:"kind,omitempty"`

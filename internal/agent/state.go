@@ -153,6 +153,7 @@ const (
 	StageCancelling          Stage = "Cancelling"
 	StageCompleted           Stage = "Completed"
 	StageFailed              Stage = "Failed"
+	StageCancelled           Stage = "Cancelled"
 )
 
 // Stage returns the stage of the agent. Waiting for a person takes precedence, even while other calls of the same reply are
@@ -168,7 +169,7 @@ func (s State) Stage() Stage {
 	case PhaseCompleted:
 		return StageCompleted
 	case PhaseFailed:
-		return StageFailed
+		return s.Outcome.Kind.Stage()
 	case PhaseRequesting:
 		return StageActive
 	}

@@ -158,7 +158,7 @@ func TestResumedAgentsRespectTheSlotLimit(t *testing.T) {
 			}
 			cancelled := names[agents-1]
 			w.deliver("uid-"+cancelled, agent.Cancelled{})
-			w.until("the cancelled agent to end", func() bool { return w.stage(cancelled) == agent.StageFailed })
+			w.until("the cancelled agent to end", func() bool { return w.stage(cancelled) == agent.StageCancelled })
 			if seed > 0 {
 				w.crash()
 				w.until("the calls of the previous engine to be cancelled", func() bool { return len(provider.held()) == 0 })

@@ -41,7 +41,7 @@ func succeeded(s agent.State, w Work, generation int64) metav1.Condition {
 		c.Reason, c.Message = v1beta1.ReasonWaitingForApproval, "Decide with an AgentMessage about: "+string(plainjson.Unescape([]byte(approval(s).Text)))
 	case agent.StageCompleted:
 		c.Status, c.Reason, c.Message = metav1.ConditionTrue, v1beta1.ReasonSuccess, "The run ended with a result."
-	case agent.StageFailed:
+	case agent.StageFailed, agent.StageCancelled:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(s.Outcome.Kind), s.Outcome.Error
 	default:
 		c.Reason, c.Message = v1beta1.ReasonRunning, "The run is active."

@@ -57,8 +57,7 @@ func (r Run) Phase() string {
 	return string(r.SubAgent.Status.Phase)
 }
 
-// setPhase shows a stage. A task shows in its phase whether it failed because it was cancelled.
-func (r Run) setPhase(stage agent.Stage, failure v1beta1.ErrorKind) {
+func (r Run) setPhase(stage agent.Stage) {
 	if r.Task == nil {
 		r.SubAgent.Status.Phase = v1beta1.SubAgentPhase(stage)
 		return
@@ -73,9 +72,8 @@ func (r Run) setPhase(stage agent.Stage, failure v1beta1.ErrorKind) {
 		r.Task.Status.Phase = v1beta1.TaskSuccess
 	case agent.StageFailed:
 		r.Task.Status.Phase = v1beta1.TaskFailed
-		if failure == v1beta1.ErrorCancelled {
-			r.Task.Status.Phase = v1beta1.TaskCancelled
-		}
+	case agent.StageCancelled:
+		r.Task.Status.Phase = v1beta1.TaskCancelled
 	}
 }
 
@@ -87,7 +85,7 @@ func (r Run) setSucceeded(status metav1.ConditionStatus, reason, message string,
 
 // Wait shows why a run has not started.
 func (r Run) Wait(reason, message string, at agent.Time) {
-	r.setPhase(agent.StagePending, "")
+	r.setPhase(agent.StagePending)
 	r.setSucceeded(metav1.ConditionUnknown, reason, message, at)
 }
 
@@ -100,7 +98,7 @@ func (r Run) WaitForSubAgent(sub *v1beta1.SubAgent, succeeded metav1.Condition) 
 // Fail shows the end of a run that never started, or whose history is lost.
 func (r Run) Fail(failure v1beta1.RunError, at agent.Time) {
 	failure.Message = shorten.Head(failure.Message, maxErrorMessage)
-	r.setPhase(agent.StageFailed, failure.Kind)
+	r.setPhase(agent.ErrorKind(failure.Kind).Stage())
 	*r.Error, *r.CompletionTime = &failure, moment(at)
 	if r.Task != nil {
 		r.Task.Status.Waiting = nil
@@ -113,7 +111,7 @@ func (r Run) Fail(failure v1beta1.RunError, at agent.Time) {
 // Interrupt shows an outage of the ledger. The conditions are those from before the outage, and one for the outage.
 func (r Run) Interrupt(before []metav1.Condition, o Outage, at agent.Time) {
 	if r.Phase() == "" {
-		r.setPhase(agent.StagePending, "")
+		r.setPhase(agent.StagePending)
 	}
 	*r.Conditions = before
 	r.setSucceeded(metav1.ConditionUnknown, o.Reason, o.Message, at)

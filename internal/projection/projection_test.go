@@ -80,7 +80,7 @@ func TestPhasesOfARun(t *testing.T) {
 		"completed":   {after(replies("done")("m1")), Work{}, v1beta1.SubAgentCompleted, v1beta1.TaskSuccess, "Success", metav1.ConditionTrue},
 		"parked last": {after(replies("done")("m1")), parked, v1beta1.SubAgentCompleted, v1beta1.TaskSuccess, "Success", metav1.ConditionTrue},
 		"failed":      {after(failure), Work{}, v1beta1.SubAgentFailed, v1beta1.TaskFailed, "ModelError", metav1.ConditionFalse},
-		"cancelled":   {after(agent.Cancelled{}), Work{}, v1beta1.SubAgentFailed, v1beta1.TaskCancelled, "Cancelled", metav1.ConditionFalse},
+		"cancelled":   {after(agent.Cancelled{}), Work{}, v1beta1.SubAgentCancelled, v1beta1.TaskCancelled, "Cancelled", metav1.ConditionFalse},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sub, task := shown(tc.work, tc.state)

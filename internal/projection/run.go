@@ -25,11 +25,10 @@ func (r Run) Show(s agent.State, w Work) {
 		r.SubAgent.Status = subAgentStatus(s, w)
 	}
 	*r.Iterations, *r.Usage, *r.StartTime, *r.Conditions = int32(s.Iterations), usage(s.Usage), moment(s.Clock.Started), conditions
+	r.setPhase(w.standing(s))
 	if !s.Phase.Terminal() {
-		r.setPhase(w.standing(s), "")
 		return
 	}
-	r.setPhase(w.standing(s), v1beta1.ErrorKind(s.Outcome.Kind))
 	*r.Result, *r.Error, *r.CompletionTime = result(s.Outcome.Result, maxData), runError(*s.Outcome), moment(s.Clock.Now)
 }
 

@@ -67,7 +67,7 @@ func TestRunsWithoutAState(t *testing.T) {
 		}, v1beta1.SubAgentStatus{Phase: v1beta1.SubAgentPending, Conditions: waits}, v1beta1.AgentTaskStatus{Phase: v1beta1.TaskPending, Conditions: waits}},
 		"an outage": {interrupt, v1beta1.SubAgentStatus{Phase: v1beta1.SubAgentPending, Conditions: full}, v1beta1.AgentTaskStatus{Phase: v1beta1.TaskPending, Conditions: full}},
 		"an outage keeps the phase": {func(r Run) {
-			r.setPhase(agent.StageActive, "")
+			r.setPhase(agent.StageActive)
 			interrupt(r)
 		}, v1beta1.SubAgentStatus{Phase: v1beta1.SubAgentActive, Conditions: full}, v1beta1.AgentTaskStatus{Phase: v1beta1.TaskRunning, Conditions: full}},
 		"a cancellation": {func(r Run) {
@@ -77,7 +77,7 @@ func TestRunsWithoutAState(t *testing.T) {
 				r.SubAgent.Status.Question = "Which?"
 			}
 			r.Fail(cancelled, unstartedAt)
-		}, v1beta1.SubAgentStatus{Phase: v1beta1.SubAgentFailed, Error: &cancelled, CompletionTime: moment(unstartedAt), Conditions: condition(kind, metav1.ConditionFalse, "Cancelled", cancelled.Message)},
+		}, v1beta1.SubAgentStatus{Phase: v1beta1.SubAgentCancelled, Error: &cancelled, CompletionTime: moment(unstartedAt), Conditions: condition(kind, metav1.ConditionFalse, "Cancelled", cancelled.Message)},
 			v1beta1.AgentTaskStatus{Phase: v1beta1.TaskCancelled, Error: &cancelled, CompletionTime: moment(unstartedAt), Conditions: condition(kind, metav1.ConditionFalse, "Cancelled", cancelled.Message)}},
 		"a failure with a long message": {func(r Run) { r.Fail(invalid, unstartedAt) },
 			v1beta1.SubAgentStatus{Phase: v1beta1.SubAgentFailed, Error: &cut, CompletionTime: moment(unstartedAt), Conditions: condition(kind, metav1.ConditionFalse, "InvalidSpec", cut.Message)},

@@ -139,7 +139,7 @@ func lintSubAgent(sub *v1beta1.SubAgent, succeeded *metav1.Condition) []string {
 	switch status.Phase {
 	case v1beta1.SubAgentCompleted:
 		want = metav1.ConditionTrue
-	case v1beta1.SubAgentFailed:
+	case v1beta1.SubAgentFailed, v1beta1.SubAgentCancelled:
 		want = metav1.ConditionFalse
 	default:
 		terminal = false

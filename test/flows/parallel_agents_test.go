@@ -102,7 +102,7 @@ func parallelAgents(w *world) {
 			Eventually(r.message("stop")).WithContext(ctx).Should(BeDone(v1beta1.MessageHandled, v1beta1.ReasonHandled))
 			for _, name := range []string{"chat-1", "chat-1-1", "chat-1-2", "chat-1-3"} {
 				Eventually(r.task(name)).WithContext(ctx).Should(BeDone(v1beta1.TaskCancelled, string(v1beta1.ErrorCancelled)))
-				Eventually(r.sub(name)).WithContext(ctx).Should(BeDone(v1beta1.SubAgentFailed, string(v1beta1.ErrorCancelled)))
+				Eventually(r.sub(name)).WithContext(ctx).Should(BeDone(v1beta1.SubAgentCancelled, string(v1beta1.ErrorCancelled)))
 			}
 			Expect(r.agent(ctx, "chat-1").Status.Children).To(Equal(v1beta1.ChildCounts{Finished: 3}))
 			Eventually(w.inFlight).WithContext(ctx).Should(BeZero())

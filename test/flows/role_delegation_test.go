@@ -134,7 +134,7 @@ func roleDelegation(w *world) {
 			r.create(ctx, MakeMessage("stop").Task("work").Cancel("").Obj())
 			Eventually(r.message("stop")).WithContext(ctx).Should(BeDone(v1beta1.MessageHandled, v1beta1.ReasonHandled))
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1beta1.TaskCancelled, string(v1beta1.ErrorCancelled)))
-			Eventually(r.sub("work")).WithContext(ctx).Should(BeDone(v1beta1.SubAgentFailed, string(v1beta1.ErrorCancelled)))
+			Eventually(r.sub("work")).WithContext(ctx).Should(BeDone(v1beta1.SubAgentCancelled, string(v1beta1.ErrorCancelled)))
 		})
 	})
 }
