@@ -223,10 +223,10 @@ type AgentTaskStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Iterations int32 `json:"iterations,omitempty"`
-	// durationMillis is the total duration of the work.
+	// durationSeconds is the total duration of the work, rounded up.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
-	DurationMillis *int64 `json:"durationMillis,omitempty"`
+	DurationSeconds *int64 `json:"durationSeconds,omitempty"`
 	// usage is the usage of the task and its children.
 	// +optional
 	Usage Usage `json:"usage,omitzero"`

@@ -708,8 +708,8 @@ func (in *AgentTaskStatus) DeepCopyInto(out *AgentTaskStatus) {
 		*out = new(RunError)
 		**out = **in
 	}
-	if in.DurationMillis != nil {
-		in, out := &in.DurationMillis, &out.DurationMillis
+	if in.DurationSeconds != nil {
+		in, out := &in.DurationSeconds, &out.DurationSeconds
 		*out = new(int64)
 		**out = **in
 	}

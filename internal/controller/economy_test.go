@@ -121,7 +121,7 @@ var _ = Describe("The economy of writes", Serial, func() {
 		var task v1beta1.AgentTask
 		Expect(api.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: "short"}, &task)).To(Succeed())
 		statuses := 1
-		if *task.Status.DurationMillis > 900 {
+		if *task.Status.DurationSeconds > 1 {
 			statuses = 2 // on a busy machine the run lasts long enough for its progress to be written
 		}
 		Expect(writes.of(c.namespace)).To(HaveKeyWithValue("POST subagents", 1))

@@ -128,7 +128,7 @@ var _ = Describe("The changes of a workspace", func() {
 		By("what was kept of one that does not run")
 		summary := `{"baseCommit":"abc","files":[{"path":"a","change":"Modified"}],"diff":"-x\n+y\n"}`
 		Expect(l.KeepWorkspace(ctx, ledger.Workspace{Owner: "uid-1", Source: "EmptyDir", CapturedAt: time.Now(), Summary: json.RawMessage(summary), Archive: []byte("tar")})).To(Succeed())
-		Expect(read("chat.stopped")).To(And(HaveField("Live", false), HaveField("BaseCommit", "abc"), HaveField("Diff", "-x\n+y\n"), HaveField("CapturedAt", Not(BeNil()))))
+		Expect(read("chat.stopped")).To(And(HaveField("Live", false), HaveField("BaseCommit", "abc"), HaveField("Diff", "-x\n+y\n"), HaveField("CaptureTime", Not(BeNil()))))
 		Expect(must(kubectl("get", "--raw", raw("team-a", "workspacechanges/chat.stopped/archive")))).To(Equal("tar"))
 		Expect(l.KeepWorkspace(ctx, ledger.Workspace{Owner: "uid-1", Source: "EmptyDir", CapturedAt: time.Now(), Summary: json.RawMessage(`{"tooLarge":true,"message":"They are too large."}`)})).To(Succeed())
 		Expect(read("chat.stopped").TooLarge).To(BeTrue())

@@ -73,7 +73,7 @@ var _ = Describe("A file of a workspace", func() {
 		Expect(errorText(get("chat.lost", "path", "notes.md"))).To(ContainSubstring("no route to host"))
 
 		By("one that does not run starts empty, or with what was kept")
-		Expect(read("chat.stopped", "path", "notes.md")).To(And(HaveField("State", historyapi.FileMissing), HaveField("Live", false), HaveField("ReadAt", BeNil())))
+		Expect(read("chat.stopped", "path", "notes.md")).To(And(HaveField("State", historyapi.FileMissing), HaveField("Live", false), HaveField("ReadTime", BeNil())))
 		var archive bytes.Buffer
 		out := tar.NewWriter(&archive)
 		Expect(out.WriteHeader(&tar.Header{Name: "notes.md", Typeflag: tar.TypeReg, Mode: 0o600, Size: 5})).To(Succeed())

@@ -59,8 +59,8 @@ func taskStatus(s agent.State, w Work) v1beta1.AgentTaskStatus {
 		}
 	}
 	if s.Phase.Terminal() {
-		duration := int64(s.Outcome.Duration)
-		status.DurationMillis = &duration
+		seconds := (int64(s.Outcome.Duration) + 999) / 1000
+		status.DurationSeconds = &seconds
 	}
 	return status
 }

@@ -26,7 +26,7 @@ func TestOnlyAllowedRequestsReachTheAPIServer(t *testing.T) {
 		"an archive":        {http.MethodGet, history + "workspacechanges/chat.one/archive?x=y", historyPrefix + "/namespaces/default/workspacechanges/chat.one/archive", 200},
 		"write an archive":  {http.MethodPost, history + "workspacechanges/chat.one/archive", "", 404},
 		"an archive beyond": {http.MethodGet, history + "workspacechanges/..%2fx/archive", "", 400},
-		"a file":            {http.MethodGet, history + "workspacechanges/chat.one/file?path=..%2Fa%20b&workingDir=c&agent=subagent.x&x=y", historyPrefix + "/namespaces/default/workspacechanges/chat.one/file?agent=subagent.x&workingDir=c&path=..%2Fa+b", 200},
+		"a file":            {http.MethodGet, history + "workspacechanges/chat.one/file?path=..%2Fa%20b&workingDir=c&agent=subagent.x&x=y", historyPrefix + "/namespaces/default/workspacechanges/chat.one/file?agent=subagent.x&path=..%2Fa+b&workingDir=c", 200},
 		"write a file":      {http.MethodPut, history + "workspacechanges/chat.one/file?path=a", "", 404},
 		"a file beyond":     {http.MethodGet, history + "workspacechanges/..%2fx/file?path=a", "", 400},
 		"list triggers":     {http.MethodGet, nestor + "agenttriggers", nestorPrefix + "/namespaces/default/agenttriggers", 200},

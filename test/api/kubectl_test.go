@@ -86,7 +86,7 @@ var _ = Describe("kubectl", func() {
 		kubectl(ctx, "apply", "--validate=strict", "--namespace", namespace, "--kustomize", filepath.Join(samplesDir, "skills"))
 		var role nestor.AgentRole
 		Expect(api.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "release-editor"}, &role)).To(Succeed())
-		Expect(role.Spec.Skills).To(ConsistOf(HaveField("ConfigMap", MatchRegexp("^skill-release-notes-[a-z0-9]{10}$"))))
+		Expect(role.Spec.Skills).To(ConsistOf(HaveField("ConfigMapName", MatchRegexp("^skill-release-notes-[a-z0-9]{10}$"))))
 		var config corev1.ConfigMap
 		Expect(api.Get(ctx, client.ObjectKey{Namespace: namespace, Name: role.Spec.Skills[0].ConfigMapName}, &config)).To(Succeed())
 		Expect(config.Data).To(And(HaveKey("SKILL.md"), HaveKey("examples__good.md")))

@@ -22,7 +22,7 @@ func allowances(w *world) {
 		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 		Eventually(w.tools.writeCount(path)).WithContext(ctx).Should(Equal(1))
 		Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Allowances", ConsistOf(And(
-			HaveField("Name", "always"), HaveField("Tool", "box__write"), HaveField("By", Not(BeEmpty())),
+			HaveField("Name", "always"), HaveField("Tool", "box__write"), HaveField("User", Not(BeEmpty())),
 			HaveField("Arguments", ConsistOf(v1beta1.ArgumentPattern{Name: "path", Pattern: r.namespace + "/*"})),
 		))))
 

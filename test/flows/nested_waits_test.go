@@ -18,7 +18,7 @@ func nestedWaits(w *world) {
 	// waitsFor matches a task that waits for a sub-agent below it.
 	waitsFor := func(kind v1beta1.WaitingKind, sub, text, reason string) types.GomegaMatcher {
 		return And(BeDone(v1beta1.TaskWaiting, reason, sub, text), HaveField("Status.Waiting", HaveValue(And(
-			HaveField("Kind", kind), HaveField("SubAgent", sub), HaveField("Text", ContainSubstring(text)), HaveField("Since", Not(BeNil()))))))
+			HaveField("Kind", kind), HaveField("SubAgent", sub), HaveField("Text", ContainSubstring(text)), HaveField("StartTime", Not(BeNil()))))))
 	}
 	// writes creates standalone tasks whose tester requests to write a file.
 	writes := func(ctx context.Context, r *testNamespace, names ...string) {

@@ -62,7 +62,7 @@ func skills(w *world) {
 			old, err := fetch(ctx, r, "letters-1", &corev1.ConfigMap{})
 			Expect(err).NotTo(HaveOccurred())
 			Expect(r.API.Delete(ctx, old)).To(Succeed())
-			Eventually(r.role("orchestrator")).WithContext(ctx).Should(HaveField("Status.Skills", ConsistOf(HaveField("ConfigMap", "letters-2"))))
+			Eventually(r.role("orchestrator")).WithContext(ctx).Should(HaveField("Status.Skills", ConsistOf(HaveField("ConfigMapName", "letters-2"))))
 			r.sendMessage(ctx, "second", "Read the skill letters")
 			Eventually(r.task("chat-2")).WithContext(ctx).Should(And(BeIn(v1beta1.TaskSuccess), HaveField("Status.Result.Summary", ContainSubstring("Begin with the date."))))
 		})

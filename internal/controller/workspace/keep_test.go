@@ -121,7 +121,7 @@ var _ = Describe("The changes of a workspace that stops", func() {
 		Expect(os.WriteFile(filepath.Join(root, "large.bin"), make([]byte, 33<<20), 0o600)).To(Succeed())
 		r.stopped()
 		Expect(r.keptText()()).To(And(ContainSubstring(`"notKept":true`), ContainSubstring("large.bin"), ContainSubstring("notes.txt")))
-		Expect(r.keptCondition()).To(And(HaveField("Status", metav1.ConditionFalse), HaveField("Reason", v1beta1.ReasonWorkspaceTooLarge),
+		Expect(r.keptCondition()).To(And(HaveField("Status", metav1.ConditionTrue), HaveField("Reason", v1beta1.ReasonWorkspaceTooLarge),
 			HaveField("Message", ContainSubstring("large.bin")), HaveField("ObservedGeneration", r.chat.Generation)))
 		Eventually(events.Events).Should(Receive(And(ContainSubstring(workspace.ReasonNotKept), ContainSubstring("large.bin"))))
 		done := r.call(workspaces, "ls", `{}`)

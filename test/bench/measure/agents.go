@@ -91,7 +91,7 @@ const ended = `"iterations":6,"result":{"summary":"Work done."},"startTime":"202
 	`"conditions":[{"type":"Succeeded","status":"True","reason":"Success","message":"The run ended with a result.","observedGeneration":1,"lastTransitionTime":"2026-01-01T00:00:01Z"}]`
 
 func taskStatus(name string) string {
-	return ended + `,"phase":"Success","durationMillis":1000,"subAgent":"` + name + `"`
+	return ended + `,"phase":"Success","durationSeconds":1,"subAgent":"` + name + `"`
 }
 
 // subAgentStatus returns a status with as many messages and calls as that of an agent of five tool turns.

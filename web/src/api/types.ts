@@ -253,7 +253,7 @@ export interface Task extends Resource {
     result?: Result;
     error?: { kind: string; message?: string };
     iterations?: number;
-    durationMillis?: number;
+    durationSeconds?: number;
     usage?: Usage;
     startTime?: string;
     completionTime?: string;

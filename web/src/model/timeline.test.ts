@@ -6,7 +6,7 @@ import { aTask, aTree } from '../testing';
 import { draw, ticks, union } from './timeline';
 
 const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, seconds)).toISOString();
-const ran = (from: number, to?: number) => ({ phase: to === undefined ? ('Running' as const) : ('Success' as const), startTime: at(from), ...(to === undefined ? {} : { completionTime: at(to), durationMillis: (to - from) * 1000 }) });
+const ran = (from: number, to?: number) => ({ phase: to === undefined ? ('Running' as const) : ('Success' as const), startTime: at(from), ...(to === undefined ? {} : { completionTime: at(to), durationSeconds: to - from }) });
 
 describe('the timeline', () => {
   it('draws fan-out and fan-in', () => {

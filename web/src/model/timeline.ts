@@ -61,12 +61,11 @@ export function draw(roots: Node[], now: number): Picture | undefined {
 
 const startOf = (node: Node) => (node.task.status?.startTime ? Date.parse(node.task.status.startTime) : undefined);
 
-/** Timestamps have a precision of one second; a duration is exact. */
 function endOf(node: Node, now: number): number {
-  const { completionTime, durationMillis } = node.task.status ?? {};
+  const { completionTime } = node.task.status ?? {};
   const start = startOf(node)!;
   if (!completionTime) return Math.max(now, start);
-  return Math.max(start, durationMillis === undefined ? Date.parse(completionTime) : start + durationMillis);
+  return Math.max(start, Date.parse(completionTime));
 }
 
 /** Joins spans that overlap. */

@@ -76,8 +76,8 @@ export const finished = (node: Node) => ['success', 'failed', 'timedout', 'cance
 
 /** The duration of a task so far, in milliseconds; undefined before it starts. */
 export function elapsed(node: Node, now: number): number | undefined {
-  const { startTime, completionTime, durationMillis } = node.task.status ?? {};
-  if (durationMillis !== undefined && completionTime) return durationMillis;
+  const { startTime, completionTime, durationSeconds } = node.task.status ?? {};
+  if (durationSeconds !== undefined && completionTime) return durationSeconds * 1000;
   if (!startTime) return undefined;
   return Math.max(0, (completionTime ? Date.parse(completionTime) : now) - Date.parse(startTime));
 }

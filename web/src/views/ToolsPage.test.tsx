@@ -51,7 +51,7 @@ async function open(name: string) {
 const notes = (more: Partial<NonNullable<ToolServer['status']>> = {}): ToolServer => ({ metadata: { name: 'notes', namespace: 'default', uid: 'n', creationTimestamp: '' }, spec: { url: 'http://notes' }, status: { tools: [{ name: 'add', description: 'Adds a note.' }], ...more } });
 
 it('runs a tool with the arguments of the form, and shows the result', async () => {
-  const created = show([], { status: { phase: 'Success', result: { summary: '391' }, durationMillis: 12 } });
+  const created = show([], { status: { phase: 'Success', result: { summary: '391' }, durationSeconds: 12 } });
   const tool = await open('calculator');
   const run = tool.getByRole('button', { name: 'Run' }) as HTMLButtonElement;
   fireEvent.change(tool.getByLabelText(/^digits/), { target: { value: 'x' } });

@@ -117,7 +117,7 @@ function RunItem({ run, now }: { run: Run; now: number }) {
   const link = useLink(run.chat ? hrefOf({ namespace, chat: run.chat }) : hrefOf({ namespace, run: run.name }));
   const { status } = run.task ?? {};
   const facts = [
-    status?.durationMillis !== undefined && duration(status.durationMillis),
+    status?.durationSeconds !== undefined && duration(status.durationSeconds * 1000),
     status?.iterations && plural(status.iterations, 'iteration'),
     status?.usage?.totalTokens && `${tokens(status.usage.totalTokens)} tokens`,
     status?.usage?.modelCalls && `cost ${money(status.usage.costMicros)}`,

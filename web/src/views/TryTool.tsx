@@ -170,7 +170,7 @@ function Running({ name }: { name: string }) {
     <section className="try-result" aria-label={`Result of ${name}`} aria-live="polite">
       <p>
         <Badge kind={phase.toLowerCase() as 'pending'} /> <a {...link}>{name}</a>
-        {status?.durationMillis !== undefined && <span className="muted"> {duration(status.durationMillis)}</span>}
+        {status?.durationSeconds !== undefined && <span className="muted"> {duration(status.durationSeconds * 1000)}</span>}
       </p>
       {status?.waiting && (
         <p className="note waiting">
