@@ -402,7 +402,7 @@ func TestSimulationCoverage(t *testing.T) {
 		"effect agent.SendItem", "effect agent.ReportOutcome", "effect agent.WakeAt",
 		"kind ", "kind Cancelled", "kind TimedOut", "kind IterationLimit", "kind BudgetExhausted", "kind LoopDetected", "kind ModelError",
 		"kind ToolError", "data true", "data false", "kind ReviewRejected",
-		"reviewed 0, warned true", "reviewed 1, warned false", "reviewed 1, warned true", "kind SubAgentError", "purpose turn", "purpose last-words", "purpose compact",
+		"reviewed 0, warned true", "reviewed 1, warned false", "reviewed 1, warned true", "kind SubAgentError", "purpose Turn", "purpose PartialAnswer", "purpose Compact",
 		"pause PausedTurnLimit", "pause PausedTaskLimit", "pause PausedTokenLimit", "call Queued", "item Decision",
 		"tool asks Asked true", "tool asks Asked false", "tool asks Running true", "tool asks Running false", "reasoning of a call true", "reasoning of a call false",
 	} {

@@ -113,13 +113,13 @@ type Purpose string
 // The purposes of a model call. Only PurposeTurn counts as an iteration.
 const (
 	// PurposeTurn continues the work.
-	PurposeTurn Purpose = "turn"
+	PurposeTurn Purpose = "Turn"
 	// PurposePartialAnswer asks, after a limit was reached, for a partial answer without tools.
-	PurposePartialAnswer Purpose = "last-words"
+	PurposePartialAnswer Purpose = "PartialAnswer"
 	// PurposeCompact summarises the older part of the history.
-	PurposeCompact Purpose = "compact"
+	PurposeCompact Purpose = "Compact"
 	// PurposeContext summarises the conversation for agents that are about to be started.
-	PurposeContext Purpose = "context"
+	PurposeContext Purpose = "Context"
 )
 
 // ModelCall is a model call that is in flight or waits for a retry.

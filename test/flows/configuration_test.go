@@ -219,7 +219,7 @@ func contexts(w *world) {
 		Expect(condensed).To(ConsistOf(And(ContainSubstring("Greet Alice"), ContainSubstring("Hello, Alice!"))))
 		calls, err := w.history.ModelCalls(ctx, ledger.CallFilter{Agent: string(chat.UID)}, ledger.Page{})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(calls.Items).To(ContainElement(And(HaveField("RequestType", "context"), HaveField("Result.Status", ledger.StatusSuccess))))
+		Expect(calls.Items).To(ContainElement(And(HaveField("RequestType", "Context"), HaveField("Result.Status", ledger.StatusSuccess))))
 	})
 
 	It("context Full: an agent receives the conversation", func(ctx SpecContext) {

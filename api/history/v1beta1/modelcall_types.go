@@ -35,7 +35,7 @@ type ModelCallSpec struct {
 	// model is the model of the call.
 	// +optional
 	Model string `json:"model,omitempty"`
-	// purpose is turn for an iteration, last-words for the last answer at a limit, compact for a summary.
+	// purpose is Turn for an iteration, PartialAnswer for the last answer at a limit, Compact and Context for summaries.
 	// +optional
 	Purpose string `json:"purpose,omitempty"`
 	// attempt counts the attempts of the same call from 1.

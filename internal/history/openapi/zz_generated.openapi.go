@@ -788,7 +788,7 @@ func schema_nestor_api_history_v1beta1_ModelCallSpec(ref common.ReferenceCallbac
 					},
 					"purpose": {
 						SchemaProps: spec.SchemaProps{
-							Description: "purpose is turn for an iteration, last-words for the last answer at a limit, compact for a summary.",
+							Description: "purpose is Turn for an iteration, PartialAnswer for the last answer at a limit, Compact and Context for summaries.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
