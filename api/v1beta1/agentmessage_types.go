@@ -7,11 +7,10 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // AgentMessageSpec is the content of a message. It belongs to one chat or standalone task, has one purpose, and is immutable.
 // +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec cannot change: create a new AgentMessage"
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (has(self.chat) || has(self.task))",message="set chat, or task for a standalone task",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.role == 'User' ? has(self.chat) != has(self.task) : has(self.chat) || has(self.task))",message="set exactly one of chat and task: task is for standalone tasks; use inReplyTo to answer a question of a chat",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || ([has(self.content), has(self.approval), has(self.cancel), has(self.revoke)].exists_one(set, set))",message="set exactly one of content, approval, cancel and revoke",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.role == 'User' || has(self.content))",message="role must be User for an approval, a cancel or a revoke: only people decide",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!has(self.inReplyTo) || has(self.content))",message="inReplyTo requires content: an approval names its task and tool call instead",optionalOldSelf=true
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.role != 'User' || has(self.chat) != has(self.task))",message="set exactly one of chat and task: task is for standalone tasks; use inReplyTo to answer a question of a chat",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!(has(self.approval) || has(self.cancel) || has(self.revoke)) || self.role != 'User' || has(self.user))",message="set user to your user name (kubectl auth whoami): an approval, a cancel or a revoke must contain the name of the person",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.role == 'User' || !has(self.user))",message="user requires role User: leave it out of the operator's messages",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.attachments) || (self.role == 'User' && has(self.content))",message="attachments require role User and content",optionalOldSelf=true

@@ -414,7 +414,7 @@ type AgentTriggerStatus struct {
 // +kubebuilder:printcolumn:name="Watch",type=string,JSONPath=`.spec.watch.kind`
 // +kubebuilder:printcolumn:name="Suspend",type=boolean,JSONPath=`.spec.suspend`
 // +kubebuilder:printcolumn:name="Last",type=date,JSONPath=`.status.lastFiredTime`
-// +kubebuilder:printcolumn:name="Next",type=string,JSONPath=`.status.nextTime`
+// +kubebuilder:printcolumn:name="Next",type=string,JSONPath=`.status.nextScheduleTime`
 // +kubebuilder:printcolumn:name="Firings",type=integer,JSONPath=`.status.firings`
 // +kubebuilder:printcolumn:name="Dropped",type=integer,JSONPath=`.status.dropped`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`

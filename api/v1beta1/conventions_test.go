@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -131,7 +132,36 @@ func checkField(t *testing.T, owner string, field *ast.Field) {
 	if required && slices.Contains(options, "omitempty") {
 		t.Errorf("%s is required, so it should not be left out when it is empty", place)
 	}
+	checkFieldName(t, place, name, field.Type)
 	checkFieldType(t, place, name, field.Type)
+}
+
+// formerWords are names that v1beta1 replaced: what an earlier field was called must not come back beside its new name.
+var formerWords = map[string]string{
+	"at": "time", "by": "user", "since": "startTime", "about": "task", "cwd": "workingDir", "separation": "denyRequesters", "askers": "requesters",
+}
+
+// booleans are names that say what is so or what is done: a verb, or a participle or adjective.
+var booleans = regexp.MustCompile(`^(allow|deny|supports)[A-Z]|^(cancel|suspend)$|(ed|held|Only)$`)
+
+func checkFieldName(t *testing.T, place, name string, fieldType ast.Expr) {
+	t.Helper()
+	if now, found := formerWords[name]; found {
+		t.Errorf("%s is called %s, which is %s in v1beta1", place, name, now)
+	}
+	text := types.ExprString(fieldType)
+	if strings.HasSuffix(text, "metav1.Time") && name != "time" && !strings.HasSuffix(name, "Time") {
+		t.Errorf("%s is a time: its name should end in Time", place)
+	}
+	if regexp.MustCompile(`(At|By|Millis)$`).MatchString(name) {
+		t.Errorf("%s: times end in Time, people are users, durations end in Seconds", place)
+	}
+	if strings.HasSuffix(text, "KeySelector") && !strings.HasSuffix(name, "KeyRef") {
+		t.Errorf("%s is a key of a Secret or ConfigMap: its name should end in KeyRef", place)
+	}
+	if strings.TrimPrefix(text, "*") == "bool" && !booleans.MatchString(name) {
+		t.Errorf("%s is a boolean called %s: a noun does not say what is true", place, name)
+	}
 }
 
 func checkFieldType(t *testing.T, place, name string, fieldType ast.Expr) {
@@ -147,11 +177,11 @@ func checkFieldType(t *testing.T, place, name string, fieldType ast.Expr) {
 		case "int", "int8", "int16", "uint", "uint8", "uint16", "uint32", "uint64":
 			t.Errorf("%s should be an int32 or int64", place)
 		case "Duration":
-			t.Errorf("%s is a duration: use a whole number and a name with Seconds or Millis", place)
+			t.Errorf("%s is a duration: use a whole number and a name with Seconds", place)
 		case "int32", "int64":
 			timed := regexp.MustCompile(`(?i)duration|timeout|ttl|delay|interval`).MatchString(name)
-			if timed && !strings.Contains(name, "Seconds") && !strings.Contains(name, "Millis") {
-				t.Errorf("%s should say its unit: Seconds or Millis", place)
+			if timed && !strings.Contains(name, "Seconds") {
+				t.Errorf("%s should say its unit: Seconds", place)
 			}
 		}
 		return true

@@ -24,8 +24,9 @@ var _ = Describe("kubectl", func() {
 	It("prints a chat in columns", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		createExampleObjects(ctx, namespace)
-		expectGolden("kubectl-get.golden", withoutAges(kubectl(ctx, "get", "nestor", "--namespace", namespace)))
-		expectGolden("kubectl-get-wide.golden", withoutAges(kubectl(ctx, "get", "nestor", "--namespace", namespace, "--output=wide")))
+		expectGolden("kubectl-get.golden", withoutAges(kubectl(ctx, "get", "nestor,subagents", "--namespace", namespace)))
+		expectGolden("kubectl-get-wide.golden", withoutAges(kubectl(ctx, "get", "nestor,subagents", "--namespace", namespace, "--output=wide")))
+		Expect(kubectl(ctx, "get", "nestor", "--namespace", namespace)).NotTo(ContainSubstring("subagent"), "an agent is listed once, as its task")
 	})
 
 	It("knows the kinds by short names", func(ctx SpecContext) {
@@ -33,7 +34,7 @@ var _ = Describe("kubectl", func() {
 		createExampleObjects(ctx, namespace)
 		for short, kind := range map[string]string{
 			"achat": "agentchat", "amsg": "agentmessage", "atask": "agenttask", "sagent": "subagent",
-			"arole": "agentrole", "atrigger": "agenttrigger", "mprov": "modelprovider", "tsrv": "toolserver",
+			"arole": "agentrole", "atrig": "agenttrigger", "mprov": "modelprovider", "tsrv": "toolserver",
 		} {
 			names := kubectl(ctx, "get", short, "--namespace", namespace, "--output=name")
 			Expect(names).To(HavePrefix(kind+".nestor.dev/"), short)
