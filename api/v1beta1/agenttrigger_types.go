@@ -316,16 +316,37 @@ type PendingFiring struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[a-z0-9-]*$`
 	UID string `json:"uid,omitempty"`
-	// object is the watched object that the end of the work is reported to: JSON with its apiVersion, kind, name and uid.
+	// object is the watched object that the end of the work is reported to.
 	// +optional
-	// +kubebuilder:validation:MaxLength=768
-	// +kubebuilder:validation:Pattern=`^[ -~]*$`
-	Object string `json:"object,omitempty"`
-	// target is the spec of the task or message: JSON, compressed with gzip, in base64. It is absent when uid is known.
+	Object *WatchedObject `json:"object,omitempty"`
+	// target is the spec of the task or message: JSON, compressed with gzip. It is absent when uid is known.
 	// +optional
 	// +kubebuilder:validation:MaxLength=40960
-	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9+/=]*$`
-	Target string `json:"target,omitempty"`
+	Target []byte `json:"target,omitempty"`
+}
+
+// WatchedObject identifies an object that a trigger watches.
+type WatchedObject struct {
+	// apiVersion is the group and version of the object.
+	// +required
+	// +kubebuilder:validation:MaxLength=317
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9./-]*$`
+	APIVersion string `json:"apiVersion"`
+	// kind is the kind of the object.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9-]*$`
+	Kind string `json:"kind"`
+	// name is the name of the object.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[ -~]*$`
+	Name string `json:"name"`
+	// uid is the UID of the object.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[ -~]*$`
+	UID string `json:"uid"`
 }
 
 // TargetKind is the kind of object that a firing creates.

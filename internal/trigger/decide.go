@@ -6,7 +6,6 @@ package trigger
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +29,7 @@ const (
 	MaxActive   = 100
 	MaxLatched  = 500
 	maxRecent   = 1024
-	maxTarget   = 40960
+	maxTarget   = 40960 / 4 * 3 // bytes; the API counts the characters of their base64
 	maxUnpacked = 256 << 10
 	maxMessage  = 512
 )
@@ -78,8 +77,8 @@ type Work struct {
 	// Kind and Target are the kind and the spec of the task or message.
 	Kind   v1beta1.TargetKind
 	Target []byte
-	// ReportTo is the object that the end of a task is reported to, as JSON, or "".
-	ReportTo string
+	// ReportTo is the object that the end of a task is reported to, or nil.
+	ReportTo *v1beta1.WatchedObject
 }
 
 type Identity struct {
@@ -172,7 +171,7 @@ func (d *decision) refusal() (v1beta1.DropReason, string) {
 	return "", ""
 }
 
-func (d *decision) fire(of Identity, work Work, target string) (v1beta1.AgentTriggerStatus, Decision) {
+func (d *decision) fire(of Identity, work Work, target []byte) (v1beta1.AgentTriggerStatus, Decision) {
 	name := Name(of.Name, of.UID, d.firing.ID)
 	now := metav1.NewTime(d.now.Truncate(time.Second))
 	d.status.Pending = append(d.status.Pending, v1beta1.PendingFiring{ID: d.firing.ID, Time: now, Name: name, Kind: work.Kind, Object: work.ReportTo, Target: target})
@@ -272,34 +271,29 @@ func saturated(value, more int64) int64 {
 var writers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 // pack compresses the spec of a task or message.
-func pack(target []byte) (string, error) {
+func pack(target []byte) ([]byte, error) {
 	if len(target) > maxUnpacked {
-		return "", fmt.Errorf("The rendered task or message has %d bytes, at most %d are allowed.", len(target), maxUnpacked) //nolint:staticcheck,revive // a message for people
+		return nil, fmt.Errorf("The rendered task or message has %d bytes, at most %d are allowed.", len(target), maxUnpacked) //nolint:staticcheck,revive // a message for people
 	}
 	var out bytes.Buffer
 	writer, _ := writers.Get().(*gzip.Writer) // the pool has nothing else
 	defer writers.Put(writer)
 	writer.Reset(&out)
 	if _, err := writer.Write(target); err != nil {
-		return "", fmt.Errorf("compress: %w", err)
+		return nil, fmt.Errorf("compress: %w", err)
 	}
 	if err := writer.Close(); err != nil {
-		return "", fmt.Errorf("compress: %w", err)
+		return nil, fmt.Errorf("compress: %w", err)
 	}
-	text := base64.StdEncoding.EncodeToString(out.Bytes())
-	if len(text) > maxTarget {
-		return "", fmt.Errorf("The rendered task or message is too large: %d bytes compressed, at most %d are allowed.", out.Len(), maxTarget/4*3) //nolint:staticcheck,revive // a message for people
+	if out.Len() > maxTarget {
+		return nil, fmt.Errorf("The rendered task or message is too large: %d bytes compressed, at most %d are allowed.", out.Len(), maxTarget) //nolint:staticcheck,revive // a message for people
 	}
-	return text, nil
+	return out.Bytes(), nil
 }
 
 // Unpack returns the spec of the task or message of a recorded firing, as JSON.
-func Unpack(target string) ([]byte, error) {
-	data, err := base64.StdEncoding.DecodeString(target)
-	if err != nil {
-		return nil, fmt.Errorf("decode the recorded target: %w", err)
-	}
-	reader, err := gzip.NewReader(bytes.NewReader(data))
+func Unpack(target []byte) ([]byte, error) {
+	reader, err := gzip.NewReader(bytes.NewReader(target))
 	if err != nil {
 		return nil, fmt.Errorf("decompress the recorded target: %w", err)
 	}

@@ -337,7 +337,7 @@ func TestTargetsAreCompressedAndBounded(t *testing.T) {
 			t.Errorf("%s: does not come back: %v", name, err)
 		}
 	}
-	for _, bad := range []string{"", "%", "AAAA"} {
+	for _, bad := range [][]byte{nil, []byte("%"), {0, 0, 0}} {
 		if _, err := Unpack(bad); err == nil {
 			t.Errorf("%q was unpacked", bad)
 		}

@@ -24,6 +24,14 @@ type filler struct {
 	maxData int
 }
 
+// anyObjects bound the objects with any fields, by the end of their path, in bytes of JSON. A schema cannot bound them; the operator does.
+func (f filler) anyObjects() map[string]int {
+	return map[string]int{
+		".result.data":         f.maxData,
+		".tools[].inputSchema": 24 * kibibyte / 128, // 24 KiB for all tools together
+	}
+}
+
 // fill returns the largest value for a schema; place is its path, for errors.
 func (f filler) fill(place string, schema *apiextensionsv1.JSONSchemaProps) (any, error) {
 	switch schema.Type {
@@ -45,8 +53,10 @@ func (f filler) fill(place string, schema *apiextensionsv1.JSONSchemaProps) (any
 }
 
 func (f filler) object(place string, schema *apiextensionsv1.JSONSchemaProps) (any, error) {
-	if strings.HasSuffix(place, ".result.data") { // a schema cannot bound it; the projection does
-		return map[string]any{"a": strings.Repeat("a", f.maxData-len(`{"a":""}`))}, nil
+	for path, bytes := range f.anyObjects() {
+		if strings.HasSuffix(place, path) {
+			return map[string]any{"a": strings.Repeat("a", bytes-len(`{"a":""}`))}, nil
+		}
 	}
 	if schema.AdditionalProperties != nil || schema.XPreserveUnknownFields != nil {
 		return nil, fmt.Errorf("%s may have any fields: nothing bounds them", place)
@@ -84,8 +94,11 @@ func (f filler) text(place string, schema *apiextensionsv1.JSONSchemaProps) (any
 	if len(schema.Enum) > 0 {
 		return longest(schema.Enum), nil
 	}
-	if schema.Format == "date-time" {
+	switch schema.Format {
+	case "date-time":
 		return "2026-11-15T00:00:00Z", nil
+	case "byte":
+		f.letter = "A" // base64
 	}
 	if schema.MaxLength == nil {
 		return nil, fmt.Errorf("%s has no maxLength", place)

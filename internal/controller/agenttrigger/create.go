@@ -58,7 +58,7 @@ func (r *Reconciler) act(ctx context.Context, t *v1beta1.AgentTrigger) error {
 			return err
 		}
 		r.Recorder.reached(AfterCreate)
-		p.UID, p.Target = string(object.GetUID()), ""
+		p.UID, p.Target = string(object.GetUID()), nil
 		changed = true
 	}
 	if changed {
@@ -161,8 +161,12 @@ func (r *Reconciler) build(t *v1beta1.AgentTrigger, p v1beta1.PendingFiring) (cl
 		return nil, fmt.Errorf("read the recorded task: %w", err)
 	}
 	task.Labels[v1beta1.LabelRole] = task.Spec.Role
-	if p.Object != "" {
-		task.Annotations[v1beta1.AnnotationReportTo] = p.Object
+	if p.Object != nil {
+		to, err := json.Marshal(p.Object)
+		if err != nil {
+			return nil, fmt.Errorf("record the watched object: %w", err)
+		}
+		task.Annotations[v1beta1.AnnotationReportTo] = string(to)
 	}
 	if err := controllerutil.SetControllerReference(t, task, r.Client.Scheme()); err != nil {
 		return nil, fmt.Errorf("own the task: %w", err)

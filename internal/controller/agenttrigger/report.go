@@ -28,26 +28,13 @@ const (
 	maxNote = 1000
 )
 
-// reportTo identifies the object that the end of a task is reported to.
-type reportTo struct {
-	APIVersion string    `json:"apiVersion"`
-	Kind       string    `json:"kind"`
-	Name       string    `json:"name"`
-	UID        types.UID `json:"uid"`
-}
-
-// reportObject returns the watched object of a firing as it is kept in the record, or "". A person who fires a trigger chooses the object, so
-// nothing is reported to it.
-func reportObject(spec v1beta1.AgentTriggerSpec, f trigger.Firing) string {
+// reportObject returns the watched object of a firing, or nil. A person who fires a trigger chooses the object, so nothing is reported to it.
+func reportObject(spec v1beta1.AgentTriggerSpec, f trigger.Firing) *v1beta1.WatchedObject {
 	if spec.Watch == nil || spec.Watch.Report != v1beta1.ReportEvent || spec.Task == nil || f.Manual || f.Input.Object == nil {
-		return ""
+		return nil
 	}
 	object := unstructured.Unstructured{Object: f.Input.Object}
-	text, err := json.Marshal(reportTo{object.GetAPIVersion(), object.GetKind(), object.GetName(), object.GetUID()})
-	if err != nil {
-		return ""
-	}
-	return string(text)
+	return &v1beta1.WatchedObject{APIVersion: object.GetAPIVersion(), Kind: object.GetKind(), Name: object.GetName(), UID: string(object.GetUID())}
 }
 
 // report emits the Events of tasks that have ended. An Event may be emitted twice if the operator stops in between.
@@ -73,11 +60,11 @@ func (r *Reconciler) report(ctx context.Context, t *v1beta1.AgentTrigger) error 
 
 // reportEnd emits the Event of a task that has ended.
 func (r *Reconciler) reportEnd(ctx context.Context, task *v1beta1.AgentTask) error {
-	var to reportTo
+	var to v1beta1.WatchedObject
 	if err := json.Unmarshal([]byte(task.Annotations[v1beta1.AnnotationReportTo]), &to); err == nil && r.Recorder.Events != nil {
 		object := &metav1.PartialObjectMetadata{
 			TypeMeta:   metav1.TypeMeta{APIVersion: to.APIVersion, Kind: to.Kind},
-			ObjectMeta: metav1.ObjectMeta{Namespace: task.Namespace, Name: to.Name, UID: to.UID},
+			ObjectMeta: metav1.ObjectMeta{Namespace: task.Namespace, Name: to.Name, UID: types.UID(to.UID)},
 		}
 		kind, note := endOf(task)
 		r.Recorder.Events.Eventf(object, task, kind, reasonReport, "Report", "%s", shorten.Head(note, maxNote))

@@ -19,19 +19,19 @@ func TestOnlyWatchedObjectsAreReportedTo(t *testing.T) {
 	spec := v1beta1.AgentTriggerSpec{Watch: &v1beta1.TriggerWatch{Report: v1beta1.ReportEvent}, Task: &v1beta1.TriggerTask{}}
 	pod := map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "shop", "uid": "u1"}}
 	seen := trigger.Firing{Input: expr.Input{Object: pod}}
-	if got := reportObject(spec, seen); got != `{"apiVersion":"v1","kind":"Pod","name":"shop","uid":"u1"}` {
-		t.Errorf("a watched object: %s", got)
+	if got := reportObject(spec, seen); got == nil || *got != (v1beta1.WatchedObject{APIVersion: "v1", Kind: "Pod", Name: "shop", UID: "u1"}) {
+		t.Errorf("a watched object: %+v", got)
 	}
 	byHand := seen
 	byHand.Manual = true
 	silent := *spec.DeepCopy()
 	silent.Watch.Report = v1beta1.ReportNone
-	for name, got := range map[string]string{
+	for name, got := range map[string]*v1beta1.WatchedObject{
 		"fired by a person": reportObject(spec, byHand), "without a report": reportObject(silent, seen), "without an object": reportObject(spec, trigger.Firing{}),
 		"a webhook": reportObject(v1beta1.AgentTriggerSpec{Task: spec.Task}, seen),
 	} {
-		if got != "" {
-			t.Errorf("%s: %s", name, got)
+		if got != nil {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }
