@@ -3,7 +3,10 @@
 
 package v1beta1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
 
 // The rules for url are on the struct: an error contains the value of the field that the rule is on, and the URL may contain a
 // password.
@@ -143,6 +146,16 @@ type ToolInfo struct {
 	// readOnly is true if the tool changes nothing.
 	// +optional
 	ReadOnly bool `json:"readOnly,omitempty"`
+	// inputSchema is the JSON schema of the tool's arguments, for people who call it by hand. All schemas of a server together have at
+	// most 24576 bytes.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MaxProperties=8192
+	InputSchema *runtime.RawExtension `json:"inputSchema,omitempty"`
+	// schemaOmitted is true if the schema does not fit, or contains characters that are not visible.
+	// +optional
+	SchemaOmitted bool `json:"schemaOmitted,omitempty"`
 	// withheld is true if the tool differs from the pinned one, and is not offered to agents.
 	// +optional
 	Withheld bool `json:"withheld,omitempty"`
@@ -178,12 +191,6 @@ type ToolServerStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ToolCount int32 `json:"toolCount,omitempty"`
-	// toolSchemas is a JSON object with the JSON schemas of the arguments of the tools, by the server's own names of the tools, for people
-	// who call a tool by hand. It has at most 24576 characters; tools whose schemas do not fit are not in it.
-	// +optional
-	// +kubebuilder:validation:MaxLength=24576
-	// +kubebuilder:validation:Pattern="^[ -%'-;=?-~]*$"
-	ToolSchemas string `json:"toolSchemas,omitempty"`
 	// toolsDigest is the digest of all tools in the server's current list. Set spec.acceptedToolsDigest to it to accept them.
 	// +optional
 	// +kubebuilder:validation:MaxLength=71

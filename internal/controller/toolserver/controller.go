@@ -148,6 +148,7 @@ func conditionOf(generation int64, known mcp.Status) metav1.Condition {
 
 func toolsOf(known mcp.Status, pins mcp.Pins) []v1beta1.ToolInfo {
 	var tools []v1beta1.ToolInfo
+	room := maxSchemas
 	for _, t := range known.Tools[:min(len(known.Tools), maxTools)] {
 		if len([]rune(t.Name)) > maxName {
 			continue
@@ -157,6 +158,10 @@ func toolsOf(known mcp.Status, pins mcp.Pins) []v1beta1.ToolInfo {
 		if info.Withheld = !ok || pinned.Digest != t.Digest; info.Withheld || pinned.Added {
 			info.ReadOnly = t.ReadOnlyWithoutHints
 		}
+		if info.InputSchema = inputSchema(t.Schema, room); info.InputSchema != nil {
+			room -= len(info.InputSchema.Raw)
+		}
+		info.SchemaOmitted = len(t.Schema) > 0 && info.InputSchema == nil
 		tools = append(tools, info)
 	}
 	return tools

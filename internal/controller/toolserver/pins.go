@@ -70,7 +70,6 @@ func Pin(object *v1beta1.ToolServer, known mcp.Status) {
 	s := &object.Status
 	s.Pins, s.PinnedEndpoint, s.ToolsDigest = listOf(pins), endpointOf(object), known.Digest
 	s.Tools, s.ToolCount = toolsOf(known, pins), int32(len(known.Tools))
-	s.ToolSchemas = schemasOf(known)
 	meta.SetStatusCondition(&s.Conditions, pinCondition(object, changed, added))
 }
 

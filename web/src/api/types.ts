@@ -343,11 +343,12 @@ export interface ToolInfo {
   withheld?: boolean;
   /** The JSON schema of the arguments, if it is known. */
   inputSchema?: unknown;
+  schemaOmitted?: boolean;
 }
 
 export interface ToolServer extends Resource {
   spec: { url: string; transport?: string };
-  status?: { tools?: ToolInfo[]; toolCount?: number; toolSchemas?: string; conditions?: Condition[] };
+  status?: { tools?: ToolInfo[]; toolCount?: number; conditions?: Condition[] };
 }
 
 export interface Provider extends Resource {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { expect, it } from 'vitest';
-import { argumentsOf, fieldsOf, parseArguments, schemasOf } from './schema';
+import { argumentsOf, fieldsOf, parseArguments } from './schema';
 
 it('makes fields from a schema, the required ones first', () => {
   const fields = fieldsOf({
@@ -52,9 +52,4 @@ it('says what is wrong', () => {
 it('takes a property named __proto__ as a property', () => {
   const { arguments: made } = argumentsOf([{ name: '__proto__', kind: 'text', required: true, initial: '' }], { ['__proto__']: 'x' });
   expect(JSON.stringify(made)).toBe('{"__proto__":"x"}');
-});
-
-it('reads the schemas in a status', () => {
-  expect(schemasOf('{"add": {"type": "object"}}')).toEqual({ add: { type: 'object' } });
-  expect([schemasOf(undefined), schemasOf('{'), schemasOf('[]')]).toEqual([{}, {}, {}]);
 });

@@ -122,13 +122,3 @@ export function parseArguments(text: string): Json {
   if (!isObject(value)) throw new Error('The arguments must be a JSON object.');
   return value;
 }
-
-/** The schemas of the tools of a server, from its status. */
-export function schemasOf(text: string | undefined): Record<string, unknown> {
-  try {
-    const value = JSON.parse(text ?? '{}') as unknown;
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
-}

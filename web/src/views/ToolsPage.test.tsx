@@ -67,7 +67,7 @@ it('runs a tool with the arguments of the form, and shows the result', async () 
 });
 
 it('calls a tool that changes something only after it was confirmed', async () => {
-  const created = show([notes({ toolSchemas: '{"add": {"type": "object", "properties": {"title": {"type": "string"}}}}' })], { status: { phase: 'Failed', error: { kind: 'ToolFailed', message: 'No <b>room</b>.' } } });
+  const created = show([notes({ tools: [{ name: 'add', inputSchema: { type: 'object', properties: { title: { type: 'string' } } } }] })], { status: { phase: 'Failed', error: { kind: 'ToolFailed', message: 'No <b>room</b>.' } } });
   const tool = await open('notes__add');
   const run = tool.getByRole('button', { name: 'Run' }) as HTMLButtonElement;
   fireEvent.change(tool.getByLabelText(/^title/), { target: { value: 'One' } });
@@ -81,9 +81,10 @@ it('calls a tool that changes something only after it was confirmed', async () =
 });
 
 it('takes JSON for a tool without a known schema', async () => {
-  const created = show([notes({ toolSchemas: '{' })], { status: { waiting: { kind: 'Question', text: 'Which?' }, phase: 'Waiting' } });
+  const created = show([notes({ tools: [{ name: 'add', schemaOmitted: true }] })], { status: { waiting: { kind: 'Question', text: 'Which?' }, phase: 'Waiting' } });
   const tool = await open('notes__add');
   fireEvent.click(tool.getByRole('checkbox'));
+  tool.getByText(/^The schema of the arguments is not shown/);
   const text = tool.getByLabelText(/^Arguments, as JSON/);
   fireEvent.change(text, { target: { value: '[]' } });
   tool.getByText('The arguments must be a JSON object.');

@@ -5,7 +5,6 @@ import { useState } from 'react';
 import { catalog, toolServers } from '../api/client';
 import type { Condition, ToolInfo } from '../api/types';
 import { pretty } from '../model/format';
-import { schemasOf } from '../model/schema';
 import { useSite } from '../state/context';
 import { useLoad } from '../state/hooks';
 import { Icon } from '../parts/Icon';
@@ -31,11 +30,9 @@ export function ToolsPage({ onMenu }: { onMenu: () => void }) {
             ) : servers.length === 0 ? (
               <p className="muted">No tool servers in this namespace. A ToolServer adds the tools of an MCP server.</p>
             ) : (
-              servers.map(({ metadata, status }) => {
-                const schemas = schemasOf(status?.toolSchemas);
-                const tools = (status?.tools ?? []).map((tool) => ({ ...tool, inputSchema: schemas[tool.name] }));
-                return <ToolList key={metadata.name} title={metadata.name} prefix={`${metadata.name}__`} tools={tools} conditions={status?.conditions} />;
-              })
+              servers.map(({ metadata, status }) => (
+                <ToolList key={metadata.name} title={metadata.name} prefix={`${metadata.name}__`} tools={status?.tools ?? []} conditions={status?.conditions} />
+              ))
             )}
             <ToolList title="Built in" tools={known.tools} />
             <ToolList title="Workspace" about="Agents with a workspace have these tools for its files." tools={known.workspaceTools} workspace />
@@ -88,6 +85,7 @@ function Tool({ tool, name, workspace }: { tool: ToolInfo; name: string; workspa
             ) : (
               <p className="muted">You may not create tasks in this namespace, so you cannot try the tool.</p>
             )}
+            {tool.schemaOmitted && <p className="muted">The schema of the arguments is not shown: it is too large, or contains characters that are not visible.</p>}
             {tool.inputSchema !== undefined && (
               <details className="numbers">
                 <summary>Schema of the arguments</summary>
