@@ -19,7 +19,7 @@ type Allowance struct {
 	Name      string             `json:"name"`
 	Tool      string             `json:"tool"`
 	Arguments []pattern.Argument `json:"arguments,omitempty"`
-	// By is the user name of the person.
+	// User is the user name of the person.
 	User string `json:"user"`
 	At   Time   `json:"time,omitempty"`
 	// UID and Call identify the agent and the call that were shown to the person. Comment is about that call only.

@@ -46,7 +46,7 @@ type BatchCall struct {
 	ResultDigest string `json:"resultDigest,omitempty"`
 	// Comment is the comment of the person who approved the call.
 	Comment string `json:"comment,omitempty"`
-	// DecidedBy is the person who approved or denied the call.
+	// DecisionUser is the person who approved or denied the call.
 	DecisionUser string `json:"decisionUser,omitempty"`
 	At           Time   `json:"time,omitempty"`
 	// Input is set once the tool has asked for input.

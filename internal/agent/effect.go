@@ -104,7 +104,7 @@ type Item struct {
 	Text string   `json:"text,omitempty"`
 	// System marks a post as written by the operator instead of the assistant.
 	System bool `json:"system,omitempty"`
-	// About is the task that a post is about, InReplyTo the message that it answers.
+	// Task is the task that a post is about, InReplyTo the message that it answers.
 	Task      string `json:"task,omitempty"`
 	InReplyTo string `json:"inReplyTo,omitempty"`
 	// Agent, UID and Call identify the recipient of a reply or decision.
@@ -123,7 +123,7 @@ type Item struct {
 	Continues bool `json:"continues,omitempty"`
 	// Stopped marks a post as the beginning of a reply that a person stopped.
 	Stopped bool `json:"stopped,omitempty"`
-	// By is the person who decided, and Allowance the name of the allowance that approves the call.
+	// User is the person who decided, and Allowance the name of the allowance that approves the call.
 	User      string `json:"user,omitempty"`
 	Allowance string `json:"allowance,omitempty"`
 }

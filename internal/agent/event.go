@@ -29,10 +29,10 @@ type MessageArrived struct {
 	// Answers is the name of the agent whose posted question the message replies to, if any, and Call the question.
 	Answers string `json:"answers,omitempty"`
 	Call    string `json:"call,omitempty"`
-	// By is the user name of the author. Unnamed reports that the message does not name its author.
+	// User is the user name of the author. Unnamed reports that the message does not name its author.
 	User    string `json:"user,omitempty"`
 	Unnamed bool   `json:"unnamed,omitempty"`
-	// FiredBy is the user name of the person who fired the trigger of the message. By is the author of the trigger.
+	// FireUser is the user name of the person who fired the trigger of the message. User is the author of the trigger.
 	FireUser string `json:"fireUser,omitempty"`
 	// Images are attached to the message.
 	Images []Image `json:"images,omitempty"`
@@ -79,7 +79,7 @@ type ModelFailed struct {
 	Cause RetryCause `json:"cause,omitempty"`
 	// Usage is the usage of the failed call: a refusal costs as much as a reply. Nil means none.
 	Usage *budget.Usage `json:"usage,omitempty"`
-	// RetryAt is when a retryable call may be retried. The driver chooses it, because jitter is random.
+	// RetryTime is when a retryable call may be retried. The driver chooses it, because jitter is random.
 	RetryTime Time `json:"retryTime,omitempty"`
 }
 
@@ -142,7 +142,7 @@ type Decided struct {
 	// Digest is the CallDigest of the call that was shown to the person. A decision with a different digest is ignored. If empty,
 	// the decision names the call only by its id.
 	Digest string `json:"digest,omitempty"`
-	// By is the user name of the person, and Message the name of the message that contains the decision, if any.
+	// User is the user name of the person, and Message the name of the message that contains the decision, if any.
 	User    string `json:"user,omitempty"`
 	Message string `json:"message,omitempty"`
 	// Requesters are the requesters of the work, if the role requires DenyRequesters.
@@ -221,7 +221,7 @@ type AskResolved struct {
 type Cancelled struct {
 	// Message is the name of the message that requests it, if any; repeated events are ignored.
 	Message string `json:"message,omitempty"`
-	// By is the user name of the person, or a description of what else cancelled the work.
+	// User is the user name of the person, or a description of what else cancelled the work.
 	User string `json:"user,omitempty"`
 	// Reply is what had arrived of the text of the model call in flight.
 	Reply string `json:"reply,omitempty"`

@@ -135,7 +135,7 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		return Asked{Agent: first, Task: first, Display: argument(td, "display"), Call: argument(td, "call"), Kind: AskQuestion, Text: td.Input, OfTool: td.HasArg("of-tool")}
 	case "asks-approval":
 		return Asked{Agent: first, Task: first, Display: argument(td, "display"), Call: argument(td, "call"), Kind: AskApproval,
-			Tool: argument(td, "tool"), Arguments: td.Input, DenyRequesters: td.HasArg("separation")}
+			Tool: argument(td, "tool"), Arguments: td.Input, DenyRequesters: td.HasArg("deny-requesters")}
 	case "allow":
 		f := Allowed{Message: first, Tool: argument(td, "tool"), User: argument(td, "by"), Call: argument(td, "call"), Comment: td.Input}
 		for _, p := range values(td, "match") {
@@ -209,7 +209,7 @@ func (d *dialogue) reply(td *datadriven.TestData, call string) Fact {
 func (d *dialogue) config(td *datadriven.TestData, kind Kind) Config {
 	c := Config{
 		Kind: kind, Name: argument(td, "name"), MaxDepth: 2, Task: Task{Instruction: td.Input}, ParentRole: argument(td, "parent"),
-		Role:   Role{Name: argument(td, "role"), Prompt: "You are helpful.", Allow: []string{"*"}, Approval: ApprovalMode(argument(td, "approval")), DenyRequesters: td.HasArg("separation")},
+		Role:   Role{Name: argument(td, "role"), Prompt: "You are helpful.", Allow: []string{"*"}, Approval: ApprovalMode(argument(td, "approval")), DenyRequesters: td.HasArg("deny-requesters")},
 		Limits: Limits{MaxIterations: 20, MaxRetries: 2, MaxOutputTokens: 100, MaxRepeats: 5},
 	}
 	if c.Role.Name == "" {

@@ -193,7 +193,7 @@ func (sim *simulation) answer(effect Effect) Fact {
 		}
 		return Decided{Call: e.Call, Approve: rapid.Bool().Draw(t, "approve"), Comment: rapid.SampledFrom([]string{"", "careful"}).Draw(t, "comment"),
 			User:       rapid.SampledFrom([]string{"", "alice", "bob", "bob"}).Draw(t, "by"),
-			Requesters: rapid.SampledFrom([]Requesters{{}, {Users: []string{"alice"}}, {Users: []string{"alice"}}, {Users: []string{"alice"}, Unknown: true}}).Draw(t, "askers")}
+			Requesters: rapid.SampledFrom([]Requesters{{}, {Users: []string{"alice"}}, {Users: []string{"alice"}}, {Users: []string{"alice"}, Unknown: true}}).Draw(t, "requesters")}
 	case SendItem:
 		if e.Item.Kind == ItemPost && rapid.IntRange(0, 5).Draw(t, "taken") == 0 {
 			return NameTaken{Name: e.Item.PostName(sim.state.Config.Name), Item: e.Item.ID, Suffix: drawSuffix(t)}
@@ -293,7 +293,7 @@ func drawConfig(t *rapid.T) Config {
 			Name: "worker", Prompt: "work", Deny: []string{"secret"},
 			Allow:          rapid.SampledFrom([][]string{nil, {}, {"*"}, {"read", "b*"}}).Draw(t, "allow"),
 			Approval:       rapid.SampledFrom([]ApprovalMode{"", ApproveWrites, ApproveAlways, ApproveNever}).Draw(t, "approval"),
-			DenyRequesters: rapid.Bool().Draw(t, "separation"),
+			DenyRequesters: rapid.Bool().Draw(t, "denyRequesters"),
 		},
 		Tools: []Tool{
 			{Name: "read", ReadOnly: true, BuiltIn: true}, {Name: "bash"},

@@ -127,7 +127,7 @@ type ModelCall struct {
 	ID      string  `json:"id"`
 	Attempt int     `json:"attempt"`
 	Purpose Purpose `json:"purpose"`
-	// RetryAt is when the next attempt may start; zero while one is in flight.
+	// RetryTime is when the next attempt may start; zero while one is in flight.
 	RetryTime Time          `json:"retryTime,omitempty"`
 	Reserved  budget.Amount `json:"reserved,omitzero"`
 	// Cause is why the previous attempt failed and ProviderMessage the provider's error message, until the next attempt starts.

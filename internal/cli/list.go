@@ -75,7 +75,7 @@ type runRow struct {
 	Waiting      int           `json:"waiting,omitempty"`
 	Usage        v1beta1.Usage `json:"usage,omitzero"`
 	CreationTime time.Time     `json:"creationTime"`
-	// ActiveAt is the time of a chat's last message, of a task's end, or else of the creation.
+	// ActiveTime is the time of a chat's last message, of a task's end, or else of the creation.
 	ActiveTime time.Time `json:"activeTime"`
 	// Note is the question or call that waits, the reason why the work makes no progress, or its subject.
 	Note string `json:"note,omitempty"`

@@ -52,7 +52,7 @@ type Problem struct {
 	Object  string `json:"object,omitempty"`
 	Message string `json:"message"`
 	Todo    string `json:"todo"`
-	// Since is when it began, if that is known.
+	// StartTime is when it began, if that is known.
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 }
 

@@ -62,7 +62,7 @@ type Run struct {
 	State State  `json:"state"`
 	// Order sorts runs: by the first number, then by the second.
 	Order [2]int64 `json:"order"`
-	// ActiveAt is the time of a chat's last message, of a task's end, or else of the creation.
+	// ActiveTime is the time of a chat's last message, of a task's end, or else of the creation.
 	ActiveTime metav1.Time `json:"activeTime"`
 	Asks       []Ask       `json:"asks,omitempty"`
 }

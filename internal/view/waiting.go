@@ -41,7 +41,7 @@ type Ask struct {
 	Requesters     []string `json:"-"`
 	// Barred is why the user of For may not decide.
 	Barred Bar `json:"barred,omitempty"`
-	// Since is when the work began to wait. It is zero if the operator is of a release that does not record it.
+	// StartTime is when the work began to wait. It is zero if the operator is of a release that does not record it.
 	StartTime time.Time `json:"startTime,omitzero"`
 	// Truncated means that Arguments or Question are truncated; the ledger has them in full.
 	Truncated bool `json:"truncated,omitempty"`

@@ -23,17 +23,17 @@ func (r *Reconciler) checkSeparateApprover(ctx context.Context, owner client.Obj
 		return agent.Requesters{}, rejected(v1beta1.ReasonRequesterDenied, "The role of this call requires the decision of a second person, and %s is a service account. "+
 			"A person must decide, or an administrator sets approval.allowServiceAccounts of the role.", message.Spec.User), nil
 	}
-	askers, err := r.requesters(ctx, owner)
+	requesters, err := r.requesters(ctx, owner)
 	switch {
 	case err != nil:
-		return askers, nil, err
-	case askers.MayDecide(message.Spec.User):
-		return askers, nil, nil
-	case !askers.Known():
-		return askers, rejected(v1beta1.ReasonRequesterDenied, "The role of this call requires an approver who did not ask for the work, and it is not known who asked: a message, or the task, has no spec.user. "+
+		return requesters, nil, err
+	case requesters.MayDecide(message.Spec.User):
+		return requesters, nil, nil
+	case !requesters.Known():
+		return requesters, rejected(v1beta1.ReasonRequesterDenied, "The role of this call requires an approver who did not ask for the work, and it is not known who asked: a message, or the task, has no spec.user. "+
 			"Cancel the work, and request it again with clients that set it."), nil
 	}
-	return askers, rejected(v1beta1.ReasonRequesterDenied, "The role of this call requires an approver who did not ask for the work, and %s asked for it. Another person must decide.", message.Spec.User), nil
+	return requesters, rejected(v1beta1.ReasonRequesterDenied, "The role of this call requires an approver who did not ask for the work, and %s asked for it. Another person must decide.", message.Spec.User), nil
 }
 
 // requesters returns the people who asked for the work of a chat or standalone task.
@@ -53,35 +53,35 @@ func (r *Reconciler) requesters(ctx context.Context, owner client.Object) (agent
 	if !ok {
 		return agent.Requesters{}, fmt.Errorf("who asked for a %T is not known", owner)
 	}
-	askers := agent.Requesters{}.With(task.Spec.User)
+	requesters := agent.Requesters{}.With(task.Spec.User)
 	if task.Spec.FireUser != "" {
-		askers = askers.With(task.Spec.FireUser)
+		requesters = requesters.With(task.Spec.FireUser)
 	}
 	top, err := r.Runner.TaskUID(ctx, task)
 	if err != nil {
-		return askers, err
+		return requesters, err
 	}
-	return r.answerers(ctx, top, askers)
+	return r.answerers(ctx, top, requesters)
 }
 
 // answerers adds the people who answered questions of an agent or of the agents below it.
-func (r *Reconciler) answerers(ctx context.Context, top string, askers agent.Requesters) (agent.Requesters, error) {
+func (r *Reconciler) answerers(ctx context.Context, top string, requesters agent.Requesters) (agent.Requesters, error) {
 	record, err := r.Runner.Engine.Lookup(ctx, top)
 	if err != nil {
-		return askers, fmt.Errorf("look up agent %s: %w", top, err)
+		return requesters, fmt.Errorf("look up agent %s: %w", top, err)
 	}
 	below, err := r.treeOf(ctx, record)
 	if err != nil {
-		return askers, err
+		return requesters, err
 	}
 	for _, one := range append(below, record) {
 		state, started, err := r.Runner.State(ctx, one.UID)
 		if err != nil {
-			return askers, fmt.Errorf("list the people who answered %s: %w", one.Name, err)
+			return requesters, fmt.Errorf("list the people who answered %s: %w", one.Name, err)
 		}
 		if started {
-			askers = askers.Merge(state.Requesters)
+			requesters = requesters.Merge(state.Requesters)
 		}
 	}
-	return askers, nil
+	return requesters, nil
 }

@@ -147,7 +147,7 @@ func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v
 	case approval.ArgumentsDigest != "" && approval.ArgumentsDigest != ask.Digest():
 		return rejected(v1beta1.ReasonDigestMismatch, "The decision is for other arguments than those of the waiting call of the task %q: read the call again, and decide again.", approval.Task), nil
 	}
-	askers, rejection, err := r.checkSeparateApprover(ctx, owner, message, ask)
+	requesters, rejection, err := r.checkSeparateApprover(ctx, owner, message, ask)
 	if rejection != nil || err != nil {
 		return rejection, err
 	}
@@ -155,7 +155,7 @@ func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v
 		return r.allow(ctx, owner, message, uid, ask)
 	}
 	fact := agent.Decided{
-		Requesters: askers,
+		Requesters: requesters,
 		Call:       call, Approve: approval.Decision == v1beta1.DecisionApprove, Comment: approval.Comment, Digest: approval.ArgumentsDigest,
 		User: message.Spec.User, Message: message.Name,
 	}
