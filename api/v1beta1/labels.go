@@ -88,6 +88,9 @@ const (
 	LabelParent = "nestor.dev/parent"
 )
 
+// LabelBuiltIn is on the AgentRoles of the operator's namespace that are installed with Nestor; its value is "true".
+const LabelBuiltIn = "nestor.dev/built-in"
+
 // Annotations and labels that people set on objects that agents may use.
 const (
 	// AnnotationGitHosts is on a Secret that workspaces may use; its value is a comma-separated list of the git servers that may receive

@@ -4,7 +4,10 @@
 package chart_test
 
 import (
+	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"regexp"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -59,6 +62,22 @@ var _ = Describe("A release", Ordered, func() {
 		Expect(secret.Object).To(HaveKeyWithValue("data", HaveKey("tls.key")))
 		Expect(get(ctx, registered)).To(Succeed())
 		Expect(registered.Object).To(HaveKeyWithValue("spec", HaveKeyWithValue("caBundle", "eA==")))
+	})
+
+	It("is upgraded to a release with another built-in role", func(ctx SpecContext) {
+		chart := filepath.Join(GinkgoT().TempDir(), "nestor")
+		Expect(os.CopyFS(chart, os.DirFS(filepath.Join(root, "charts", "nestor")))).To(Succeed())
+		roles := filepath.Join(chart, "files", "roles.yaml")
+		text, err := os.ReadFile(roles)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(os.WriteFile(roles, bytes.ReplaceAll(text, []byte("displayName: Coder"), []byte("displayName: Programmer")), 0o600)).To(Succeed())
+		helm(ctx, "upgrade", "nestor", chart)
+		coder := find(rendered(ctx), "AgentRole", "coder")
+		Expect(get(ctx, coder)).To(Succeed())
+		Expect(coder.Object).To(HaveKeyWithValue("spec", HaveKeyWithValue("displayName", "Programmer")))
+		helm(ctx, "rollback", "nestor")
+		Expect(get(ctx, coder)).To(Succeed())
+		Expect(coder.Object).To(HaveKeyWithValue("spec", HaveKeyWithValue("displayName", "Coder")))
 	})
 
 	It("is uninstalled without the ledger and the definitions", func(ctx SpecContext) {

@@ -53,6 +53,7 @@ var _ = DescribeTable("Values that are refused", func(ctx SpecContext, message s
 	Entry("an invalid retention", "at '/ledger/callRetention'", []string{"ledger.callRetention=30d"}),
 	Entry("a flag without dashes", "at '/extraArgs/0'", []string{"extraArgs={kube-api-qps=1}"}),
 	Entry("a grace period that is too short", "at '/terminationGracePeriodSeconds'", []string{"terminationGracePeriodSeconds=5"}),
+	Entry("a built-in role that does not exist", "builtInRoles.omit names cook, which is not a built-in role", []string{"builtInRoles.omit={coder,cook}"}),
 	Entry("an invalid digest", "at '/image/digest'", []string{"image.digest=latest"}),
 	Entry("an unknown log format", "at '/log/format'", []string{"log.format=xml"}),
 )

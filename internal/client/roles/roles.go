@@ -42,7 +42,9 @@ func List(ctx context.Context, api client.Reader, namespace, operatorNamespace s
 	objects := map[string]*v1beta1.AgentRole{}
 	for _, list := range []v1beta1.AgentRoleList{shared, here} {
 		for i := range list.Items {
-			objects[list.Items[i].Name] = &list.Items[i]
+			if object := &list.Items[i]; !finder.BuiltIn(object) {
+				objects[object.Name] = object
+			}
 		}
 	}
 	var entries []Entry

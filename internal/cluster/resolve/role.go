@@ -55,14 +55,14 @@ func (f Finder) WithoutTexts(ctx context.Context, namespace, name string) (role.
 	if err != nil || object == nil {
 		return builtIn, err
 	}
-	return overlay(object), nil
+	return f.overlay(object), nil
 }
 
 // ReadRole reads an AgentRole: what it leaves out is taken from the built-in role of the same name, if there is one. The ConfigMaps that it
 // was read from are returned with an error, too.
 func (f Finder) ReadRole(ctx context.Context, object *v1beta1.AgentRole) (role.Role, error) {
 	texts := &configMaps{finder: f, namespace: object.Namespace}
-	read := overlay(object)
+	read := f.overlay(object)
 	prompt, err := texts.prompt(ctx, object)
 	if prompt != "" {
 		read.SystemPrompt = prompt
@@ -113,11 +113,19 @@ func (c *configMaps) prompt(ctx context.Context, object *v1beta1.AgentRole) (str
 }
 
 // overlay returns an AgentRole over the built-in role of the same name, without the texts that are in ConfigMaps.
-func overlay(object *v1beta1.AgentRole) role.Role {
+func (f Finder) overlay(object *v1beta1.AgentRole) role.Role {
 	builtIn, _ := role.BuiltIn(object.Name)
 	read := withDefaults(builtIn.Overlay(role.Role{Name: object.Name, AgentRoleSpec: *object.Spec.DeepCopy()})) // the object may be in the cache
-	read.Namespace = object.Namespace
+	if !f.BuiltIn(object) {
+		read.Namespace = object.Namespace
+	}
 	return read
+}
+
+// BuiltIn reports whether an AgentRole is a built-in role that was installed with the operator. It is not shared by its namespace:
+// without it, agents use the role in the program.
+func (f Finder) BuiltIn(object *v1beta1.AgentRole) bool {
+	return object.Namespace == f.OperatorNamespace && object.Labels[v1beta1.LabelBuiltIn] != ""
 }
 
 // MayUseRole returns an error with the reason if a namespace may no longer use a shared AgentRole.

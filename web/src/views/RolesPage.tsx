@@ -55,7 +55,7 @@ function Everything({ all: { builtin, ours, models } }: { all: Awaited<ReturnTyp
       {typeof ours === 'string' && <p className="note">{ours}</p>}
       <div className="cards">
         {own.map((role) => (
-          <RoleCard key={role.metadata.name} name={role.metadata.name} spec={overlay(known.get(role.metadata.name), role.spec)} source={known.has(role.metadata.name) ? 'changed here' : 'this namespace'} skills={role.status?.skills} conditions={role.status?.conditions} />
+          <RoleCard key={role.metadata.name} name={role.metadata.name} spec={overlay(known.get(role.metadata.name), role.spec)} source={sourceOf(role, known.has(role.metadata.name))} skills={role.status?.skills} conditions={role.status?.conditions} />
         ))}
         {builtin.roles
           .filter((role) => !overridden.has(role.name))
@@ -81,6 +81,12 @@ function Everything({ all: { builtin, ours, models } }: { all: Awaited<ReturnTyp
       )}
     </>
   );
+}
+
+/** The operator's namespace also has the built-in roles, as they were installed. */
+function sourceOf({ metadata }: Role, changes: boolean) {
+  if (metadata.labels?.['nestor.dev/built-in']) return 'built in';
+  return changes ? 'changed here' : 'this namespace';
 }
 
 /** A role of the namespace contains only the differences to the built-in role of the same name. */

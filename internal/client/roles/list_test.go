@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/role"
 )
 
 // Roles are listed without their ConfigMap texts if the user may not get ConfigMaps.
@@ -47,5 +48,38 @@ func TestRolesWithoutTheRightToReadConfigMaps(t *testing.T) {
 	}
 	if found, err := Get(t.Context(), api, "team", "nestor-system", "writer"); err != nil || found.SystemPrompt != writer.Spec.SystemPrompt {
 		t.Errorf("the role is %+v: %v", found, err)
+	}
+}
+
+// A built-in role is listed once, as built in, even in the namespace in which it is installed as an AgentRole.
+func TestInstalledBuiltInRolesAreListedOnce(t *testing.T) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, v1beta1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	builder := fake.NewClientBuilder().WithScheme(scheme)
+	for _, name := range role.Names() {
+		installed := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: "nestor-system", Name: name, Labels: map[string]string{v1beta1.LabelBuiltIn: "true"}}}
+		installed.Spec.AllowedNamespaces = &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesAll}
+		builder.WithObjects(installed)
+	}
+	api := builder.Build()
+	for _, namespace := range []string{"team", "nestor-system"} {
+		entries, err := List(t.Context(), api, namespace, "nestor-system")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name)
+			if e.Source != "built in" {
+				t.Errorf("%s in %s comes from %q", e.Name, namespace, e.Source)
+			}
+		}
+		if !slices.Equal(names, role.Names()) {
+			t.Errorf("%s has the roles %q", namespace, names)
+		}
 	}
 }
