@@ -63,29 +63,28 @@ type ChatLimits struct {
 	// +default=0
 	// +kubebuilder:validation:Minimum=0
 	MaxTotalTokens int64 `json:"maxTotalTokens,omitempty"`
-	// maxCostMicros is how much the chat and all its sub-agents may cost, in millionths of the currency. 0 means no limit of its own;
-	// a limit of the role applies too.
-	// If set, every model that is used needs a price in its ModelProvider.
+	// maxCostMicros is how much the chat and all its sub-agents may cost, in millionths of the currency; every model
+	// that is used needs a price in its ModelProvider. 0 means no limit besides the role's.
 	// +optional
 	// +default=0
 	// +kubebuilder:validation:Minimum=0
 	MaxCostMicros int64 `json:"maxCostMicros,omitempty"`
-	// maxTurnsPerMessage is how many turns the orchestrator may take after the last message of a person. At the limit the
+	// maxTurnsPerMessage is how many turns the orchestrator may take after the last message of a person, before the
 	// chat pauses until the next message. 0 means no limit.
 	// +optional
 	// +default=25
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10000
 	MaxTurnsPerMessage *int32 `json:"maxTurnsPerMessage,omitempty"`
-	// maxTasksPerMessage is how many tasks the chat and all its sub-agents may start after the last message of a person. At
-	// the limit no task is started, and the chat pauses until the next message. 0 means no limit.
+	// maxTasksPerMessage is how many tasks the chat and all its sub-agents may start after the last message of a
+	// person, before the chat pauses until the next message. 0 means no limit.
 	// +optional
 	// +default=100
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100000
 	MaxTasksPerMessage *int32 `json:"maxTasksPerMessage,omitempty"`
-	// maxTokensPerMessage is how many tokens the chat and all its sub-agents may use after the last message of a person. At
-	// the limit the chat pauses until the next message. 0 means no limit.
+	// maxTokensPerMessage is how many tokens the chat and all its sub-agents may use after the last message of a
+	// person, before the chat pauses until the next message. 0 means no limit.
 	// +optional
 	// +default=2000000
 	// +kubebuilder:validation:Minimum=0
@@ -197,8 +196,9 @@ type AgentChatStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Waiting []ChatWaitingItem `json:"waiting,omitempty"`
-	// requesters are the users who have written to the chat, and therefore cannot decide approvals with denyRequesters. It is set while such an
-	// approval waits. If it is empty then, the author of a message is unknown, and no one can decide in this chat.
+	// requesters are the users who have written to the chat, and therefore cannot decide the waiting approvals with
+	// denyRequesters. If it is empty while such an approval waits, the author of a message is unknown, and no one can
+	// decide in this chat.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64

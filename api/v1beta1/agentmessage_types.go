@@ -28,8 +28,8 @@ type AgentMessageSpec struct {
 	// +optional
 	// +default="User"
 	Role MessageRole `json:"role,omitempty"`
-	// user is the user name of the person who writes the message. It must be the user who creates the message. It is required for an
-	// approval, a cancel and a revoke, because the ledger records who decided.
+	// user is the user name of the person who writes the message, and must be the user who creates it. It is required
+	// for an approval, a cancel and a revoke, because the ledger records who decided.
 	// +optional
 	User UserName `json:"user,omitempty"`
 	// fireUser is the user name of the person who fired the trigger of the message, whose author is user. The operator sets it.
@@ -40,8 +40,8 @@ type AgentMessageSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=65536
 	Content string `json:"content,omitempty"`
-	// attachments are images and texts that belong to content, together at most 512 KiB. Images are shown to models that accept
-	// them; other models get a text that describes each image. Texts become part of the message.
+	// attachments are images and texts that belong to content, together at most 512 KiB. Texts become part of the
+	// message; images are shown to models that accept them, and described to others.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -130,7 +130,7 @@ type Approval struct {
 	// toolCall is the id of the call. Omit it for a task of type Tool, which is a single call.
 	// +optional
 	ToolCall ToolCallID `json:"toolCall,omitempty"`
-	// argumentsDigest is the digest of the call that the person was shown, from status.waiting of the chat or task. A
+	// argumentsDigest is the digest of the call that the person was shown, from status.waiting of the chat or task; a
 	// decision with a different digest is rejected. Without a digest, the decision applies to the call in toolCall,
 	// whatever its arguments are.
 	// +optional
@@ -151,8 +151,8 @@ type Approval struct {
 
 // Allow describes the calls that an allowance approves: those of the approved call's tool whose arguments match.
 type Allow struct {
-	// arguments restricts the calls. Each of these arguments must be a text that matches its pattern. Without it, the allowance
-	// approves every call of the tool.
+	// arguments restricts the calls: each of these arguments must be text that matches its pattern. Without it, the
+	// allowance approves every call of the tool.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -168,8 +168,9 @@ type ArgumentPattern struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9._-]+$')",message="must be the name of an argument: letters, digits, '.', '_' and '-'"
 	Name string `json:"name"`
-	// pattern is the text that the argument must have. In it, * stands for any characters except control characters, the backquote and
-	// ; & | < > $, and a backslash makes the next character literal. A pattern with * matches no text with the path segment "..".
+	// pattern is the text that the argument must have, in which * stands for any characters except control
+	// characters, the backquote and ; & | < > $, and a backslash makes the next character literal. A pattern with *
+	// matches no text with the path segment "..".
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256

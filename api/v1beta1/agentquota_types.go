@@ -27,14 +27,14 @@ type AgentQuotaSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000000000
 	MaxTokens *int64 `json:"maxTokens,omitempty"`
-	// maxCostMicros is how much the model calls of the namespace may cost in a period, in millionths of the currency. If set,
+	// maxCostMicros is how much the model calls of the namespace may cost in a period, in millionths of the currency;
 	// every model that is used needs a price in its ModelProvider. If absent, there is no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000000000
 	MaxCostMicros *int64 `json:"maxCostMicros,omitempty"`
-	// maxActiveAgents is how many sub-agents of the namespace may be Active at the same time, regardless of the period. Sub-agents that
-	// wait for a person or for other agents do not count. If absent, there is no limit.
+	// maxActiveAgents is how many sub-agents of the namespace may be Active at the same time, regardless of the
+	// period; those that wait for a person or for other agents do not count. If absent, there is no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
@@ -75,8 +75,8 @@ type AgentQuotaStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// AgentQuota limits the usage of the agents of its namespace in an hour, a day or a month. Runs that reach it wait; they do not fail. A
-// namespace may have several quotas, and all of them apply.
+// AgentQuota limits the usage of the agents of its namespace in an hour, a day or a month; runs that reach it wait
+// and do not fail. A namespace may have several quotas, and all of them apply.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

@@ -42,12 +42,12 @@ type AgentRoleSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	MaxOutputTokens int32 `json:"maxOutputTokens,omitempty"`
-	// reasoningEffort is how much the model should reason before it answers. Defaults to that of the model. It is not sent to models
-	// whose entry in the ModelProvider sets supportsReasoning to false.
+	// reasoningEffort is how much the model should reason before it answers; it is not sent to models whose entry in
+	// the ModelProvider sets supportsReasoning to false. Defaults to that of the model.
 	// +optional
 	ReasoningEffort ReasoningEffort `json:"reasoningEffort,omitempty"`
-	// systemPrompt is the system prompt of the model. {{ include "NAME/KEY" }} in it is replaced by the text under the key of a ConfigMap
-	// in the role's namespace, when an agent starts. With includes, a prompt has at most 65536 characters.
+	// systemPrompt is the system prompt of the model, with includes at most 65536 characters. When an agent starts,
+	// {{ include "NAME/KEY" }} in it is replaced by the text under the key of a ConfigMap in the role's namespace.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=65536
@@ -77,8 +77,8 @@ type AgentRoleSpec struct {
 	// remote is an agent elsewhere that does the work of agents with this role. They have no prompt, model or tools of their own.
 	// +optional
 	Remote *RemoteAgent `json:"remote,omitempty"`
-	// outputSchema is the JSON schema, of type object, of the data that agents with this role submit with their result. Data that does
-	// not match is returned to the agent with what is wrong. At most 16 KiB. References within the schema are followed, others are not.
+	// outputSchema is the JSON schema, of type object and at most 16 KiB, of the data that agents with this role
+	// submit with their result. Only references within the schema are followed.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
@@ -150,8 +150,9 @@ type PromptSource struct {
 
 // SkillSource is the source of a skill.
 type SkillSource struct {
-	// configMapName is a ConfigMap in the role's namespace. Its key SKILL.md has the instructions, with front matter that contains name and
-	// description. Its other keys are the files of the skill, with __ in place of / in their paths.
+	// configMapName is a ConfigMap in the role's namespace, whose key SKILL.md has the instructions, with front
+	// matter that contains name and description. Its other keys are the files of the skill, with __ instead of / in
+	// their paths.
 	// +required
 	ConfigMapName ObjectName `json:"configMapName"`
 }

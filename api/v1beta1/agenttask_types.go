@@ -71,9 +71,9 @@ type AgentTaskSpec struct {
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	OutputSchema *runtime.RawExtension `json:"outputSchema,omitempty"`
-	// context is what the sub-agent is shown beside its instruction: None; Summary, a summary of its parent's conversation; Full, that
-	// conversation; Selective, the contents of contextFiles. A standalone task has no parent: its context is None or Selective.
-	// Defaults to None.
+	// context is what the sub-agent is shown beside its instruction: None, the default; Summary, a summary of its
+	// parent's conversation; Full, that conversation; Selective, the contents of contextFiles. A standalone task has
+	// no parent: its context is None or Selective.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Context ContextMode `json:"context,omitempty"`
@@ -113,13 +113,13 @@ type AgentTaskSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Workspace *Workspace `json:"workspace,omitempty"`
-	// user is the user name of the person who requests a standalone task. It must be the user who creates the task. On a task of a trigger
-	// it is the author of the trigger.
+	// user is the user name of the person who requests a standalone task, and must be the user who creates it. On a
+	// task of a trigger it is the author of the trigger.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	User UserName `json:"user,omitempty"`
-	// userGroups are groups of that user. They count when a task of type Tool calls a tool of a shared ToolServer, which the user must be
-	// allowed to use. They must be groups of the user who creates the task (kubectl auth whoami).
+	// userGroups are groups of that user, who must be allowed to use the shared ToolServer that a task of type Tool
+	// calls. They must be groups of the user who creates the task (kubectl auth whoami).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -127,7 +127,8 @@ type AgentTaskSpec struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	UserGroups []string `json:"userGroups,omitempty"`
-	// fireUser is the user name of the person who fired the trigger of the task. Like user, it is a requester of the work. The operator sets it.
+	// fireUser is the user name of the person who fired the trigger of the task, and like user a requester of the
+	// work. The operator sets it.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	FireUser UserName `json:"fireUser,omitempty"`
@@ -165,14 +166,14 @@ type TaskLimits struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	MaxDurationSeconds *int32 `json:"maxDurationSeconds,omitempty"`
-	// maxTasks is how many tasks the agent and everything below it may start. Defaults to 100 for a standalone task. 0 means no
-	// limit of its own.
+	// maxTasks is how many tasks the agent and everything below it may start; 0 means no limit of its own. Defaults
+	// to 100 for a standalone task.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100000
 	MaxTasks *int32 `json:"maxTasks,omitempty"`
-	// maxTotalTokens is how many tokens the agent and everything below it may use. Defaults to 2000000 for a standalone task. 0 means
-	// no limit of its own.
+	// maxTotalTokens is how many tokens the agent and everything below it may use; 0 means no limit of its own.
+	// Defaults to 2000000 for a standalone task.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxTotalTokens *int64 `json:"maxTotalTokens,omitempty"`
@@ -245,8 +246,8 @@ type AgentTaskStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// AgentTask is delegated work. The operator creates the tasks of a chat. A standalone task is a job that a user with the right
-// to create it can apply and wait for.
+// AgentTask is delegated work: the operator creates the tasks of a chat. A standalone task is a job that a user with
+// permission to create it can apply and wait for.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

@@ -74,8 +74,9 @@ type AgentTriggerSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	FailedTasksHistoryLimit *int32 `json:"failedTasksHistoryLimit,omitempty"`
-	// user is the user name of the author of the trigger, who requests its work, as in AgentTask. It must be the user who writes the spec. It
-	// is copied to the tasks and messages of the trigger. A person who fires the trigger is a second requester.
+	// user is the user name of the author of the trigger, who requests its work, and must be the user who writes the
+	// spec. It is copied to the tasks and messages of the trigger; a person who fires the trigger is a second
+	// requester.
 	// +optional
 	User UserName `json:"user,omitempty"`
 }
@@ -109,8 +110,8 @@ type TriggerSchedule struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9][A-Za-z0-9_+/-]*$') && self != 'Local'",message="must be the name of a time zone, for example Europe/Berlin or Etc/UTC"
 	TimeZone string `json:"timeZone,omitempty"`
-	// startingDeadlineSeconds is how late a firing may start, for example after the operator was down. If absent, there is no deadline.
-	// Of several missed times only the newest fires.
+	// startingDeadlineSeconds is how late a firing may start, for example after the operator was down; of several
+	// missed times only the newest fires. If absent, there is no deadline.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=31536000
@@ -166,8 +167,8 @@ type TriggerWatch struct {
 	// selector matches the labels of the objects. If absent, all objects of the kind are watched.
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
-	// when is a CEL expression over object and oldObject. The trigger fires for an object when it becomes true. oldObject is null if the
-	// operator has not seen the object before, also after a restart.
+	// when is a CEL expression over object and oldObject; the trigger fires for an object when it becomes true.
+	// oldObject is null if the operator has not read the object before, for example after a restart.
 	// +required
 	When Expression `json:"when"`
 	// report is where the end of a task is reported besides its status: None, or Event for an Event of the watched object with the summary
@@ -424,8 +425,8 @@ type AgentTriggerStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// AgentTrigger starts work by itself: at times, for webhooks, or when objects change. A firing creates one AgentTask or one
-// AgentMessage. It is recorded in the status before that and happens once, also when the operator restarts.
+// AgentTrigger starts work automatically: at the times of a schedule, for webhooks, or when objects change. A firing
+// creates one AgentTask or one AgentMessage, once, even if the operator restarts.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

@@ -34,8 +34,9 @@ type ModelProviderSpec struct {
 	// +optional
 	// +default="OpenAI"
 	API ModelAPI `json:"api,omitempty"`
-	// baseURL is the base URL of the API. For OpenAI and OpenAIResponses it is required and usually ends in /v1. For Anthropic and Gemini
-	// it defaults to the vendor's own, and has no version at its end. A query is sent with every request.
+	// baseURL is the base URL of the API, whose query is sent with every request. For OpenAI and OpenAIResponses it
+	// is required and usually ends in /v1; for Anthropic and Gemini it defaults to the vendor's own, and has no
+	// version at its end.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
@@ -82,8 +83,8 @@ type ModelProviderSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
 	RequestTimeoutSeconds int32 `json:"requestTimeoutSeconds,omitempty"`
-	// maxRetries is how often a failed request is retried. Defaults to 5. With fallbacks, a failed request is retried at least once at
-	// each of them.
+	// maxRetries is how often a failed request is retried; with fallbacks, at least once at each of them. Defaults to
+	// 5.
 	// +optional
 	// +default=5
 	// +kubebuilder:validation:Minimum=0

@@ -4,6 +4,7 @@
 package v1beta1_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +28,8 @@ var exempt = map[string]string{
 	".spec.arguments":              "the input of a tool may have any form; its properties are counted",
 	"AgentRole.spec.temperature":   "a number or a string has no type in a structural schema; the examples in test show that nothing else is accepted",
 }
+
+var sentenceEnd = regexp.MustCompile(`[.!?]["')]?(\s|$)`)
 
 func isExempt(place string) bool {
 	for end := range exempt {
@@ -78,6 +81,9 @@ func TestEveryKindIsEasyToFind(t *testing.T) {
 func TestEverySchemaIsBounded(t *testing.T) {
 	for _, definition := range definitions(t) {
 		schema := definition.Spec.Versions[0].Schema.OpenAPIV3Schema
+		if n := len(sentenceEnd.FindAllString(schema.Description, -1)); n < 1 || n > 2 {
+			t.Errorf("kubectl explain of %s has %d sentences, want one or two", definition.Spec.Names.Kind, n)
+		}
 		for _, part := range []string{"spec", "status"} {
 			root := schema.Properties[part]
 			walk(definition.Spec.Names.Kind+"."+part, &root, func(place string, schema *apiextensionsv1.JSONSchemaProps) {
@@ -106,6 +112,10 @@ func checkSchema(t *testing.T, place string, schema *apiextensionsv1.JSONSchemaP
 	inSpec := strings.Contains(place, ".spec")
 	if schema.Description == "" && !strings.HasSuffix(place, "[]") {
 		t.Errorf("%s has no description", place)
+	}
+	// Kubernetes describes conditions.
+	if n := len(sentenceEnd.FindAllString(schema.Description, -1)); n > 2 && !strings.Contains(place, ".conditions[]") {
+		t.Errorf("kubectl explain of %s has %d sentences, want at most two: move the rest to docs", place, n)
 	}
 	switch schema.Type {
 	case "string":

@@ -90,8 +90,8 @@ type SubAgentSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	ModelProvider Name `json:"modelProvider,omitempty"`
-	// model is the model of these calls, resolved in the same way. If the role or the task sets a provider but no model, it is the
-	// default model of that provider. It is absent if the provider did not exist yet.
+	// model is the model of these calls, resolved in the same way; if the role or the task sets a provider but no
+	// model, it is the default model of that provider. It is absent if the provider did not exist yet.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Model ModelName `json:"model,omitempty"`

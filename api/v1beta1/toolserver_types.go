@@ -91,8 +91,8 @@ type OAuthClient struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Audience string `json:"audience,omitempty"`
-	// resource is the server that the tokens are for (RFC 8707). Defaults to url without its query. If it is empty, no resource is sent, for
-	// authorization servers that do not accept it.
+	// resource is the server that the tokens are for (RFC 8707), or empty for authorization servers that do not
+	// accept it. Defaults to url without its query.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Resource *string `json:"resource,omitempty"`

@@ -24,9 +24,9 @@ type Workspace struct {
 	// +kubebuilder:validation:Minimum=60
 	// +kubebuilder:validation:Maximum=86400
 	IdleTimeoutSeconds int32 `json:"idleTimeoutSeconds,omitempty"`
-	// retainSeconds is how long the pod is kept without a tool call while work of its chat or task continues, for example while an agent waits
-	// for a person or for other agents. It has no effect if it is less than idleTimeoutSeconds. Before the pod of git or emptyDir stops, its
-	// changes are kept, and the next start restores them.
+	// retainSeconds is how long the pod is kept without a tool call while work of its chat or task continues, for
+	// example while an agent waits for a person or for other agents. It has no effect if it is less than
+	// idleTimeoutSeconds.
 	// +optional
 	// +default=86400
 	// +kubebuilder:validation:Minimum=0
@@ -57,8 +57,8 @@ type GitSource struct {
 	// nestor.dev/git-hosts lists the servers that may receive it.
 	// +optional
 	SecretName ObjectName `json:"secretName,omitempty"`
-	// push lets agents publish their changes on one branch of the repository with the tool publish_changes. Without it, agents cannot push. If
-	// the server asks for credentials, those of secretName must be allowed to push.
+	// push lets agents publish their changes on one branch of the repository with the tool publish_changes; without
+	// it, agents cannot push. If the server asks for credentials, those of secretName must be allowed to push.
 	// +optional
 	Push *GitPush `json:"push,omitempty"`
 }
@@ -77,8 +77,8 @@ const (
 
 // GitPush describes how agents publish their changes. A branch is never forced.
 type GitPush struct {
-	// branch is the only branch that agents can push to. It begins with nestor/. Defaults to nestor/NAME with the name of the chat or task, in which
-	// dots become dashes.
+	// branch is the only branch that agents can push to, and begins with nestor/. Defaults to nestor/NAME with the
+	// name of the chat or task, in which dots become dashes.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=200

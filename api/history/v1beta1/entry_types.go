@@ -52,8 +52,8 @@ const (
 
 // Entry is one entry of an agent's history.
 type Entry struct {
-	// seq is the position of the entry in the agent's history. Entries are in order and no two have the same seq, but there are gaps,
-	// because not every event has an entry. A Delta has the seq of the newest event before it.
+	// seq is the position of the entry in the agent's history: entries are in order, with gaps, because not every
+	// event has an entry. A Delta has the seq of the newest event before it.
 	// +required
 	Seq int64 `json:"seq"`
 	// time is when it happened.

@@ -87,8 +87,8 @@ type TranscriptStatus struct {
 	ToolCalls int64 `json:"toolCalls,omitempty"`
 }
 
-// Transcript is the history of one agent: its inputs, replies and tool calls. The agent is the orchestrator of a chat, a sub-agent or
-// a tool run. metadata.creationTimestamp is when the agent started.
+// Transcript is the history of one agent: its inputs, replies and tool calls. The agent is the orchestrator of a
+// chat, a sub-agent or a tool run.
 //
 // +kubebuilder:object:root=true
 type Transcript struct {

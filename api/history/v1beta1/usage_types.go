@@ -109,12 +109,9 @@ const (
 	UsageMonth UsagePeriod = "Month"
 )
 
-// Usage is the usage of the model calls and runs of a namespace: of all of them (total), of a role (role.NAME), of a chat
-// (chat.NAME) or of a model (model.NAME, where '_' replaces '/' and '%'). Usage without a role, chat or model is in role-none,
-// chat-none and model-none: standalone tasks belong to no chat.
-//
-// A list with the field selector period=Hour, Day or Month contains each of them for each period in which there is usage. Their names begin
-// with the period: 2026-11-17t05.total, 2026-11-17.role.coder, 2026-11.model.small.
+// Usage is the usage of the model calls and runs of a namespace: of all of them (total), of a role (role.NAME), of a
+// chat (chat.NAME) or of a model (model.NAME). With the field selector period=Hour, Day or Month, the name begins
+// with the period: 2026-11-17.role.coder.
 //
 // +kubebuilder:object:root=true
 type Usage struct {

@@ -59,9 +59,9 @@ type ChangedFile struct {
 	Deletions *int64 `json:"deletions,omitempty"`
 }
 
-// WorkspaceChanges is what was changed in the workspace of a chat (chat.NAME) or of a standalone task (task.NAME). It is read from the
-// workspace if that runs, else from what was kept when it stopped. The subresource archive has all changes: a patch for a git
-// repository, a tar for emptyDir.
+// WorkspaceChanges is what was changed in the workspace of a chat (chat.NAME) or of a standalone task (task.NAME),
+// read from the workspace if that runs, else from what was kept when it stopped. The subresource archive has all
+// changes: a patch for a git repository, a tar for emptyDir.
 //
 // +kubebuilder:object:root=true
 type WorkspaceChanges struct {
@@ -74,8 +74,9 @@ type WorkspaceChanges struct {
 	// baseCommit is the commit that the files were compared with; absent without a repository.
 	// +optional
 	BaseCommit string `json:"baseCommit,omitempty"`
-	// digest is the SHA-256 of the patch in the subresource archive, in hexadecimal digits. It is of the same moment as files and diff, and the same as in
-	// the line that an approval of publish_changes shows. It is absent for emptyDir, without changes, and if they are too large.
+	// digest is the SHA-256 of the patch in the subresource archive, in hexadecimal digits, the same as in the line
+	// that an approval of publish_changes shows. It is absent for emptyDir, without changes, and if they are too
+	// large.
 	// +optional
 	Digest string `json:"digest,omitempty"`
 	// captureTime is when the changes were read from the workspace.

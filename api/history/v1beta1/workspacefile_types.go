@@ -23,9 +23,9 @@ const (
 	FileUnavailable FileState = "Unavailable"
 )
 
-// WorkspaceFile is the current content of one file of the workspace of a chat (chat.NAME) or of a standalone task (task.NAME): what a call
-// of the tool write would replace. It is the subresource file of workspacechanges. The file is read from the workspace if that runs. A
-// workspace is not started for it; of a stopped emptyDir, the file is read from what was kept.
+// WorkspaceFile is the current content of one file of the workspace of a chat (chat.NAME) or of a standalone task
+// (task.NAME): what a call of the tool write would replace. It is read from the workspace if that runs, else, of an
+// emptyDir, from what was kept when it stopped.
 //
 // +kubebuilder:object:root=true
 type WorkspaceFile struct {

@@ -4,6 +4,7 @@
 package openapi_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +26,11 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 		if definition.Schema.Description == "" {
 			t.Errorf("%s is not documented", name)
 		}
+		checkLength(t, name, definition.Schema.Description)
 		for field, property := range definition.Schema.Properties {
+			if !slices.Contains(given, field) {
+				checkLength(t, name+"."+field, property.Description)
+			}
 			if slices.Contains(given, field) && property.Description == "" || strings.HasPrefix(property.Description, field+" ") {
 				continue
 			}
@@ -36,5 +41,15 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	}
 	if kinds < 15 {
 		t.Errorf("found %d types of the history", kinds)
+	}
+}
+
+var sentenceEnd = regexp.MustCompile(`[.!?]["')]?(\s|$)`)
+
+func checkLength(t *testing.T, place, description string) {
+	t.Helper()
+	description, _, _ = strings.Cut(description, "\n\nPossible enum values:") // the generator adds them
+	if n := len(sentenceEnd.FindAllString(description, -1)); n > 2 {
+		t.Errorf("kubectl explain of %s has %d sentences, want at most two: move the rest to docs", place, n)
 	}
 }

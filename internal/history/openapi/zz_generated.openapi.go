@@ -393,7 +393,7 @@ func schema_nestor_api_history_v1beta1_Entry(ref common.ReferenceCallback) commo
 				Properties: map[string]spec.Schema{
 					"seq": {
 						SchemaProps: spec.SchemaProps{
-							Description: "seq is the position of the entry in the agent's history. Entries are in order and no two have the same seq, but there are gaps, because not every event has an entry. A Delta has the seq of the newest event before it.",
+							Description: "seq is the position of the entry in the agent's history: entries are in order, with gaps, because not every event has an entry. A Delta has the seq of the newest event before it.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -1392,7 +1392,7 @@ func schema_nestor_api_history_v1beta1_Transcript(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Transcript is the history of one agent: its inputs, replies and tool calls. The agent is the orchestrator of a chat, a sub-agent or a tool run. metadata.creationTimestamp is when the agent started.",
+				Description: "Transcript is the history of one agent: its inputs, replies and tool calls. The agent is the orchestrator of a chat, a sub-agent or a tool run.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -1813,7 +1813,7 @@ func schema_nestor_api_history_v1beta1_Usage(ref common.ReferenceCallback) commo
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Usage is the usage of the model calls and runs of a namespace: of all of them (total), of a role (role.NAME), of a chat (chat.NAME) or of a model (model.NAME, where '_' replaces '/' and '%'). Usage without a role, chat or model is in role-none, chat-none and model-none: standalone tasks belong to no chat.\n\nA list with the field selector period=Hour, Day or Month contains each of them for each period in which there is usage. Their names begin with the period: 2026-11-17t05.total, 2026-11-17.role.coder, 2026-11.model.small.",
+				Description: "Usage is the usage of the model calls and runs of a namespace: of all of them (total), of a role (role.NAME), of a chat (chat.NAME) or of a model (model.NAME). With the field selector period=Hour, Day or Month, the name begins with the period: 2026-11-17.role.coder.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -1941,7 +1941,7 @@ func schema_nestor_api_history_v1beta1_WorkspaceChanges(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "WorkspaceChanges is what was changed in the workspace of a chat (chat.NAME) or of a standalone task (task.NAME). It is read from the workspace if that runs, else from what was kept when it stopped. The subresource archive has all changes: a patch for a git repository, a tar for emptyDir.",
+				Description: "WorkspaceChanges is what was changed in the workspace of a chat (chat.NAME) or of a standalone task (task.NAME), read from the workspace if that runs, else from what was kept when it stopped. The subresource archive has all changes: a patch for a git repository, a tar for emptyDir.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -1982,7 +1982,7 @@ func schema_nestor_api_history_v1beta1_WorkspaceChanges(ref common.ReferenceCall
 					},
 					"digest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "digest is the SHA-256 of the patch in the subresource archive, in hexadecimal digits. It is of the same moment as files and diff, and the same as in the line that an approval of publish_changes shows. It is absent for emptyDir, without changes, and if they are too large.",
+							Description: "digest is the SHA-256 of the patch in the subresource archive, in hexadecimal digits, the same as in the line that an approval of publish_changes shows. It is absent for emptyDir, without changes, and if they are too large.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -2060,7 +2060,7 @@ func schema_nestor_api_history_v1beta1_WorkspaceFile(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "WorkspaceFile is the current content of one file of the workspace of a chat (chat.NAME) or of a standalone task (task.NAME): what a call of the tool write would replace. It is the subresource file of workspacechanges. The file is read from the workspace if that runs. A workspace is not started for it; of a stopped emptyDir, the file is read from what was kept.",
+				Description: "WorkspaceFile is the current content of one file of the workspace of a chat (chat.NAME) or of a standalone task (task.NAME): what a call of the tool write would replace. It is read from the workspace if that runs, else, of an emptyDir, from what was kept when it stopped.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
