@@ -173,7 +173,8 @@ fuzz: ## Fuzz the core with arbitrary event logs (FUZZTIME)
 ##@ Check
 
 .PHONY: generate
-generate: ## Regenerate deepcopy functions, CRDs, RBAC, OpenAPI definitions, references, pictures and the PrometheusRule
+generate: ## Regenerate conditions, deepcopy functions, CRDs, RBAC, OpenAPI definitions, references, pictures and the PrometheusRule
+	go run ./hack/conditions .
 	$(TOOL) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	$(TOOL) controller-gen crd:allowDangerousTypes=false paths=./api/v1beta1 output:crd:dir=config/crd/bases
 	@awk -f hack/temperature.awk config/crd/bases/nestor.dev_agentroles.yaml > config/crd/bases/new && mv config/crd/bases/new config/crd/bases/nestor.dev_agentroles.yaml

@@ -17,9 +17,9 @@ check() {
 
 # Generated files are compared with a fresh generation, whether they are committed or not.
 generated() {
-	local paths=(api/v1beta1/zz_generated.deepcopy.go api/history/v1beta1/zz_generated.*.go internal/history/openapi
+	local paths=(api/v1beta1/zz_generated.*.go internal/conditions config/gitops api/history/v1beta1/zz_generated.*.go internal/history/openapi
 		config/crd/bases config/rbac config/operator config/monitoring/prometheusrule.yaml charts/nestor/files charts/nestor-crds/files
-		docs/reference/api.md docs/reference/chart.md docs/reference/cli.md docs/reference/history-api.md docs/reference/metrics.md
+		docs/reference/api.md docs/reference/conditions.md docs/reference/chart.md docs/reference/cli.md docs/reference/history-api.md docs/reference/metrics.md
 		docs/images/turn.svg docs/images/approval.svg docs/images/ledger-and-etcd.svg docs/images/workspace-network.svg)
 	local before after
 	before=$(find "${paths[@]}" -type f -exec sha256sum {} + | sort)

@@ -5,7 +5,7 @@
 //
 // Users write AgentChat, AgentMessage and AgentTrigger; platform teams write AgentRole, ModelProvider, ToolServer and AgentQuota; the operator
 // writes AgentTask and SubAgent (users write standalone AgentTasks). Spec is intent, status is a bounded projection of
-// the ledger, and phases are for people: programs read conditions, which are documented in condition_types.go.
+// the ledger, and phases are for people: programs read conditions, which docs/reference/conditions.md documents.
 //
 // +kubebuilder:object:generate=true
 // +groupName=nestor.dev

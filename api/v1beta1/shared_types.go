@@ -99,47 +99,6 @@ const (
 	ContextSelective ContextMode = "Selective"
 )
 
-// ErrorKind is why a run ended without success.
-// +kubebuilder:validation:Enum=Cancelled;TimedOut;IterationLimit;DepthLimit;BudgetExhausted;LoopDetected;ModelError;ToolError;SubAgentError;InvalidSpec;HistoryLost;ReviewRejected;EmptyReply;ReplyCutOff;InvalidArguments;OutputSchemaNotMet
-type ErrorKind string
-
-// The kinds of errors of a run.
-const (
-	// ErrorCancelled: a person, a parent or a deletion cancelled it.
-	ErrorCancelled ErrorKind = "Cancelled"
-	// ErrorTimedOut: maxDurationSeconds passed, without the time spent waiting for a person.
-	ErrorTimedOut ErrorKind = "TimedOut"
-	// ErrorIterationLimit: maxIterations model calls did not lead to a result.
-	ErrorIterationLimit ErrorKind = "IterationLimit"
-	// ErrorDepthLimit: the run would be deeper than maxDepth.
-	ErrorDepthLimit ErrorKind = "DepthLimit"
-	// ErrorBudgetExhausted: the token or cost limit of the agent or of its chat is used up.
-	ErrorBudgetExhausted ErrorKind = "BudgetExhausted"
-	// ErrorLoopDetected: the agent repeated the same tool call with the same result.
-	ErrorLoopDetected ErrorKind = "LoopDetected"
-	// ErrorModel: the model provider refused the request or kept failing.
-	ErrorModel ErrorKind = "ModelError"
-	// ErrorTool: a task of type Tool failed.
-	ErrorTool ErrorKind = "ToolError"
-	// ErrorSubAgent: the agent itself reported with submit_error that it cannot do the work.
-	ErrorSubAgent ErrorKind = "SubAgentError"
-	// ErrorInvalidSpec: the spec cannot work, even if missing objects are created later.
-	ErrorInvalidSpec ErrorKind = "InvalidSpec"
-	// ErrorHistoryLost: the run had started, but the ledger has no events of it, or one of them cannot be read.
-	ErrorHistoryLost ErrorKind = "HistoryLost"
-	// ErrorReviewRejected: the result of the agent was rejected by its review or could not be reviewed, and its role requires an approval.
-	ErrorReviewRejected ErrorKind = "ReviewRejected"
-	// ErrorEmptyReply: at maxIterations, the last three replies of the model, or all of them, were empty.
-	ErrorEmptyReply ErrorKind = "EmptyReply"
-	// ErrorReplyCutOff: at maxIterations, the last three replies of the model, or all of them, were cut off at the limit on output tokens.
-	ErrorReplyCutOff ErrorKind = "ReplyCutOff"
-	// ErrorInvalidArguments: at maxIterations, the last three replies of the model, or all of them, had only tool calls with invalid
-	// arguments.
-	ErrorInvalidArguments ErrorKind = "InvalidArguments"
-	// ErrorOutputSchemaNotMet: at maxIterations, the last three replies of the model, or all of them, lacked data that matches outputSchema.
-	ErrorOutputSchemaNotMet ErrorKind = "OutputSchemaNotMet"
-)
-
 // RunError describes why a run ended without success.
 type RunError struct {
 	// kind is the class of the error, for programs.

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/conditions"
 )
 
 // StandstillKind is what ends a standstill.
@@ -42,46 +43,12 @@ type Standstill struct {
 	StartTime metav1.Time `json:"startTime"`
 }
 
-type cause struct {
-	kind StandstillKind
-	head string
-}
-
-// pausedPrefix is the common prefix of the reasons of a paused chat.
-const pausedPrefix = "Paused"
-
-// causes has the reasons that do not mean StandstillBlocked.
-var causes = map[string]cause{
-	v1beta1.ReasonPending:             {StandstillQueued, "Waiting for its turn"},
-	v1beta1.ReasonParallelLimit:       {StandstillQueued, "Waiting for its turn"},
-	v1beta1.ReasonRateLimited:         {StandstillWaiting, "Waiting: the model provider limits the rate of calls"},
-	v1beta1.ReasonProviderUnavailable: {StandstillWaiting, "Waiting: the model provider does not answer"},
-	v1beta1.ReasonRetrying:            {StandstillWaiting, "Waiting: the model call will be retried"},
-	v1beta1.ReasonQueuedForProvider:   {StandstillWaiting, "Waiting: queued for the model provider"},
-	v1beta1.ReasonLedgerUnavailable:   {StandstillWaiting, "Waiting: the ledger does not answer"},
-	v1beta1.ReasonQuotaExhausted:      {StandstillOverQuota, "Waiting: the quota of the namespace is used up"},
-	v1beta1.ReasonPausedTurnLimit:     {StandstillPaused, "Paused: too many turns without a person"},
-	v1beta1.ReasonPausedTaskLimit:     {StandstillPaused, "Paused: too many tasks without a person"},
-	v1beta1.ReasonPausedTokenLimit:    {StandstillPaused, "Paused: too many tokens without a person"},
-	v1beta1.ReasonPausedLoop:          {StandstillPaused, "Paused: the same work was delegated repeatedly"},
-}
-
 // OfChat returns why a chat stands still, or nil.
 func OfChat(chat *v1beta1.AgentChat) *Standstill {
 	if chat == nil {
 		return nil
 	}
-	conditions := chat.Status.Conditions
-	ready := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
-	switch {
-	case noProgress(conditions) != nil:
-		return newStandstill(noProgress(conditions), "")
-	case ready != nil && ready.Status == metav1.ConditionFalse:
-		return newStandstill(ready, "Cannot continue")
-	case ready != nil && ready.Status == metav1.ConditionTrue && strings.HasPrefix(ready.Reason, pausedPrefix):
-		return newStandstill(ready, "")
-	}
-	return nil
+	return standstill("AgentChat", chat.Status.Conditions, v1beta1.ConditionReady, false)
 }
 
 // OfTask returns why a task stands still, or nil.
@@ -89,12 +56,14 @@ func OfTask(task *v1beta1.AgentTask) *Standstill {
 	if Ended(task.Status.Phase) {
 		return nil
 	}
-	return ofRun(task.Status.Phase == v1beta1.TaskPending || task.Status.Phase == "", task.Status.Conditions)
+	pending := task.Status.Phase == v1beta1.TaskPending || task.Status.Phase == ""
+	return standstill("AgentTask", task.Status.Conditions, v1beta1.ConditionSucceeded, pending)
 }
 
 // OfAgent returns why a sub-agent stands still, or nil.
 func OfAgent(agent *v1beta1.SubAgent) *Standstill {
-	return ofRun(agent.Status.Phase == v1beta1.SubAgentPending || agent.Status.Phase == "", agent.Status.Conditions)
+	pending := agent.Status.Phase == v1beta1.SubAgentPending || agent.Status.Phase == ""
+	return standstill("SubAgent", agent.Status.Conditions, v1beta1.ConditionSucceeded, pending)
 }
 
 // Standstill returns why the work of a node stands still, or nil. A wait for its turn is not worth a note.
@@ -117,44 +86,43 @@ func (n *Node) standstill() *Standstill {
 	return OfTask(&n.Task)
 }
 
-// ofRun returns the standstill of a task or a sub-agent.
-func ofRun(pending bool, conditions []metav1.Condition) *Standstill {
-	if c := noProgress(conditions); c != nil {
-		return newStandstill(c, "")
-	}
-	c := meta.FindStatusCondition(conditions, v1beta1.ConditionSucceeded)
-	if c == nil || c.Status != metav1.ConditionUnknown {
-		return nil
-	}
-	switch c.Reason {
-	case v1beta1.ReasonRunning, v1beta1.ReasonWaitingForUser, v1beta1.ReasonWaitingForApproval:
-		return nil
-	}
-	if pending {
-		return newStandstill(c, "Cannot start")
-	}
-	return newStandstill(c, "Cannot continue")
-}
-
-func noProgress(conditions []metav1.Condition) *metav1.Condition {
-	if c := meta.FindStatusCondition(conditions, v1beta1.ConditionReconciling); c != nil && c.Status == metav1.ConditionTrue {
-		return c
+// standstill returns the standstill of an object of a kind, whose main condition is Ready or Succeeded.
+func standstill(kind string, all []metav1.Condition, main string, pending bool) *Standstill {
+	for _, name := range []string{v1beta1.ConditionReconciling, main} {
+		c := meta.FindStatusCondition(all, name)
+		if c == nil {
+			continue
+		}
+		row, state, known := conditions.Find(kind, *c)
+		still := &Standstill{Kind: StandstillKind(state.Standstill), Head: row.Head, Reason: c.Reason, Message: c.Message, StartTime: c.LastTransitionTime}
+		if !known {
+			still.Kind, still.Head = unlisted(*c)
+		}
+		switch {
+		case still.Kind == "":
+			continue
+		case still.Head == "" && pending:
+			still.Head = "Cannot start"
+		case still.Head == "":
+			still.Head = "Cannot continue"
+		}
+		return still
 	}
 	return nil
 }
 
-func newStandstill(c *metav1.Condition, blocked string) *Standstill {
-	known, ok := causes[c.Reason]
+// unlisted returns the standstill for a reason that is not in the table: a newer operator has set it.
+func unlisted(c metav1.Condition) (kind StandstillKind, head string) {
 	switch {
-	case ok:
-	case strings.HasPrefix(c.Reason, pausedPrefix):
-		known = cause{StandstillPaused, "Paused"}
-	case c.Type == v1beta1.ConditionReconciling:
-		known = cause{StandstillWaiting, "Waiting"}
-	default:
-		known = cause{StandstillBlocked, blocked}
+	case c.Type == v1beta1.ConditionReconciling && c.Status == metav1.ConditionTrue:
+		return StandstillWaiting, "Waiting"
+	case c.Type == v1beta1.ConditionReady && c.Status == metav1.ConditionTrue && strings.HasPrefix(c.Reason, "Paused"):
+		return StandstillPaused, "Paused"
+	case c.Type == v1beta1.ConditionReady && c.Status == metav1.ConditionFalse,
+		c.Type == v1beta1.ConditionSucceeded && c.Status == metav1.ConditionUnknown:
+		return StandstillBlocked, ""
 	}
-	return &Standstill{Kind: known.kind, Head: known.head, Reason: c.Reason, Message: c.Message, StartTime: c.LastTransitionTime}
+	return "", ""
 }
 
 // Is reports whether a standstill, which may be nil, is of a kind.

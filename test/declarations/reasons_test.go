@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -67,6 +68,89 @@ func TestReasonsAreSet(t *testing.T) {
 	}
 }
 
+// TestReasonsHaveARow finds conditions whose reason is not in the table: reasons of packages whose values are converted, and constant
+// texts where a reason is expected.
+func TestReasonsHaveARow(t *testing.T) {
+	s := read(t)
+	rows := map[string]bool{}
+	for _, r := range reasons(s.api) {
+		rows[r.value] = true
+	}
+	checked := 0
+	s.inspect(func(p program, node ast.Node, _ []ast.Node) {
+		for _, expression := range reasonsIn(p, node) {
+			value := p.info.Types[expression].Value
+			if value == nil || value.Kind() != constant.String || constant.StringVal(value) == "" {
+				continue
+			}
+			if checked++; !rows[constant.StringVal(value)] {
+				t.Errorf("%s: the reason %s has no row in api/v1beta1/conditions.yaml", s.fset.Position(expression.Pos()), value)
+			}
+		}
+		identifier, ok := node.(*ast.Ident)
+		if !ok {
+			return
+		}
+		if used, ok := p.info.Uses[identifier].(*types.Const); ok && used.Val().Kind() == constant.String && namesAReason(used) {
+			if value := constant.StringVal(used.Val()); !rows[value] {
+				t.Errorf("%s: %s has no row in api/v1beta1/conditions.yaml", s.fset.Position(identifier.Pos()), used.Name())
+			}
+		}
+	})
+	if checked < 30 {
+		t.Errorf("found only %d constant reasons: the test reads the wrong places", checked)
+	}
+}
+
+// reasonSetters are the packages that decide on conditions.
+var reasonSetters = []string{"internal/projection", "internal/controller", "internal/cluster/resolve"}
+
+// reasonsIn returns the expressions of a node that are reasons of conditions: fields Reason of literals, assignments to such a field, and
+// arguments for a parameter named reason.
+func reasonsIn(p program, node ast.Node) []ast.Expr {
+	path := strings.TrimPrefix(p.path, module)
+	if !slices.ContainsFunc(reasonSetters, func(setter string) bool { return strings.HasPrefix(path, setter) }) {
+		return nil
+	}
+	var found []ast.Expr
+	switch n := node.(type) {
+	case *ast.KeyValueExpr:
+		if key, ok := n.Key.(*ast.Ident); ok && key.Name == "Reason" && !ofFiring(p, n.Value) {
+			found = append(found, n.Value)
+		}
+	case *ast.AssignStmt:
+		for i, left := range n.Lhs {
+			if field, ok := left.(*ast.SelectorExpr); ok && field.Sel.Name == "Reason" && len(n.Rhs) == len(n.Lhs) {
+				found = append(found, n.Rhs[i])
+			}
+		}
+	case *ast.CallExpr:
+		signature, ok := p.info.TypeOf(n.Fun).(*types.Signature)
+		if !ok || signature.Params().Len() > len(n.Args) {
+			return nil
+		}
+		for i := range signature.Params().Len() {
+			parameter := signature.Params().At(i)
+			if parameter.Name() == "reason" && parameter.Pkg() != nil && strings.HasPrefix(parameter.Pkg().Path()+"/", module) && !ofFiring(p, n.Args[i]) {
+				found = append(found, n.Args[i])
+			}
+		}
+	}
+	return found
+}
+
+// ofFiring reports whether a reason is one of a firing that was dropped, or of its Event: these are not reasons of conditions.
+func ofFiring(p program, expression ast.Expr) bool {
+	if call, ok := expression.(*ast.CallExpr); ok && len(call.Args) == 1 { // a conversion
+		expression = call.Args[0]
+	}
+	if strings.HasSuffix(p.info.TypeOf(expression).String(), ".DropReason") {
+		return true
+	}
+	identifier, ok := expression.(*ast.Ident)
+	return ok && identifier.Name == "reasonNotFired"
+}
+
 // namesAReason reports whether a constant is a reason: one of the API's, or one of a package whose values are converted to reasons. Other
 // constants, such as phases, may have the same value.
 func namesAReason(c *types.Const) bool {
@@ -105,7 +189,7 @@ func TestReasonsAreTested(t *testing.T) {
 	phases := otherValues(read(t).api)
 	for _, r := range reasons(read(t).api) {
 		// A word that is also a phase is no evidence.
-		tested := words.names[r.name] || words.reasons[r.value] || (words.texts[r.value] && !phases[r.value])
+		tested := words.names[r.name] || words.names["Reason"+strings.TrimPrefix(r.value, "Ledger")] || words.reasons[r.value] || (words.texts[r.value] && !phases[r.value])
 		if !tested && untested[r.name] == "" {
 			t.Errorf("no test asserts %s (%q): write one that reaches the code that sets it", r.name, r.value)
 		}

@@ -47,7 +47,7 @@ func waitsForMissing(reason, texts string, setting, fix []client.Object, more ..
 		r.create(ctx, copies(setting)...)
 		r.sendMessage(ctx, "hello", "Greet Alice")
 		Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, reason, texts))
-		Eventually(r.message("hello")).WithContext(ctx).Should(BeIn(v1beta1.MessagePending))
+		Eventually(r.message("hello")).WithContext(ctx).Should(BeDone(v1beta1.MessagePending, v1beta1.ReasonChatNotReady))
 		r.create(ctx, copies(fix)...)
 		for _, do := range more {
 			do(ctx, r)

@@ -6,7 +6,6 @@ package flows
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/conditions"
 )
 
 // problems returns the contradictions in the statuses of all objects of the room.
@@ -47,7 +47,7 @@ func lint(object client.Object) []string {
 	}
 	wrong := lintRoot(object)
 	for _, c := range s.conditions {
-		wrong = append(wrong, lintCondition(c, object.GetGeneration())...)
+		wrong = append(wrong, lintCondition(strings.TrimPrefix(fmt.Sprintf("%T", object), "*v1beta1."), c, object.GetGeneration())...)
 	}
 	switch o := object.(type) {
 	case *v1beta1.AgentChat:
@@ -78,13 +78,12 @@ func lintRoot(object client.Object) []string {
 	return l
 }
 
-var reasonForm = regexp.MustCompile(`^[A-Z][A-Za-z]{2,63}$`)
-
-func lintCondition(c metav1.Condition, generation int64) []string {
+func lintCondition(kind string, c metav1.Condition, generation int64) []string {
 	var l problemList
+	_, _, listed := conditions.Find(kind, c)
+	l.when(!listed, "%s has the condition %s=%s with the reason %s, which is not in api/v1beta1/conditions.yaml", kind, c.Type, c.Status, c.Reason)
 	l.when(c.ObservedGeneration == 0, "condition %s has no observedGeneration", c.Type)
 	l.when(c.ObservedGeneration > generation, "condition %s observed generation %d of %d", c.Type, c.ObservedGeneration, generation)
-	l.when(!reasonForm.MatchString(c.Reason), "condition %s has the reason %q", c.Type, c.Reason)
 	l.when(c.Message == "", "condition %s (%s) has no message", c.Type, c.Reason)
 	l.when(c.LastTransitionTime.IsZero(), "condition %s has no lastTransitionTime", c.Type)
 	return l

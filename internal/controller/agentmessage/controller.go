@@ -45,9 +45,6 @@ type Reconciler struct {
 	sequence sequence
 }
 
-// reasonChatNotReady is the reason of a message whose chat has not started.
-const reasonChatNotReady = "ChatNotReady"
-
 // workers is the number of messages that are handled in parallel. pendingGrace is how long a message may wait for a turn before its status
 // shows it as pending.
 const (
@@ -230,9 +227,9 @@ func (r *Reconciler) wasTaken(ctx context.Context, owner client.Object, message 
 func (r *Reconciler) deliverMessage(ctx context.Context, chat client.Object, message *v1beta1.AgentMessage) (*outcome, error) {
 	state, started, err := r.Runner.State(ctx, string(chat.GetUID()))
 	if err != nil || !started {
-		return ptr(pending(reasonChatNotReady, "The message waits until the chat is ready: see the chat's conditions.")), err
+		return ptr(pending(v1beta1.ReasonChatNotReady, "The message waits until the chat is ready: see the chat's conditions.")), err
 	}
-	delivered := ptr(pending("Delivered", "The message waits for the next turn."))
+	delivered := ptr(pending(v1beta1.ReasonDelivered, "The message waits for the next turn."))
 	if len(message.Spec.Attachments) > 0 && state.HasHandled(message.Name) {
 		return delivered, nil // a ConfigMap that changes later has no effect
 	}

@@ -101,7 +101,7 @@ func (r *Reconciler) handleInOrder(ctx context.Context, owner client.Object, mes
 		if err != nil {
 			return nil, err
 		}
-		if v != nil && v.reason == reasonChatNotReady {
+		if v != nil && v.reason == v1beta1.ReasonChatNotReady {
 			return v, nil // even if the chat is just starting, this message must not be the first
 		}
 		if v != nil && v.phase != v1beta1.MessagePending {
@@ -116,7 +116,7 @@ func (r *Reconciler) handleInOrder(ctx context.Context, owner client.Object, mes
 // handleNext handles one message, and records that it was delivered.
 func (r *Reconciler) handleNext(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage) (*outcome, error) {
 	v, err := r.handle(ctx, owner, message)
-	if err == nil && (v == nil || v.reason != reasonChatNotReady) {
+	if err == nil && (v == nil || v.reason != v1beta1.ReasonChatNotReady) {
 		r.sequence.take(message)
 	}
 	return v, err
