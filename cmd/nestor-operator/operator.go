@@ -77,6 +77,8 @@ func (o *options) register(set *flag.FlagSet) {
 	set.IntVar(&o.operator.History.Streams.Total, "history-max-streams", 1000, "maximum number of transcripts followed through the history API at once; more are rejected with status 429; 0 means no limit")
 	set.IntVar(&o.operator.History.Streams.PerUser, "history-max-streams-per-user", 100, "maximum number of transcripts that one user follows at once; a page follows up to ten; 0 means no limit")
 	registerGateway(&o.operator.Gateway, set)
+	set.StringVar(&o.operator.Admission.Address, "admission-bind-address", "0", "`address` of the validating webhook, such as :9445, with the certificate of the history API; 0 turns it off")
+	set.StringVar(&o.operator.Admission.Configuration, "admission-configuration", "nestor", "`name` of the ValidatingWebhookConfiguration whose caBundle is kept up to date with the certificate in the Secret")
 	set.Float64Var(&o.qps, "kube-api-qps", 500, "maximum requests per second to the API server")
 	set.IntVar(&o.burst, "kube-api-burst", 1000, "maximum burst of requests to the API server")
 	set.IntVar(&o.operator.MaxWrites, "kube-api-writes", 0, fmt.Sprintf("maximum writes of Nestor's objects in flight to the API server; 0 adapts to its response time, from %d to %d. A lower limit leaves more of its CPU to other clients", kubewrites.Floor, kubewrites.Ceiling))

@@ -41,6 +41,9 @@ func BuiltInRoles() ([]*unstructured.Unstructured, error) { return Objects(files
 // History returns what registers the history API.
 func History() ([]*unstructured.Unstructured, error) { return Objects(files, "history.yaml") }
 
+// Admission returns what registers the validating webhook.
+func Admission() ([]*unstructured.Unstructured, error) { return Objects(files, "admission.yaml") }
+
 func Objects(files fs.FS, names ...string) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	for _, name := range names {

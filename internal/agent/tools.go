@@ -186,12 +186,12 @@ func (r Role) allows(t Tool) bool {
 	if r.Allow == nil {
 		return t.BuiltIn
 	}
-	return matchesAny(r.Allow, t.Name)
+	return MatchesAny(r.Allow, t.Name)
 }
 
 // needsApproval reports whether a call of the tool needs an approval.
 func (r Role) needsApproval(t Tool) bool {
-	if matchesAny(r.ApprovalTools, t.Name) || t.Approval == ToolApprovalRequired {
+	if MatchesAny(r.ApprovalTools, t.Name) || t.Approval == ToolApprovalRequired {
 		return true
 	}
 	switch r.Approval {
@@ -203,8 +203,8 @@ func (r Role) needsApproval(t Tool) bool {
 	return !t.ReadOnly && t.Approval != ToolApprovalNotRequired
 }
 
-// matchesAny reports whether a tool's name matches one of the globs. A malformed glob matches nothing.
-func matchesAny(globs []string, name string) bool {
+// MatchesAny reports whether a tool's name matches one of the globs. A malformed glob matches nothing.
+func MatchesAny(globs []string, name string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool {
 		ok, err := path.Match(glob, name)
 		return err == nil && ok

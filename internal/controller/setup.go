@@ -119,6 +119,8 @@ type Controllers struct {
 	// Triggers records firings of triggers.
 	Triggers   *agenttrigger.Recorder
 	Workspaces *workspace.Workspaces
+	// Finder looks up references.
+	Finder resolve.Finder
 }
 
 // Cache restricts a manager's cache to what the controllers need. Use it for the manager that is passed to Setup.
@@ -292,7 +294,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 			counted.ShardReleased(func(hash int) bool { return eng.ShardOf(hash) == shard })
 		}}
 	firings := &agenttrigger.Recorder{Client: c, API: objects.API, Evaluations: evaluations, Events: mgr.GetEventRecorder("nestor-operator"), Reached: options.Reached}
-	controllers := &Controllers{Engine: eng, Triggers: firings, Workspaces: workspaces}
+	controllers := &Controllers{Engine: eng, Triggers: firings, Workspaces: workspaces, Finder: finder}
 	if options.Shards > 0 {
 		if drive.sharding, err = newSharding(mgr, options, drive.own); err != nil {
 			return nil, err

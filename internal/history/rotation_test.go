@@ -45,8 +45,8 @@ func newReplica(w servedLedger, now func() time.Time) replica {
 	GinkgoHelper()
 	keeper := servingcert.New(servingcert.Options{
 		Names: []string{"nestor-history." + operatorNamespace + ".svc"}, SecretName: "rotated", Secrets: core.CoreV1().Secrets(operatorNamespace),
-		APIService: servingcert.APIService{Name: "v1beta1.history.nestor.dev", Client: registration.NewForConfigOrDie(cluster.Config).APIServices()},
-		Policy:     longPolicy, Now: now, Log: GinkgoLogr,
+		Registrations: []servingcert.Registration{servingcert.APIService{Name: "v1beta1.history.nestor.dev", Client: registration.NewForConfigOrDie(cluster.Config).APIServices()}},
+		Policy:        longPolicy, Now: now, Log: GinkgoLogr,
 	})
 	Expect(keeper.Sync(ctx)).To(Succeed())
 	server, err := history.New(ctx, history.Options{Cluster: cluster.Config, Ledger: w.ledger, Live: w.hub, Address: "127.0.0.1:0", Certificate: keeper, Poll: 100 * time.Millisecond})

@@ -4,6 +4,7 @@
 package operator
 
 import (
+	"errors"
 	"fmt"
 
 	"k8s.io/client-go/kubernetes"
@@ -43,10 +44,15 @@ func (o *Operator) certificateKeeper() (*servingcert.Keeper, error) {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
 	certificate := o.options.History.Certificate
+	registrations := []servingcert.Registration{servingcert.APIService{Name: certificate.APIService, Client: registered.APIServices()}}
+	if admission := o.options.Admission; !off(admission.Address) {
+		registrations = append(registrations, servingcert.Webhook{
+			Configuration: admission.Configuration, Name: webhookName, Client: core.AdmissionregistrationV1().ValidatingWebhookConfigurations(),
+		})
+	}
 	keeper := servingcert.New(servingcert.Options{
 		Names: o.certificateHosts(), SecretName: certificate.Secret, Secrets: core.CoreV1().Secrets(o.options.Controllers.OperatorNamespace),
-		APIService: servingcert.APIService{Name: certificate.APIService, Client: registered.APIServices()},
-		Log:        o.manager.GetLogger().WithName("certificate"),
+		Registrations: registrations, Log: o.manager.GetLogger().WithName("certificate"),
 	})
 	if err := o.manager.AddReadyzCheck("certificate", keeper.Ready); err != nil {
 		return nil, fmt.Errorf("add the certificate's readiness check: %w", err)
@@ -56,6 +62,28 @@ func (o *Operator) certificateKeeper() (*servingcert.Keeper, error) {
 	}
 	o.keeper = keeper
 	return keeper, nil
+}
+
+// servingCertificate returns the certificate of the history API, for the other servers of the operator.
+func (o *Operator) servingCertificate() (servingcert.Source, error) {
+	certificate := o.options.History.Certificate
+	switch {
+	case certificate.Secret != "":
+		return o.certificateKeeper()
+	case certificate.File == "":
+		return nil, errors.New("the endpoints of the operator need the certificate of the history API: files, or a Secret")
+	case o.files != nil:
+		return *o.files, nil
+	}
+	files, err := servingcert.NewFiles(certificate.File, certificate.KeyFile)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.manager.Add(files); err != nil {
+		return nil, fmt.Errorf("add the certificate in files: %w", err)
+	}
+	o.files = &files
+	return files, nil
 }
 
 // certificateHosts returns the names of the certificate that the operator creates.

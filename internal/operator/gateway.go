@@ -5,7 +5,6 @@ package operator
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/netip"
 
@@ -66,7 +65,7 @@ func (o *Operator) serveIntake() error {
 	}
 	served := listen.Server{Name: "the endpoint for the gateway", Address: configured.Address, Handler: handler}
 	if !configured.Insecure {
-		certificate, err := o.endpointCertificate()
+		certificate, err := o.servingCertificate()
 		if err != nil {
 			return err
 		}
@@ -76,25 +75,6 @@ func (o *Operator) serveIntake() error {
 		return fmt.Errorf("add the endpoint for the gateway: %w", err)
 	}
 	return o.keepGatewayCertificate()
-}
-
-// endpointCertificate returns the certificate of the endpoint, which is that of the history API.
-func (o *Operator) endpointCertificate() (servingcert.Source, error) {
-	certificate := o.options.History.Certificate
-	if certificate.File == "" && certificate.Secret == "" {
-		return nil, errors.New("the endpoint for the gateway needs the certificate of the history API: files, or a Secret")
-	}
-	if certificate.File == "" {
-		return o.certificateKeeper()
-	}
-	files, err := servingcert.NewFiles(certificate.File, certificate.KeyFile)
-	if err != nil {
-		return nil, err
-	}
-	if err := o.manager.Add(files); err != nil {
-		return nil, fmt.Errorf("add the certificate of the endpoint for the gateway: %w", err)
-	}
-	return files, nil
 }
 
 // keepGatewayCertificate creates and renews the certificate that the gateway's pods mount. It has an authority of its own: the gateway is public

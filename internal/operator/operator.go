@@ -51,9 +51,10 @@ type Options struct {
 	// HistoryRetention and CallRetention are how long the histories of ended agents and the bodies of calls are kept; 0 means forever.
 	HistoryRetention, CallRetention time.Duration
 	// Live passes the changes of agents to the history API. Set it if another component of this process serves the history API.
-	Live    *live.Hub
-	History History
-	Gateway Gateway
+	Live      *live.Hub
+	History   History
+	Gateway   Gateway
+	Admission Admission
 	// ReplicaAddress is the address to listen on for other replicas, which get live text there; empty and "0" turn it off. It needs shards, and
 	// Controllers.Replica.Address must be the address by which they reach it.
 	ReplicaAddress string
@@ -70,6 +71,7 @@ type Operator struct {
 	telemetry   *telemetry.Telemetry
 	identity    *relay.Identity     // nil without a relay
 	keeper      *servingcert.Keeper // nil if nothing uses the operator's own certificate
+	files       *servingcert.Files  // nil if nothing but the history API uses a certificate in files
 	pushKeys    *push.Keyring       // nil without a gateway
 }
 

@@ -24,7 +24,7 @@ type History struct {
 	Streams streams.Limits
 }
 
-// serve adds the history API and the endpoint for the gateway to the manager, and registers the metrics of their streams.
+// serve adds the history API and the endpoints for the gateway and for admission to the manager, and registers the metrics of their streams.
 func (o *Operator) serve(ctx context.Context) error {
 	ofHistory := streams.NewLimiter(o.options.History.Streams)
 	ofReplicas := streams.NewLimiter(streams.Limits{PerUser: maxReplicaStreams})
@@ -39,7 +39,10 @@ func (o *Operator) serve(ctx context.Context) error {
 	if err := o.serveHistory(ctx, ofHistory, hub); err != nil {
 		return err
 	}
-	return o.serveIntake()
+	if err := o.serveIntake(); err != nil {
+		return err
+	}
+	return o.serveAdmission()
 }
 
 // register adds a collector to the metrics, if there are any.

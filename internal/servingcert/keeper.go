@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// syncPeriod is the interval at which the Secret and the APIService are checked and repaired.
+	// syncPeriod is the interval at which the Secret and the registrations are checked and repaired.
 	syncPeriod = 30 * time.Second
-	// retryPeriod is the interval after a failure, or while there is no APIService.
+	// retryPeriod is the interval after a failure, or while a registration does not exist.
 	retryPeriod = 5 * time.Second
 )
 
@@ -27,8 +27,8 @@ type Options struct {
 	Names      []string
 	SecretName string
 	Secrets    typedcorev1.SecretInterface
-	// APIService receives the CA bundle; it may be empty.
-	APIService APIService
+	// Registrations receive the CA bundle. Without any, clients read the authorities from the Secret.
+	Registrations []Registration
 	// Policy defaults to DefaultPolicy, and Now to time.Now.
 	Policy Policy
 	Now    func() time.Time
@@ -37,12 +37,12 @@ type Options struct {
 
 // Keeper maintains a certificate. It is a manager.Runnable that runs in every replica.
 type Keeper struct {
-	subject    subject
-	secretName string
-	secrets    typedcorev1.SecretInterface
-	apiService APIService
-	now        func() time.Time
-	log        logr.Logger
+	subject       subject
+	secretName    string
+	secrets       typedcorev1.SecretInterface
+	registrations []Registration
+	now           func() time.Time
+	log           logr.Logger
 
 	mu        sync.Mutex
 	current   *material
@@ -60,7 +60,7 @@ func New(options Options) *Keeper {
 	}
 	return &Keeper{
 		subject:    subject{names: options.Names, policy: options.Policy},
-		secretName: options.SecretName, secrets: options.Secrets, apiService: options.APIService,
+		secretName: options.SecretName, secrets: options.Secrets, registrations: options.Registrations,
 		now: options.Now, log: options.Log.WithValues("Secret", options.SecretName),
 		failure: errors.New("the Secret has not been read yet"),
 	}
@@ -114,7 +114,7 @@ func (k *Keeper) CurrentCertKeyContent() (certificate, key []byte) {
 	return certificatePEM(current.serving.certificate), current.serving.keyPEM
 }
 
-// Sync checks the Secret and the APIService once, and does what is due.
+// Sync checks the Secret and the registrations once, and does what is due.
 func (k *Keeper) Sync(ctx context.Context) error {
 	_, err := k.syncOnce(ctx)
 	return err

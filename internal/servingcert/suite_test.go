@@ -13,9 +13,12 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	admissionregistration "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -34,6 +37,7 @@ var (
 	ctx                context.Context
 	core               *typedcorev1.CoreV1Client
 	admin              *registration.ApiregistrationV1Client
+	configurations     admissionregistration.ValidatingWebhookConfigurationInterface
 	operatorConfig     *rest.Config // with the permissions of the chart only
 	unprivilegedConfig *rest.Config
 
@@ -59,6 +63,7 @@ var _ = BeforeSuite(func() {
 	DeferCleanup(func() { Expect(cluster.Stop()).To(Succeed()) })
 	core = typedcorev1.NewForConfigOrDie(cluster.Config)
 	admin = registration.NewForConfigOrDie(cluster.Config)
+	configurations = admissionregistration.NewForConfigOrDie(cluster.Config).ValidatingWebhookConfigurations()
 	grant(cluster.Config)
 	token, err := core.ServiceAccounts(namespace).CreateToken(ctx, operator.ServiceAccount, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
@@ -93,6 +98,7 @@ func newEnvironment() *environment {
 	w := &environment{secretName: "nestor-history-cert", apiService: "v1beta1.history.nestor.dev", clock: &clock{now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}}
 	DeferCleanup(func() {
 		Expect(core.Secrets(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})).To(Succeed())
+		Expect(configurations.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})).To(Succeed())
 		Expect(admin.APIServices().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=" + w.apiService})).To(Succeed())
 	})
 	return w
@@ -109,6 +115,24 @@ func (w *environment) register() {
 		},
 	}, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
+}
+
+// registerWebhook installs the configuration of the webhook.
+func (w *environment) registerWebhook() {
+	GinkgoHelper()
+	objects, err := operator.Admission()
+	Expect(err).NotTo(HaveOccurred())
+	var configuration admissionregistrationv1.ValidatingWebhookConfiguration
+	Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(objects[0].Object, &configuration)).To(Succeed())
+	_, err = configurations.Create(ctx, &configuration, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+func (w *environment) webhook() admissionregistrationv1.ValidatingWebhook {
+	GinkgoHelper()
+	found, err := configurations.Get(ctx, "nestor", metav1.GetOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	return found.Webhooks[0]
 }
 
 func (w *environment) registered() *apiregistrationv1.APIService {
@@ -139,9 +163,12 @@ func (w *environment) replica() *servingcert.Keeper { return w.replicaAs(operato
 func (w *environment) replicaAs(user *rest.Config) *servingcert.Keeper {
 	return servingcert.New(servingcert.Options{
 		Names: []string{"nestor-history." + namespace + ".svc"}, SecretName: w.secretName,
-		Secrets:    typedcorev1.NewForConfigOrDie(user).Secrets(namespace),
-		APIService: servingcert.APIService{Name: w.apiService, Client: registration.NewForConfigOrDie(user).APIServices()},
-		Policy:     policy, Now: w.clock.Now, Log: GinkgoLogr,
+		Secrets: typedcorev1.NewForConfigOrDie(user).Secrets(namespace),
+		Registrations: []servingcert.Registration{
+			servingcert.APIService{Name: w.apiService, Client: registration.NewForConfigOrDie(user).APIServices()},
+			servingcert.Webhook{Configuration: "nestor", Name: "admission.nestor.dev", Client: admissionregistration.NewForConfigOrDie(user).ValidatingWebhookConfigurations()},
+		},
+		Policy: policy, Now: w.clock.Now, Log: GinkgoLogr,
 	})
 }
 

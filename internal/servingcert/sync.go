@@ -4,20 +4,21 @@
 package servingcert
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
 // maxAttempts limits retries of a write after conflicts with other replicas.
 const maxAttempts = 5
 
-// syncOnce does what is due and records the result. It reports true when the API server has the current bundle, if it needs one.
+// syncOnce does what is due and records the result. It reports true when every registration has the current bundle.
 func (k *Keeper) syncOnce(ctx context.Context) (complete bool, err error) {
 	defer func() {
 		k.mu.Lock()
@@ -25,23 +26,44 @@ func (k *Keeper) syncOnce(ctx context.Context) (complete bool, err error) {
 		k.failure = err
 	}()
 	// An unreadable registration does not stop serving; it only delays the change to a new authority.
-	registered, registrationErr := k.apiService.read(ctx)
-	current, err := k.ensureSecret(ctx, registered, func(m *material) bool {
-		return registrationErr == nil && (registered == nil || m.inBundle(registered.Spec.CABundle))
+	found, registrationErr := k.readRegistrations(ctx)
+	current, err := k.ensureSecret(ctx, found, func(m *material) bool {
+		return registrationErr == nil && !slices.ContainsFunc(found, func(r *registered) bool { return r != nil && !m.inBundle(r.bundle) })
 	})
 	if err != nil {
 		return false, errors.Join(err, registrationErr)
 	}
 	k.setCurrent(current)
-	if registrationErr != nil || registered == nil {
-		return k.apiService.Client == nil, registrationErr
-	}
-	err = k.apiService.write(ctx, registered, current.bundle())
-	return err == nil, err
+	err = errors.Join(registrationErr, k.publish(ctx, found, current.bundle()))
+	return err == nil && !slices.Contains(found, nil), err
 }
 
-// ensureSecret returns the content of the Secret after all due changes. registered may be nil.
-func (k *Keeper) ensureSecret(ctx context.Context, registered *apiregistrationv1.APIService, published func(*material) bool) (*material, error) {
+// readRegistrations returns each registration, or nil where there is none or it cannot be read.
+func (k *Keeper) readRegistrations(ctx context.Context) ([]*registered, error) {
+	found := make([]*registered, len(k.registrations))
+	var errs []error
+	for i, registration := range k.registrations {
+		var err error
+		found[i], err = registration.read(ctx)
+		errs = append(errs, err)
+	}
+	return found, errors.Join(errs...)
+}
+
+// publish writes the bundle to the registrations that differ. A replica that has read the Secret too early may write an older bundle; the
+// overlap of authorities makes that harmless until its next sync.
+func (k *Keeper) publish(ctx context.Context, found []*registered, bundle []byte) error {
+	var errs []error
+	for i, registration := range k.registrations {
+		if found[i] != nil && !bytes.Equal(found[i].bundle, bundle) {
+			errs = append(errs, registration.write(ctx, bundle))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ensureSecret returns the content of the Secret after all due changes.
+func (k *Keeper) ensureSecret(ctx context.Context, found []*registered, published func(*material) bool) (*material, error) {
 	var overtaken error
 	for range maxAttempts {
 		secret, err := k.secrets.Get(ctx, k.secretName, metav1.GetOptions{})
@@ -51,11 +73,11 @@ func (k *Keeper) ensureSecret(ctx context.Context, registered *apiregistrationv1
 		if err != nil {
 			secret = nil
 		}
-		found, next, err := k.nextMaterial(secret, published)
-		if err != nil || next == found {
+		before, next, err := k.nextMaterial(secret, published)
+		if err != nil || next == before {
 			return next, err
 		}
-		err = k.write(ctx, secret, registered, next)
+		err = k.write(ctx, secret, found, next)
 		if err == nil {
 			k.log.Info("Renewed the certificate", "servingUntil", next.serving.certificate.NotAfter, "authorityUntil", next.authority.certificate.NotAfter)
 			return next, nil
@@ -87,16 +109,16 @@ func (k *Keeper) nextMaterial(secret *corev1.Secret, published func(*material) b
 	return nil, next, err
 }
 
-// write stores material in the Secret that was read, or in a new one, which is owned by the registration: the
+// write stores material in the Secret that was read, or in a new one, which is owned by the registrations: the
 // installer does not know of a recreated Secret and would leave it behind.
-func (k *Keeper) write(ctx context.Context, read *corev1.Secret, registered *apiregistrationv1.APIService, m *material) error {
+func (k *Keeper) write(ctx context.Context, read *corev1.Secret, found []*registered, m *material) error {
 	data := m.encode()
 	if read == nil {
 		created := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: k.secretName}, Data: data}
-		if registered != nil {
-			created.OwnerReferences = []metav1.OwnerReference{{
-				APIVersion: apiregistrationv1.SchemeGroupVersion.String(), Kind: "APIService", Name: registered.Name, UID: registered.UID,
-			}}
+		for _, r := range found {
+			if r != nil {
+				created.OwnerReferences = append(created.OwnerReferences, r.owner)
+			}
 		}
 		if _, err := k.secrets.Create(ctx, created, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("create secret %s: %w", k.secretName, err)

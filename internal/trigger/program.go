@@ -46,13 +46,14 @@ func SourceOf(spec v1beta1.AgentTriggerSpec) expr.Source {
 	return expr.Schedule
 }
 
-// Compile compiles the schedule, the expressions and the templates of a trigger. An expression that does not compile is an *expr.Error.
+// Compile compiles the schedule, the expressions and the templates of a trigger. The error is an *expr.Error, or a
+// *FieldError for other fields.
 func Compile(spec v1beta1.AgentTriggerSpec) (*Program, error) {
 	p := &Program{spec: spec, Selector: labels.Everything()}
 	if spec.Watch != nil && spec.Watch.Selector != nil {
 		var err error
 		if p.Selector, err = metav1.LabelSelectorAsSelector(spec.Watch.Selector); err != nil {
-			return nil, fmt.Errorf("spec.watch.selector: %w", err)
+			return nil, &FieldError{Field: "spec.watch.selector", Problem: err.Error()}
 		}
 	}
 	if spec.Schedule != nil {

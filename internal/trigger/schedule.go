@@ -18,7 +18,13 @@ const (
 	maxCounted = 1000
 	// firstWindow is where the search for the newest time before a time begins.
 	firstWindow = time.Hour
+	cronField   = "spec.schedule.cron"
 )
+
+// FieldError is why a field cannot be used that is no expression.
+type FieldError struct{ Field, Problem string }
+
+func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
 
 type Schedule struct {
 	schedule cron.Schedule
@@ -30,16 +36,16 @@ func ParseSchedule(spec v1beta1.TriggerSchedule) (*Schedule, error) {
 	if spec.TimeZone != "" {
 		var err error
 		if location, err = time.LoadLocation(spec.TimeZone); err != nil {
-			return nil, fmt.Errorf("spec.schedule.timeZone: %q is not a known time zone", spec.TimeZone)
+			return nil, &FieldError{Field: "spec.schedule.timeZone", Problem: fmt.Sprintf("%q is not a known time zone", spec.TimeZone)}
 		}
 	}
 	schedule, err := cron.ParseStandard(spec.Cron)
 	if err != nil {
-		return nil, fmt.Errorf("spec.schedule.cron: %w", err)
+		return nil, &FieldError{Field: cronField, Problem: err.Error()}
 	}
 	s := &Schedule{schedule: schedule, location: location}
 	if s.Next(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return nil, fmt.Errorf("spec.schedule.cron: %q has no time: the day does not exist", spec.Cron)
+		return nil, &FieldError{Field: cronField, Problem: fmt.Sprintf("%q has no time: the day does not exist", spec.Cron)}
 	}
 	return s, nil
 }

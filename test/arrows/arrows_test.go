@@ -87,6 +87,8 @@ var rules = []rule{
 		why: "only controllers and commands know Kubernetes clients"},
 	{part: "internal/engine/admission", mayNot: []string{module + "internal/tool", module + "internal/model/wire"},
 		why: "whether a call may start depends on its size, not on how it is made"},
+	{part: "internal/admission", mayNot: []string{module + "internal/controller", module + "internal/engine", module + "internal/ledger"},
+		why: "what is refused depends on the object and what it refers to, not on what runs"},
 	{part: "internal/telemetry", mayNot: append([]string{module + "internal/controller", module + "internal/cluster"}, kubernetesClients...),
 		why: "spans are a function of what the engine has recorded"},
 	{part: "internal/history", mayNot: []string{module + "internal/controller", module + "internal/engine"},

@@ -51,6 +51,7 @@ var accepted = map[string][]string{
 	"a few namespaces without history":     with(few, []string{"history.enabled=false"}),
 	"a few namespaces and PostgreSQL":      with(few, postgres),
 	"no history":                           {"history.enabled=false"},
+	"no webhook":                           {"admission.enabled=false"},
 	"no metrics":                           {"metrics.enabled=false"},
 	"metrics for everyone":                 {"metrics.insecure=true", "metrics.serviceMonitor.enabled=true", "history.enabled=false"},
 	"receivers in private networks":        {"gateway.enabled=true", "gateway.pushNetworks={10.1.0.0/16,fd12::/16}"},

@@ -266,6 +266,29 @@ var _ = Describe("The chart", func() {
 		}
 	})
 
+	It("registers the webhook with everything that it needs, or nothing of it", func(ctx SpecContext) {
+		for value, enabled := range map[string]bool{"admission.enabled=true": true, "admission.enabled=false": false, "history.enabled=false": false} {
+			objects := rendered(ctx, value, "fullnameOverride=other", "watchNamespaces={team}")
+			text := ""
+			for _, object := range objects {
+				rendering, err := object.MarshalJSON()
+				Expect(err).NotTo(HaveOccurred())
+				text += string(rendering)
+			}
+			registered := find(objects, "ValidatingWebhookConfiguration", "other")
+			Expect(registered != nil).To(Equal(enabled), value)
+			Expect(strings.Contains(text, "admission-bind-address")).To(Equal(enabled), value)
+			Expect(strings.Contains(text, `"port":"admission"`)).To(Equal(enabled), "the network policy with "+value)
+			Expect(strings.Contains(text, `"targetPort":"admission"`)).To(Equal(enabled), "the service with "+value)
+			Expect(strings.Contains(text, "validatingwebhookconfigurations")).To(Equal(enabled), "the permissions with "+value)
+			if enabled {
+				rendering, err := registered.MarshalJSON()
+				Expect(err).NotTo(HaveOccurred())
+				Expect(string(rendering)).To(And(ContainSubstring(`"values":["team","nestor-system"]`), ContainSubstring("serviceaccount:nestor-system:other-operator")))
+			}
+		}
+	})
+
 	It("stores the key of a model only in a Secret", func(ctx SpecContext) {
 		for _, object := range rendered(ctx, with(provider, []string{"modelProvider.apiKey=hunter2"})...) {
 			text, err := object.MarshalJSON()

@@ -57,7 +57,13 @@ var _ = Describe("A release", Ordered, func() {
 		for object, patch := range map[*unstructured.Unstructured]string{secret: `{"stringData":{"tls.key":"x"}}`, registered: `{"spec":{"caBundle":"eA=="}}`} {
 			Expect(api.Patch(ctx, object, client.RawPatch("application/merge-patch+json", []byte(patch)), client.FieldOwner("nestor-operator"))).To(Succeed())
 		}
+		webhook := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration"}}
+		webhook.SetName("nestor")
+		patch := `{"webhooks":[{"name":"admission.nestor.dev","clientConfig":{"caBundle":"eA=="}}]}`
+		Expect(api.Patch(ctx, webhook, client.RawPatch("application/strategic-merge-patch+json", []byte(patch)), client.FieldOwner("nestor-operator"))).To(Succeed())
 		helm(ctx, "upgrade", "nestor", "charts/nestor", "--set", "web.enabled=true")
+		Expect(get(ctx, webhook)).To(Succeed())
+		Expect(webhook.Object["webhooks"]).To(ConsistOf(HaveKeyWithValue("clientConfig", And(HaveKeyWithValue("caBundle", "eA=="), HaveKey("service")))))
 		Expect(get(ctx, secret)).To(Succeed())
 		Expect(secret.Object).To(HaveKeyWithValue("data", HaveKey("tls.key")))
 		Expect(get(ctx, registered)).To(Succeed())

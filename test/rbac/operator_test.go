@@ -40,6 +40,8 @@ var accessReviews = []accessReview{
 	{"", "nodes", "", ""},
 	{"apiregistration.k8s.io", "apiservices", "", "v1beta1.history.nestor.dev"},
 	{"apiregistration.k8s.io", "apiservices", "", "v1.apps"},
+	{"admissionregistration.k8s.io", "validatingwebhookconfigurations", "", "nestor"},
+	{"admissionregistration.k8s.io", "validatingwebhookconfigurations", "", "others"},
 	{"authentication.k8s.io", "tokenreviews", "", ""},
 	{"authorization.k8s.io", "subjectaccessreviews", "", ""},
 	{"authorization.k8s.io", "localsubjectaccessreviews", "", ""},

@@ -22,6 +22,10 @@
 - --history-max-streams={{ .Values.history.streams.max }}
 - --history-max-streams-per-user={{ .Values.history.streams.maxPerUser }}
 {{- end }}
+{{- if and .Values.admission.enabled .Values.history.enabled }}
+- --admission-bind-address=:9445
+- --admission-configuration={{ include "nestor.fullname" . }}
+{{- end }}
 {{- if .Values.gateway.enabled }}
 - --intake-bind-address=:9444
 - --intake-service={{ include "nestor.operatorName" . }}

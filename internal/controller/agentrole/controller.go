@@ -21,11 +21,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/admission"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/role"
-	"github.com/nestor-dev/nestor/internal/tool"
 )
 
 // Reconciler writes the status of AgentRoles.
@@ -116,8 +116,8 @@ func (r *Reconciler) check(ctx context.Context, object *v1beta1.AgentRole, read 
 			return metav1.Condition{}, err
 		}
 	}
-	if problem := checkSchema(object); problem != "" {
-		return status.NotReady(generation, v1beta1.ReasonInvalidSpec, problem), nil
+	if err := admission.CheckRole(object.Spec); err != nil {
+		return status.NotReady(generation, v1beta1.ReasonInvalidSpec, err.Error()+". It must be a JSON schema of an object."), nil
 	}
 	notFound, err := r.missingRoles(ctx, object.Namespace, read.Delegates())
 	if err != nil {
@@ -165,23 +165,6 @@ func (r *Reconciler) missingRoles(ctx context.Context, namespace string, names [
 		}
 	}
 	return notFound, nil
-}
-
-// checkSchema returns what is wrong with the output schema of a role, or with the input schema of one that is offered as a tool, or "".
-func checkSchema(object *v1beta1.AgentRole) string {
-	if output := object.Spec.OutputSchema; output != nil {
-		if _, err := tool.OutputSchema(output.Raw); err != nil {
-			return fmt.Sprintf("spec.outputSchema cannot be used: %s. It must be a JSON schema of an object.", err)
-		}
-	}
-	as := object.Spec.AsTool
-	if as == nil || as.InputSchema == nil {
-		return ""
-	}
-	if err := tool.CheckSchema(as.InputSchema.Raw); err != nil {
-		return fmt.Sprintf("spec.asTool.inputSchema cannot be used: %s. It must be a JSON schema of an object.", err)
-	}
-	return ""
 }
 
 // allRoles returns all roles, because shared objects may affect roles of any namespace.

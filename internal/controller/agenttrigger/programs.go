@@ -4,14 +4,13 @@
 package agenttrigger
 
 import (
-	"fmt"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
-	"github.com/nestor-dev/nestor/internal/tool"
+	"github.com/nestor-dev/nestor/internal/admission"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
@@ -46,9 +45,7 @@ func (p *programs) of(t *v1beta1.AgentTrigger) (*trigger.Program, error) {
 		return known.program, known.err
 	}
 	known = compiled{uid: t.UID, generation: t.Generation}
-	if known.err = checkOutput(t); known.err == nil {
-		known.program, known.err = trigger.Compile(*t.Spec.DeepCopy())
-	}
+	known.program, known.err = admission.CheckTrigger(*t.Spec.DeepCopy())
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.compiled == nil {
@@ -56,17 +53,6 @@ func (p *programs) of(t *v1beta1.AgentTrigger) (*trigger.Program, error) {
 	}
 	p.compiled[name] = known
 	return known.program, known.err
-}
-
-// checkOutput checks the output schema of the tasks that a trigger creates.
-func checkOutput(t *v1beta1.AgentTrigger) error {
-	if t.Spec.Task == nil || t.Spec.Task.OutputSchema == nil {
-		return nil
-	}
-	if _, err := tool.OutputSchema(t.Spec.Task.OutputSchema.Raw); err != nil {
-		return fmt.Errorf("spec.task.outputSchema cannot be used: %w", err)
-	}
-	return nil
 }
 
 // remove drops the compiled spec of a deleted trigger.

@@ -6,7 +6,6 @@ package backend
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -128,7 +127,7 @@ func (t *Tools) addMatching(ctx context.Context, namespace string, r role.Role, 
 	}
 	for i := range servers {
 		object := &servers[i]
-		mayMatch := slices.ContainsFunc(globs, func(glob string) bool { return mayMatchToolsOf(glob, object.Name) })
+		mayMatch := slices.ContainsFunc(globs, func(glob string) bool { return tool.MayMatchToolsOf(glob, object.Name) })
 		if !mayMatch || slices.Contains(named, object.Name) {
 			continue
 		}
@@ -168,45 +167,26 @@ func (t *Tools) pins(ctx context.Context, object *v1beta1.ToolServer, session *m
 	return pins, nil
 }
 
-// serversOf returns the names of ToolServers in a role's policy: the part of an entry before "__".
+// serversOf returns the names of ToolServers in a role's policy.
 func serversOf(r role.Role) []string {
 	if r.Tools == nil {
 		return nil
 	}
 	var servers []string
 	for _, glob := range r.Tools.Allow {
-		name, _, ok := strings.Cut(glob, "__")
-		if ok && !isGlob(name) && !slices.Contains(servers, name) {
+		if name, ok := tool.ServerOf(glob); ok && !slices.Contains(servers, name) {
 			servers = append(servers, name)
 		}
 	}
 	return servers
 }
 
-// globsOf returns the entries of a role's policy whose server part is a glob.
+// globsOf returns the entries of a role's policy that select from all servers.
 func globsOf(r role.Role) []string {
 	if r.Tools == nil {
 		return nil
 	}
-	var globs []string
-	for _, glob := range r.Tools.Allow {
-		if name, _, _ := strings.Cut(glob, "__"); isGlob(name) {
-			globs = append(globs, glob)
-		}
-	}
-	return globs
-}
-
-func isGlob(text string) bool { return strings.ContainsAny(text, "*?[\\") }
-
-// mayMatchToolsOf reports whether a glob can match tools of a server. The full names of the tools decide which of them it allows.
-func mayMatchToolsOf(glob, server string) bool {
-	prefix, _, ok := strings.Cut(glob, "__")
-	if !ok {
-		return true
-	}
-	matched, err := path.Match(prefix, server)
-	return err == nil && matched
+	return slices.DeleteFunc(slices.Clone(r.Tools.Allow), func(glob string) bool { return !tool.SelectsServers(glob) })
 }
 
 func (t *Tools) server(ctx context.Context, namespace, name string) (serverTools, error) {

@@ -25,6 +25,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/toolserver"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/role"
+	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
@@ -49,7 +50,7 @@ func TestEntriesNameServersOrMatchThem(t *testing.T) {
 		}
 		var matches []string
 		for _, server := range []string{"github", "gitlab", "box"} {
-			if slices.ContainsFunc(globsOf(r), func(glob string) bool { return mayMatchToolsOf(glob, server) }) {
+			if slices.ContainsFunc(globsOf(r), func(glob string) bool { return tool.MayMatchToolsOf(glob, server) }) {
 				matches = append(matches, server)
 			}
 		}

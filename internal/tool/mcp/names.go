@@ -16,9 +16,9 @@ var notInName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 
 func Prefix(server string) string { return server + "__" }
 
-// toolName returns the name of a server's tool for models. A name that providers would reject (too long, or with
+// ToolName returns the name of a server's tool for models. A name that providers would reject (too long, or with
 // other characters) gets a hash of the original, which makes it stable and unique.
-func toolName(prefix, tool string) string {
+func ToolName(prefix, tool string) string {
 	full := prefix + tool
 	name := notInName.ReplaceAllString(full, "_")
 	if name == full && len(name) <= maxName {

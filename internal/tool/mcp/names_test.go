@@ -19,7 +19,7 @@ func TestNames(t *testing.T) {
 		{"team.github", "get", "team_github__get_f05e7618"},
 		{"github", long, "github__very-very-very-very-very-very-very-very-very-ve_72069211"},
 	} {
-		if got := toolName(Prefix(c.server), c.tool); got != c.want {
+		if got := ToolName(Prefix(c.server), c.tool); got != c.want {
 			t.Errorf("%s of %s is %s, want %s", c.tool, c.server, got, c.want)
 		}
 	}
@@ -30,11 +30,11 @@ func TestNamesAreValidStableAndDistinct(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		server := rapid.StringMatching(`[a-z]([a-z0-9.-]{0,80}[a-z0-9])?`).Draw(t, "server")
 		a, b := rapid.StringN(1, 100, -1).Draw(t, "a"), rapid.StringN(1, 100, -1).Draw(t, "b")
-		nameA, nameB := toolName(Prefix(server), a), toolName(Prefix(server), b)
+		nameA, nameB := ToolName(Prefix(server), a), ToolName(Prefix(server), b)
 		if !valid.MatchString(nameA) {
 			t.Fatalf("%q becomes %q", a, nameA)
 		}
-		if nameA != toolName(Prefix(server), a) {
+		if nameA != ToolName(Prefix(server), a) {
 			t.Fatalf("%q has two names", a)
 		}
 		if (a == b) != (nameA == nameB) {

@@ -1,0 +1,15 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package admission judges objects when people write them: what can never work is refused, and what cannot work yet is a warning.
+//
+//	object, old ─┐
+//	             ├─ Judge ─▶ Verdict{Errors, Warnings}
+//	Catalog ─────┘
+//
+// Judge is pure. The caller looks up what References and Globs return, and puts the result in the Catalog. Controllers call the same checks of
+// specs (CheckRole, CheckTask, CheckTrigger) for their conditions, and work without this package's verdict: an object that was created
+// while no operator answered has a condition with the same problem.
+//
+// check.go has the checks of specs, references.go what an object refers to, judge.go the verdict. Package endpoint serves it.
+package admission
