@@ -155,14 +155,27 @@ type Waiting struct {
 	// subAgent is the SubAgent that waits: that of the task, or one below a standalone task. It is absent for a task of type Tool.
 	// +optional
 	SubAgent Name `json:"subAgent,omitempty"`
-	// text is the question, or the tool and its arguments.
+	// text is the question, or the tool and its arguments, shortened.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Text string `json:"text,omitempty"`
+	// tool is the tool of the call that needs approval.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Tool string `json:"tool,omitempty"`
+	// arguments are the arguments of the call that needs approval. They have at most 256 bytes of JSON.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MaxProperties=64
+	Arguments *runtime.RawExtension `json:"arguments,omitempty"`
+	// argumentsOmitted is true if the arguments are too large or no valid object; the agent's Transcript has them.
+	// +optional
+	ArgumentsOmitted bool `json:"argumentsOmitted,omitempty"`
 	// toolCall is the id of the call that needs approval. It is absent for a task of type Tool, which is a single call.
 	// +optional
 	ToolCall ToolCallID `json:"toolCall,omitempty"`
-	// argumentsDigest is the digest of the whole call that needs approval; text is shortened. A decision that contains it applies only
+	// argumentsDigest is the digest of the whole call that needs approval. A decision that contains it applies only
 	// to exactly this call.
 	// +optional
 	ArgumentsDigest ArgumentsDigest `json:"argumentsDigest,omitempty"`

@@ -229,10 +229,15 @@ type ToolCallStatus struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	Tool string `json:"tool"`
-	// arguments are the arguments as JSON, shortened.
+	// arguments are the arguments of the call. They have at most 256 bytes of JSON.
 	// +optional
-	// +kubebuilder:validation:MaxLength=256
-	Arguments string `json:"arguments,omitempty"`
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MaxProperties=64
+	Arguments *runtime.RawExtension `json:"arguments,omitempty"`
+	// argumentsOmitted is true if the arguments are too large or no valid object; the agent's Transcript has them.
+	// +optional
+	ArgumentsOmitted bool `json:"argumentsOmitted,omitempty"`
 	// argumentsDigest is the digest of the whole call, while it waits for approval.
 	// +optional
 	ArgumentsDigest ArgumentsDigest `json:"argumentsDigest,omitempty"`

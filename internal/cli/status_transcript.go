@@ -82,7 +82,7 @@ func statusEntries(now view.Snapshot, chat, task string) []historyv1.Entry {
 	for _, m := range agent.Status.Messages {
 		entry := historyv1.Entry{Seq: m.Seq + 1, Kind: entryKinds[m.Role], Content: m.Content, Time: microTime(m.Time)}
 		if call, known := calls[m.ToolCall]; known && m.Role == v1beta1.TranscriptTool {
-			entry.ToolCalls = []historyv1.ToolCall{{ID: call.ID, Tool: call.Tool, Arguments: call.Arguments, Phase: historyv1.ToolCallPhase(call.Phase)}}
+			entry.ToolCalls = []historyv1.ToolCall{{ID: call.ID, Tool: call.Tool, Arguments: view.Arguments(call), Phase: historyv1.ToolCallPhase(call.Phase)}}
 		}
 		entries = append(entries, entry)
 	}

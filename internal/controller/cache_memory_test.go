@@ -14,6 +14,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kuberuntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -161,7 +162,7 @@ func finishedSubAgent(chat, number int) *v1beta1.SubAgent {
 	}
 	for i := range 4 {
 		sub.Status.ToolCalls = append(sub.Status.ToolCalls, v1beta1.ToolCallStatus{
-			ID: fmt.Sprintf("call_%d_%d", number, i), Tool: "search", Phase: "Succeeded", Arguments: `{"query":"` + text(number+i, 60) + `"}`, Result: text(number+i, 300), Time: &finishedAt,
+			ID: fmt.Sprintf("call_%d_%d", number, i), Tool: "search", Phase: "Succeeded", Arguments: &kuberuntime.RawExtension{Raw: []byte(`{"query":"` + text(number+i, 60) + `"}`)}, Result: text(number+i, 300), Time: &finishedAt,
 		})
 	}
 	return sub

@@ -19,7 +19,7 @@ const (
 	maxWaiting       = 32
 	maxAskers        = 64
 	maxContent       = 1024
-	maxArguments     = 256
+	maxArguments     = 256 // bytes of JSON
 	maxToolResult    = 256
 	maxToolError     = 256
 	maxToolName      = 128

@@ -5,11 +5,49 @@ package projection
 
 import (
 	"encoding/json"
+	"reflect"
+	"strings"
 	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/plainjson"
 	"github.com/nestor-dev/nestor/internal/shorten"
+	"github.com/nestor-dev/nestor/internal/statusobject"
 )
+
+// setCall shows the call that needs a decision.
+func setCall(w *v1beta1.Waiting, tool, arguments string) {
+	w.Kind, w.Tool, w.Text = v1beta1.WaitingApproval, shorten.Head(tool, maxToolName), callText(tool, arguments)
+	w.Arguments, w.ArgumentsOmitted = callArguments(arguments)
+	w.ArgumentsDigest = agent.CallDigest(tool, arguments)
+}
+
+// callArguments returns the arguments of a call for a status, and whether they are left out: a person must be able to decide from the
+// object as from the text of the model, so a part of them or a rounded number is not shown.
+func callArguments(text string) (arguments *runtime.RawExtension, omitted bool) {
+	if text == "" {
+		return nil, false
+	}
+	object := statusobject.Of([]byte(text), maxArguments)
+	if object == nil || !reflect.DeepEqual(exactValue(text), exactValue(string(object.Raw))) {
+		return nil, true
+	}
+	return object, false
+}
+
+// exactValue decodes JSON with its numbers as they are written.
+func exactValue(text string) any {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return nil
+	}
+	return value
+}
 
 // longestValue and shortestValue bound what is left of the texts in the arguments of a call that is too long.
 const (

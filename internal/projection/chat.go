@@ -66,8 +66,8 @@ func chatWaiting(s agent.State) []v1beta1.ChatWaitingItem {
 			Kind: v1beta1.WaitingQuestion, Text: shorten.Head(ask.Text, maxWaitingText), ToolCall: ask.Call, StartTime: moment(ask.StartTime),
 		}}
 		if ask.Kind == agent.AskApproval {
-			item.Kind, item.Text, item.ArgumentsDigest = v1beta1.WaitingApproval, callText(ask.Tool, ask.Arguments), ask.Digest()
 			item.DenyRequesters = ask.DenyRequesters
+			setCall(&item.Waiting, ask.Tool, ask.Arguments)
 		}
 		// The call of a task of type Tool has the task's name; it has no agent.
 		if ask.Call == ask.Task {

@@ -19,13 +19,13 @@ func (r Run) ShowAsk(asking string, ask agent.AskPerson, since agent.Time) {
 	}
 	text, reason := ask.Text, v1beta1.ReasonWaitingForUser
 	message := "Answer the sub-agent " + asking + " with an AgentMessage to this task: "
-	waiting := &v1beta1.Waiting{Kind: v1beta1.WaitingQuestion, SubAgent: asking, ToolCall: ask.Call, StartTime: moment(since)}
+	waiting := &v1beta1.Waiting{Kind: v1beta1.WaitingQuestion, SubAgent: asking, Text: shorten.Head(text, maxWaitingText), ToolCall: ask.Call, StartTime: moment(since)}
 	if ask.Kind == agent.AskApproval {
 		text, reason = ask.Tool+" "+ask.Arguments, v1beta1.ReasonWaitingForApproval
 		message = "Decide for the sub-agent " + asking + " with an AgentMessage to this task about: "
-		waiting.Kind, waiting.ArgumentsDigest, waiting.DenyRequesters = v1beta1.WaitingApproval, ask.Digest(), ask.DenyRequesters
+		waiting.DenyRequesters = ask.DenyRequesters
+		setCall(waiting, ask.Tool, ask.Arguments)
 	}
-	waiting.Text = shorten.Head(text, maxWaitingText)
 	r.Task.Status.Phase, r.Task.Status.Waiting = v1beta1.TaskWaiting, waiting
 	r.setSucceeded(metav1.ConditionUnknown, reason, message+text, since)
 }

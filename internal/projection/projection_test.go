@@ -171,7 +171,7 @@ func TestAChatShowsWhatItWaitsFor(t *testing.T) {
 	status := Chat(s, ChatFacts{Messages: 2, LastMessage: "m"}, v1beta1.AgentChatStatus{}, 1)
 	want := []v1beta1.ChatWaitingItem{
 		{Task: "chat-1", Waiting: v1beta1.Waiting{SubAgent: "chat-1", Kind: "Question", Text: "Which year?", ToolCall: "q", StartTime: moment(2000)}},
-		{Task: "chat-2", Waiting: v1beta1.Waiting{Kind: "Approval", Text: "bash {}", ArgumentsDigest: agent.CallDigest("bash", "{}"), StartTime: moment(3000)}},
+		{Task: "chat-2", Waiting: v1beta1.Waiting{Kind: "Approval", Text: "bash {}", Tool: "bash", Arguments: &runtime.RawExtension{Raw: []byte("{}")}, ArgumentsDigest: agent.CallDigest("bash", "{}"), StartTime: moment(3000)}},
 	}
 	if diff := cmp.Diff(want, status.Waiting); diff != "" || status.Phase != v1beta1.ChatWaiting {
 		t.Errorf("phase %s, waiting:\n%s", status.Phase, diff)

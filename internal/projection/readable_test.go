@@ -16,7 +16,8 @@ func TestAConditionShowsArgumentsWithoutEscapes(t *testing.T) {
 	if message := task.Status.Conditions[0].Message; !strings.Contains(message, "make && make test") {
 		t.Errorf("the condition says %q", message)
 	}
-	if task.Status.Waiting == nil || !strings.HasSuffix(task.Status.Waiting.Text, call.Arguments) {
-		t.Errorf("waiting is %+v, but the digest needs the exact arguments", task.Status.Waiting)
+	w := task.Status.Waiting
+	if w == nil || w.Tool != "bash" || w.Arguments == nil || string(w.Arguments.Raw) != call.Arguments || w.ArgumentsDigest != agent.CallDigest("bash", call.Arguments) {
+		t.Errorf("waiting is %+v", w)
 	}
 }

@@ -89,8 +89,8 @@ func approval(s agent.State) *v1beta1.Waiting {
 		if c.State != agent.CallUndecided {
 			continue
 		}
-		w := &v1beta1.Waiting{Kind: v1beta1.WaitingApproval, SubAgent: s.Config.Name, Text: callText(c.Tool, c.Arguments), ToolCall: c.ID,
-			ArgumentsDigest: agent.CallDigest(c.Tool, c.Arguments), DenyRequesters: s.Config.Role.DenyRequesters, StartTime: moment(c.At)}
+		w := &v1beta1.Waiting{SubAgent: s.Config.Name, ToolCall: c.ID, DenyRequesters: s.Config.Role.DenyRequesters, StartTime: moment(c.At)}
+		setCall(w, c.Tool, c.Arguments)
 		if s.Config.Kind == agent.ToolRun {
 			w.ToolCall, w.SubAgent = "", "" // a task of type Tool is one call
 		}

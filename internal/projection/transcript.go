@@ -69,8 +69,9 @@ func toolCalls(s agent.State, w Work) []v1beta1.ToolCallStatus {
 
 func callStatus(c agent.BatchCall) v1beta1.ToolCallStatus {
 	status := v1beta1.ToolCallStatus{
-		ID: c.ID, Tool: shorten.Head(c.Tool, maxToolName), Arguments: shorten.Head(c.Arguments, maxArguments), Phase: callPhase(c), Time: moment(c.At),
+		ID: c.ID, Tool: shorten.Head(c.Tool, maxToolName), Phase: callPhase(c), Time: moment(c.At),
 	}
+	status.Arguments, status.ArgumentsOmitted = callArguments(c.Arguments)
 	if c.State == agent.CallUndecided {
 		status.ArgumentsDigest = agent.CallDigest(c.Tool, c.Arguments)
 	}

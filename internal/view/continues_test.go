@@ -17,12 +17,12 @@ func TestWorkThatContinuesWithoutAPerson(t *testing.T) {
 			t.Status.Phase = phase
 			t.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: reason}}
 			if phase == v1beta1.TaskWaiting {
-				t.Status.Waiting = &v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Text: "bash {}"}
+				t.Status.Waiting = &v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Text: "bash {}", Tool: "bash"}
 			}
 		}
 	}
 	chat := v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
-	chat.Status.Waiting = []v1beta1.ChatWaitingItem{{Task: "chat-1", Waiting: v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Text: "bash {}"}}}
+	chat.Status.Waiting = []v1beta1.ChatWaitingItem{{Task: "chat-1", Waiting: v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Text: "bash {}", Tool: "bash"}}}
 	waits := task("chat-1", "", in(v1beta1.TaskWaiting, v1beta1.ReasonWaitingForApproval))
 	parent := v1beta1.SubAgent{ObjectMeta: metav1.ObjectMeta{Name: "chat-2"}, Status: v1beta1.SubAgentStatus{Phase: v1beta1.SubAgentWaitingForSubAgents}}
 	for name, c := range map[string]struct {

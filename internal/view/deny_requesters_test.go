@@ -14,7 +14,7 @@ import (
 
 // TestWhoAskedMayNotDecide checks that the client explains the separation of duties before it sends anything.
 func TestWhoAskedMayNotDecide(t *testing.T) {
-	waiting := v1beta1.Waiting{Kind: v1beta1.WaitingApproval, ToolCall: "c1", Text: "bash {}", DenyRequesters: true}
+	waiting := v1beta1.Waiting{Kind: v1beta1.WaitingApproval, ToolCall: "c1", Text: "bash {}", Tool: "bash", DenyRequesters: true}
 	chat := func(owner string, requesters ...string) Snapshot {
 		status := v1beta1.AgentChatStatus{Requesters: requesters, Waiting: []v1beta1.ChatWaitingItem{{Task: "chat-1", Waiting: waiting}}}
 		return Snapshot{Chats: []v1beta1.AgentChat{{ObjectMeta: metav1.ObjectMeta{Name: "chat"}, Spec: v1beta1.AgentChatSpec{User: owner}, Status: status}}}

@@ -35,7 +35,7 @@ func waitingSince(n int) v1beta1.AgentChatStatus {
 }
 
 func TestOrderOfRuns(t *testing.T) {
-	asks := v1beta1.AgentTaskStatus{Phase: v1beta1.TaskWaiting, Waiting: &v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Text: "notes__add {}", StartTime: dayOf(6)}}
+	asks := v1beta1.AgentTaskStatus{Phase: v1beta1.TaskWaiting, Waiting: &v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Text: "notes__add {}", Tool: "notes__add", StartTime: dayOf(6)}}
 	runs := map[string]Run{
 		"old": runChat(1, v1beta1.AgentChatStatus{}), "new": runChat(5, v1beta1.AgentChatStatus{}),
 		"waits shortly": runChat(4, waitingSince(4)), "waits long": runChat(1, waitingSince(2)), "asks": runTask(6, asks),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -154,7 +155,7 @@ func waiting(items ...v1beta1.ChatWaitingItem) v1beta1.AgentChat {
 
 func TestAsks(t *testing.T) {
 	question := v1beta1.ChatWaitingItem{Task: "chat-1", Waiting: v1beta1.Waiting{Kind: v1beta1.WaitingQuestion, Text: "Which?", ToolCall: "q"}}
-	approval := v1beta1.ChatWaitingItem{Task: "chat-2", Waiting: v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Text: `write {"content":"lon…`, ToolCall: "w"}}
+	approval := v1beta1.ChatWaitingItem{Task: "chat-2", Waiting: v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Text: `write {"content":"lon…`, Tool: "write", ArgumentsOmitted: true, ToolCall: "w"}}
 	request := said(1, v1beta1.RoleAssistant, "chat-post-2", about("chat-2", "w"), func(m *v1beta1.AgentMessage) {
 		m.Spec.Content = "Agent Coder asks for approval of `write` (task chat-2, call w):\n" + `{"content":"long"}`
 	})
@@ -174,9 +175,9 @@ func TestStandaloneAgentMayWaitForSeveralApprovals(t *testing.T) {
 		Tasks:  []v1beta1.AgentTask{task("job", "", func(t *v1beta1.AgentTask) { t.Spec.Chat = "" })},
 		Agents: []v1beta1.SubAgent{{ObjectMeta: metav1.ObjectMeta{Name: "job"}}},
 	}
-	s.Tasks[0].Status.Waiting = &v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Text: `write {}`, ToolCall: "a"}
+	s.Tasks[0].Status.Waiting = &v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Text: `write {}`, Tool: "write", ToolCall: "a"}
 	s.Agents[0].Status.ToolCalls = []v1beta1.ToolCallStatus{
-		{ID: "a", Tool: "write", Phase: v1beta1.ToolCallWaitingForApproval}, {ID: "b", Tool: "bash", Arguments: "…", Phase: v1beta1.ToolCallWaitingForApproval},
+		{ID: "a", Tool: "write", Phase: v1beta1.ToolCallWaitingForApproval}, {ID: "b", Tool: "bash", ArgumentsOmitted: true, Phase: v1beta1.ToolCallWaitingForApproval},
 		{ID: "c", Tool: "read", Phase: v1beta1.ToolCallSuccess},
 	}
 	asks := s.Asks("")
@@ -248,13 +249,13 @@ func TestUsagesCountNothingTwice(t *testing.T) {
 
 func TestOnlyArgumentsThatMatchTheDigestAreComplete(t *testing.T) {
 	const arguments = `{"command":"make everything"}`
-	w := v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Text: "bash " + arguments, ToolCall: "c1", ArgumentsDigest: agent.CallDigest("bash", arguments)}
+	w := v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Tool: "bash", Arguments: &runtime.RawExtension{Raw: []byte(arguments)}, ToolCall: "c1", ArgumentsDigest: agent.CallDigest("bash", arguments)}
 	if ask := NewAsk("chat", "chat-1", w); ask.Truncated || ask.Arguments != arguments {
 		t.Errorf("whole arguments: %+v", ask)
 	}
-	w.Text = `bash {"command":"make every…`
+	w.Text, w.Arguments, w.ArgumentsOmitted = `bash {"command":"make every…`, nil, true
 	ask := NewAsk("chat", "chat-1", w)
-	if !ask.Truncated {
+	if !ask.Truncated || ask.Arguments != `{"command":"make every…` {
 		t.Errorf("cut arguments: %+v", ask)
 	}
 	part := func(name, text string) v1beta1.AgentMessage {

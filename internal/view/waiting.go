@@ -10,8 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/plainjson"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
@@ -26,7 +29,7 @@ type Ask struct {
 	Agent string `json:"agent,omitempty"`
 	// Call is the ID of the tool call. It is empty for the approval of a task of type Tool, which has only one call.
 	Call string `json:"call,omitempty"`
-	// Tool and Arguments describe a call that needs approval.
+	// Tool and Arguments describe a call that needs approval. Arguments is JSON, or a shortened text for people if it is Truncated.
 	Tool      string `json:"tool,omitempty"`
 	Arguments string `json:"arguments,omitempty"`
 	// Question is the text of a question.
@@ -165,19 +168,26 @@ func otherCalls(first Ask, calls []v1beta1.ToolCallStatus) []Ask {
 			continue
 		}
 		other := first
-		other.Call, other.Tool, other.Arguments, other.Digest = call.ID, call.Tool, call.Arguments, call.ArgumentsDigest
-		other.Truncated = other.isTruncated(call.Arguments)
+		other.Call, other.Tool, other.Arguments, other.Digest = call.ID, call.Tool, Arguments(call), call.ArgumentsDigest
+		other.Truncated = call.ArgumentsOmitted
 		asks = append(asks, other)
 	}
 	return asks
 }
 
-// isTruncated reports whether arguments from a status are truncated.
-func (a Ask) isTruncated(arguments string) bool {
-	if a.Digest != "" {
-		return agent.CallDigest(a.Tool, arguments) != a.Digest
+// Arguments returns the arguments of a call in a status as JSON, or an ellipsis if they were left out.
+func Arguments(call v1beta1.ToolCallStatus) string {
+	if call.ArgumentsOmitted {
+		return shorten.Ellipsis
 	}
-	return strings.HasSuffix(arguments, shorten.Ellipsis)
+	return textOf(call.Arguments)
+}
+
+func textOf(arguments *runtime.RawExtension) string {
+	if arguments == nil {
+		return ""
+	}
+	return string(plainjson.Unescape(arguments.Raw))
 }
 
 // RootTask returns the name of the standalone task at the root of a task, which may have the workspace of all tasks below it.
@@ -203,16 +213,18 @@ func (s Snapshot) rootTask(task v1beta1.AgentTask) v1beta1.AgentTask {
 
 // NewAsk returns the ask in a status.
 func NewAsk(chat, task string, w v1beta1.Waiting) Ask {
-	ask := Ask{Kind: w.Kind, Chat: chat, Task: task, Agent: w.SubAgent, Call: w.ToolCall, Digest: w.ArgumentsDigest, DenyRequesters: w.DenyRequesters, Truncated: strings.HasSuffix(w.Text, shorten.Ellipsis)}
+	ask := Ask{Kind: w.Kind, Chat: chat, Task: task, Agent: w.SubAgent, Call: w.ToolCall, Digest: w.ArgumentsDigest, DenyRequesters: w.DenyRequesters}
 	if w.StartTime != nil {
 		ask.StartTime = w.StartTime.Time
 	}
 	if w.Kind == v1beta1.WaitingQuestion {
-		ask.Question = w.Text
+		ask.Question, ask.Truncated = w.Text, strings.HasSuffix(w.Text, shorten.Ellipsis)
 		return ask
 	}
-	ask.Tool, ask.Arguments, _ = strings.Cut(w.Text, " ")
-	ask.Truncated = ask.isTruncated(ask.Arguments)
+	ask.Tool, ask.Arguments, ask.Truncated = w.Tool, textOf(w.Arguments), w.ArgumentsOmitted
+	if w.ArgumentsOmitted {
+		ask.Arguments = strings.TrimPrefix(w.Text, w.Tool+" ")
+	}
 	return ask
 }
 

@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,7 +33,7 @@ func createExampleObjects(ctx context.Context, namespace string) {
 
 func exampleObjects() []client.Object {
 	usage := nestor.Usage{PromptTokens: 10200, CompletionTokens: 1300, TotalTokens: 11500, ModelCalls: 7, CostMicros: ptr.To(int64(25750))}
-	approval := &nestor.Waiting{Kind: nestor.WaitingApproval, Text: "github__create_release {}", ToolCall: "call_1"}
+	approval := &nestor.Waiting{Kind: nestor.WaitingApproval, Text: "github__create_release {}", Tool: "github__create_release", Arguments: &runtime.RawExtension{Raw: []byte("{}")}, ToolCall: "call_1"}
 	ready := condition(nestor.ConditionReady, metav1.ConditionTrue, nestor.ReasonReady)
 	return []client.Object{
 		&nestor.AgentChat{

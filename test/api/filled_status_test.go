@@ -28,6 +28,7 @@ type filler struct {
 func (f filler) anyObjects() map[string]int {
 	return map[string]int{
 		".result.data":         f.maxData,
+		".arguments":           256,
 		".tools[].inputSchema": 24 * kibibyte / 128, // 24 KiB for all tools together
 	}
 }

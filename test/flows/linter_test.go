@@ -15,6 +15,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/conditions"
+	"github.com/nestor-dev/nestor/test/jsontext"
 )
 
 // problems returns the contradictions in the statuses of all objects of the room.
@@ -46,6 +47,13 @@ func lint(object client.Object) []string {
 		return []string{"has no condition " + s.condition}
 	}
 	wrong := lintRoot(object)
+	texts, err := jsontext.Find(object)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for _, text := range texts {
+		wrong = append(wrong, "the status has JSON in a string: "+text)
+	}
 	for _, c := range s.conditions {
 		wrong = append(wrong, lintCondition(strings.TrimPrefix(fmt.Sprintf("%T", object), "*v1beta1."), c, object.GetGeneration())...)
 	}

@@ -77,7 +77,7 @@ func (m Model) activity(n *view.Node) string {
 	}
 	if n.Agent != nil {
 		if calls := n.Agent.Status.ToolCalls; len(calls) > 0 {
-			return terminal.Line(calls[len(calls)-1].Tool + " " + terminal.JSON(calls[len(calls)-1].Arguments))
+			return terminal.Line(calls[len(calls)-1].Tool + " " + view.Arguments(calls[len(calls)-1]))
 		}
 	}
 	return terminal.Line(instruction(n))
@@ -109,7 +109,7 @@ func (m Model) details(n *view.Node, width int) []string {
 		return lines
 	}
 	for _, call := range n.Agent.Status.ToolCalls {
-		lines = append(lines, terminal.Fit(terminal.Mark(callPhase(call.Phase))+" "+terminal.Line(call.Tool+" "+terminal.JSON(call.Arguments)), width))
+		lines = append(lines, terminal.Fit(terminal.Mark(callPhase(call.Phase))+" "+terminal.Line(call.Tool+" "+view.Arguments(call)), width))
 		if call.Progress != "" {
 			lines = append(lines, terminal.Faint.Render(terminal.Fit("  "+terminal.Line(call.Progress), width)))
 		}

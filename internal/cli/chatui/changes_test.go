@@ -18,9 +18,7 @@ import (
 )
 
 func writeApproval(task string) v1beta1.ChatWaitingItem {
-	item := approval(task)
-	item.Text = `write {"path":"a.txt","content":"b"}`
-	return item
+	return approvalOf(task, "write", `{"path":"a.txt","content":"b"}`)
 }
 
 // showWrite shows a call of write that may be decided, with a diff of the given number of lines.
@@ -110,8 +108,7 @@ func TestDecisionsFromTheDiffFollowTheRulesOfThePanel(t *testing.T) {
 	s.shows("❯")
 
 	s = newHarness(t)
-	item := approval("chat-1")
-	item.Text = `write {"path":"a.txt","content":"` + strings.Repeat(`line\n`, 40) + `"}`
+	item := approvalOf("chat-1", "write", `{"path":"a.txt","content":"`+strings.Repeat(`line\n`, 40)+`"}`)
 	s.send(Updated(chat(item)))
 	s.send(armed("chat-1/c-chat-1"))
 	s.keys("ctrl+r")
@@ -148,6 +145,7 @@ func TestReasonsForNoDiff(t *testing.T) {
 	arguments := `{"path":"a.txt","content":"` + strings.Repeat("word ", 100) + `"}`
 	item := approval("chat-1")
 	item.Text, item.ArgumentsDigest = "write "+arguments[:200]+"…", agent.CallDigest("write", arguments)
+	item.Tool, item.Arguments, item.ArgumentsOmitted = "write", nil, true
 	s.actions.whole, s.actions.changes = arguments, []terminal.ChangeLine{{Text: "Changes of a.txt"}}
 	s.send(Updated(chat(item)))
 	s.send(armed("chat-1/c-chat-1"))

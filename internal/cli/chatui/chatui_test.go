@@ -14,6 +14,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -158,7 +159,7 @@ func question(task string) v1beta1.ChatWaitingItem {
 }
 
 func approval(task string) v1beta1.ChatWaitingItem {
-	return v1beta1.ChatWaitingItem{Task: task, Waiting: v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Text: `bash {"command":"rm x"}`, ToolCall: "c-" + task}}
+	return approvalOf(task, "bash", `{"command":"rm x"}`)
 }
 
 func TestEnterSendsTheInput(t *testing.T) {
@@ -339,7 +340,7 @@ func TestProblemsAreShown(t *testing.T) {
 
 func TestEverythingFitsIntoAnyWindow(t *testing.T) {
 	long := approval("chat-1")
-	long.Text = `bash {"command":"` + strings.Repeat(`line\n`, 60) + strings.Repeat("x", 300) + `"}`
+	long.Arguments.Raw = []byte(`{"command":"` + strings.Repeat(`line\n`, 60) + strings.Repeat("x", 300) + `"}`)
 	for _, size := range [][2]int{{80, 24}, {40, 10}, {20, 6}, {10, 4}, {200, 60}, {1, 1}} {
 		s := newHarness(t)
 		s.send(Updated(chat(long, question("chat-2"))))
@@ -375,11 +376,18 @@ func TestNarrowWindowShowsTheWholeAnswer(t *testing.T) {
 	}
 }
 
+func approvalOf(task, tool, arguments string) v1beta1.ChatWaitingItem {
+	return v1beta1.ChatWaitingItem{Task: task, Waiting: v1beta1.Waiting{
+		Kind: v1beta1.WaitingApproval, Text: tool + " " + arguments, Tool: tool, Arguments: &runtime.RawExtension{Raw: []byte(arguments)}, ToolCall: "c-" + task,
+	}}
+}
+
 // longApproval returns a call whose arguments do not fit into a status.
 func longApproval(task string) (item v1beta1.ChatWaitingItem, arguments string) {
 	arguments = `{"command":"` + strings.Repeat(`echo line\n`, 100) + `echo the\u202e end"}`
 	item = approval(task)
 	item.Text, item.ArgumentsDigest = "bash "+arguments[:200]+"…", agent.CallDigest("bash", arguments)
+	item.Arguments, item.ArgumentsOmitted = nil, true
 	return item, arguments
 }
 

@@ -166,7 +166,7 @@ func detailLines(now view.Snapshot, task string, width int) []string {
 			lines = append(lines, heading(string(m.Role), m.Content, width)...)
 		}
 		for _, call := range agent.Status.ToolCalls {
-			lines = append(lines, terminal.Fit(terminal.Mark(markOf(call.Phase))+" "+terminal.Line(call.Tool+" "+terminal.JSON(call.Arguments)), width))
+			lines = append(lines, terminal.Fit(terminal.Mark(markOf(call.Phase))+" "+terminal.Line(call.Tool+" "+view.Arguments(call)), width))
 		}
 	}
 	if r := t.Status.Result; r != nil {

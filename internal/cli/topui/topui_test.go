@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/view"
@@ -40,7 +41,7 @@ func snapshot(tokens int64) view.Snapshot {
 	agent.Status.Messages = []v1beta1.TranscriptMessage{
 		{Role: v1beta1.TranscriptUser, Content: "Write it."}, {Role: v1beta1.TranscriptTool, Content: "\n     1\tone\n     2\ttwo\n"}, {Role: v1beta1.TranscriptAssistant, Content: "I write \x1b[31mit\nnow."},
 	}
-	agent.Status.ToolCalls = []v1beta1.ToolCallStatus{{ID: "c", Tool: "bash", Arguments: `{"command":"a \u0026\u0026 b"}`, Phase: v1beta1.ToolCallRunning}}
+	agent.Status.ToolCalls = []v1beta1.ToolCallStatus{{ID: "c", Tool: "bash", Arguments: &runtime.RawExtension{Raw: []byte(`{"command":"a \u0026\u0026 b"}`)}, Phase: v1beta1.ToolCallRunning}}
 	alone := v1beta1.AgentTask{ObjectMeta: meta("a", "alone", 2*time.Hour)}
 	alone.Spec.Role, alone.Status.Phase = "researcher", v1beta1.TaskWaiting
 	alone.Status.Waiting = &v1beta1.Waiting{Kind: v1beta1.WaitingQuestion, Text: "Which year is it?"}

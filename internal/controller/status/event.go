@@ -5,7 +5,6 @@ package status
 
 import (
 	"cmp"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -84,6 +83,5 @@ func waitingTool(object runtime.Object) string {
 	if !ok || task.Status.Waiting == nil {
 		return ": kubectl nestor approve"
 	}
-	name, _, _ := strings.Cut(task.Status.Waiting.Text, " ")
-	return " a call of " + name + ": kubectl nestor approve " + task.Name
+	return " a call of " + task.Status.Waiting.Tool + ": kubectl nestor approve " + task.Name
 }

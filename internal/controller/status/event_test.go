@@ -33,7 +33,7 @@ func taskIn(reason, message string, status metav1.ConditionStatus, waiting strin
 	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "job"}}
 	task.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionSucceeded, Status: status, Reason: reason, Message: message}}
 	if waiting != "" {
-		task.Status.Waiting = &v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Text: waiting}
+		task.Status.Waiting = &v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Tool: waiting}
 	}
 	return task
 }
@@ -49,7 +49,7 @@ func TestEventsCarryTheText(t *testing.T) {
 		"the same question": {first, first, nil},
 		"the next question": {first, taskIn(v1beta1.ReasonWaitingForUser, "Answer with an AgentMessage: Why?", metav1.ConditionUnknown, ""),
 			[]string{"Normal WaitingForUser: Answer with an AgentMessage: Why?"}},
-		"an approval, without the arguments": {running, taskIn(v1beta1.ReasonWaitingForApproval, `Decide about: bash {"token":"s3cret"}`, metav1.ConditionUnknown, `bash {"token":"s3cret"}`),
+		"an approval, without the arguments": {running, taskIn(v1beta1.ReasonWaitingForApproval, `Decide about: bash {"token":"s3cret"}`, metav1.ConditionUnknown, "bash"),
 			[]string{"Normal WaitingForApproval: Approve or deny a call of bash: kubectl nestor approve job"}},
 		"a missing role": {&v1beta1.AgentTask{}, taskIn(v1beta1.ReasonRoleNotFound, "Create the AgentRole\nclerk.", metav1.ConditionUnknown, ""),
 			[]string{"Warning RoleNotFound: Create the AgentRole clerk."}},

@@ -81,7 +81,7 @@ func TestIDsAndHistory(t *testing.T) {
 func makeAsk(kind v1beta1.WaitingKind) (*v1beta1.AgentTask, *run.Ask) {
 	task := makeTask(v1beta1.TaskWaiting)
 	task.Status.SubAgent = "releaser-1"
-	task.Status.Waiting = &v1beta1.Waiting{Kind: kind, SubAgent: "releaser-1", ToolCall: "call-1", Text: `write {"path":"x"}`}
+	task.Status.Waiting = &v1beta1.Waiting{Kind: kind, SubAgent: "releaser-1", ToolCall: "call-1", Text: `write {"path":"x"}`, Tool: "write", Arguments: &runtime.RawExtension{Raw: []byte(`{"path":"x"}`)}}
 	return task, statusAsk(task, *task.Status.Waiting)
 }
 

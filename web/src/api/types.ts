@@ -140,6 +140,9 @@ export interface Waiting {
   /** The sub-agent that waits, which may be below a standalone task. */
   subAgent?: string;
   text?: string;
+  tool?: string;
+  arguments?: Record<string, unknown>;
+  argumentsOmitted?: boolean;
   toolCall?: string;
   argumentsDigest?: string;
   startTime?: string;
@@ -277,7 +280,7 @@ export interface SubAgent extends Resource {
   };
   status?: {
     phase?: string;
-    toolCalls?: { id: string; tool: string; arguments?: string; phase: ToolCallPhase; progress?: string; result?: string; error?: string; time?: string }[];
+    toolCalls?: { id: string; tool: string; arguments?: Record<string, unknown>; argumentsOmitted?: boolean; phase: ToolCallPhase; progress?: string; result?: string; error?: string; time?: string }[];
     children?: { pending?: number; finished?: number };
     summary?: string;
     question?: string;

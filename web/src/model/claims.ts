@@ -21,17 +21,8 @@ export function evidenceOf(node: Node): Evidence | undefined {
   const calls = node.agent?.status?.toolCalls ?? [];
   for (const { tool, phase, arguments: args } of calls.toReversed()) {
     if (tool !== 'bash' || (phase !== 'Success' && phase !== 'Failed')) continue;
-    const command = commandIn(args);
-    if (command && runners.test(command) && !(phase === 'Success' && hides.test(command.replace(/2>&1/g, '')))) return { command, passed: phase === 'Success' };
+    const command = args?.command;
+    if (typeof command === 'string' && runners.test(command) && !(phase === 'Success' && hides.test(command.replace(/2>&1/g, '')))) return { command, passed: phase === 'Success' };
   }
   return undefined;
-}
-
-function commandIn(args: string | undefined): string | undefined {
-  try {
-    const { command } = JSON.parse(args ?? '') as { command?: unknown };
-    return typeof command === 'string' ? command : undefined;
-  } catch {
-    return undefined; // shortened
-  }
 }

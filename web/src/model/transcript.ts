@@ -116,6 +116,8 @@ export function recall(state: TranscriptState, older: Entry[], complete: boolean
 
 /** A tool call with everything that the transcript contains about it. */
 export interface Call extends EntryToolCall {
+  /** A status has no large arguments. */
+  argumentsOmitted?: boolean;
   at: string;
   output?: string;
   /** The agents that it started. */

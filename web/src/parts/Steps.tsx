@@ -28,7 +28,7 @@ export function Steps({ node, inspect }: { node: Node; inspect: (name: string) =
       {visible.map((call) => (
         <ToolCard
           key={call.id}
-          call={{ ...call, phase: standing(call), at: call.time ?? '', output: call.result ?? call.error, children: [] }}
+          call={{ ...call, arguments: call.arguments && JSON.stringify(call.arguments), phase: standing(call), at: call.time ?? '', output: call.result ?? call.error, children: [] }}
           open={open === call.id}
           onToggle={() => setOpen(open === call.id ? undefined : call.id)}
         />

@@ -51,6 +51,7 @@ export function ToolCard({ call, open, onToggle, onInspect }: { call: Call; open
       )}
       {open && (
         <div className="tool-body">
+          {call.argumentsOmitted && <p className="muted">The input is too large to show here. The inspector has it.</p>}
           {call.arguments !== undefined && call.arguments !== '' && (
             <>
               <h3>Input</h3>
