@@ -13,7 +13,7 @@ generate-charts: ## Copy definitions, rights and alerts into the charts, and mak
 	cp config/rbac/role.yaml config/monitoring/rules.yaml config/monitoring/dashboard.json charts/nestor/files/
 	go run ./hack/builtinroles charts/nestor/files/roles.yaml
 	@# The resource policy is Helm's; Kustomize deletes what it is told to.
-	$(HELM) template nestor charts/nestor --namespace nestor-system --skip-tests --set ledger.sqlite.keep=false | go run ./hack/manifests config/operator
+	$(HELM) template nestor charts/nestor --namespace nestor-system --skip-tests --set ledger.sqlite.volume=Delete | go run ./hack/manifests config/operator
 	@{ cat hack/chart-values.md; $(HELM_DOCS) --chart-search-root=charts/nestor; $(HELM_DOCS) --chart-search-root=charts/nestor-crds; } >docs/reference/chart.md
 	@# helm-docs lists a value without a comment, with nothing in the last column.
 	@if grep '|  |$$' docs/reference/chart.md; then echo 'the values above need a comment in values.yaml that begins with "# -- "' >&2; exit 1; fi

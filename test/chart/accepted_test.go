@@ -20,7 +20,7 @@ import (
 
 // Common groups of values.
 var (
-	postgres = []string{"ledger.type=postgres", "ledger.postgres.existingSecret=nestor-ledger"}
+	postgres = []string{"ledger.postgres.existingSecret=nestor-ledger"}
 	page     = []string{"web.enabled=true", "web.ingress.enabled=true", "web.ingress.host=nestor.example.com", "web.ingress.tlsSecretName=page"}
 	provider = []string{"modelProvider.create=true", "modelProvider.baseURL=https://models.example.com/v1"}
 	few      = []string{"watchNamespaces={team-a,team-b}"}
@@ -37,14 +37,14 @@ func with(groups ...[]string) []string {
 var accepted = map[string][]string{
 	"the default values":                   nil,
 	"PostgreSQL":                           postgres,
-	"PostgreSQL and three replicas":        with(postgres, []string{"replicas=3", "podDisruptionBudget.minAvailable=50%"}),
-	"PostgreSQL with more shards":          with(postgres, []string{"replicas=12", "shards=64", "leaseDuration=4s"}),
+	"PostgreSQL and three replicas":        with(postgres, []string{"replicas=3", "podDisruptionBudget.maxUnavailable=50%"}),
+	"PostgreSQL with more shards":          with(postgres, []string{"replicas=40", "extraArgs={--shards=64,--lease-duration=4s}"}),
 	"autoscaling":                          with(postgres, []string{"autoscaling.enabled=true", "autoscaling.minReplicas=3", "autoscaling.maxReplicas=10"}),
-	"autoscaling by another metric":        with(postgres, []string{"autoscaling.enabled=true", "autoscaling.behavior=null", "autoscaling.metrics[0].type=Pods", "autoscaling.metrics[0].resource=null", "autoscaling.metrics[0].pods.metric.name=nestor_effects_in_flight", "autoscaling.metrics[0].pods.target.type=AverageValue", "autoscaling.metrics[0].pods.target.averageValue=1500"}),
+	"autoscaling by another metric":        with(postgres, []string{"autoscaling.enabled=true", "autoscaling.metrics[0].type=Pods", "autoscaling.metrics[0].resource=null", "autoscaling.metrics[0].pods.metric.name=nestor_effects_in_flight", "autoscaling.metrics[0].pods.target.type=AverageValue", "autoscaling.metrics[0].pods.target.averageValue=1500"}),
 	"other topology spread constraints":    with(postgres, []string{"replicas=2", "topologySpreadConstraints[0].maxSkew=2", "topologySpreadConstraints[0].topologyKey=rack", "topologySpreadConstraints[0].whenUnsatisfiable=ScheduleAnyway"}),
 	"no disruption budget":                 with(postgres, []string{"replicas=2", "podDisruptionBudget.enabled=false"}),
 	"an existing claim":                    {"ledger.sqlite.existingClaim=mine"},
-	"a ledger in the pod":                  {"ledger.sqlite.ephemeral=true"},
+	"a ledger in the pod":                  {"ledger.sqlite.volume=Ephemeral"},
 	"a volume of another class":            {"fullnameOverride=other", "ledger.sqlite.storageClassName=fast", "ledger.sqlite.size=100Gi", "ledger.sqlite.accessModes={ReadWriteOncePod}"},
 	"retention and a quota":                {"ledger.retention=2160h", "ledger.callRetention=720h", "ledger.namespaceQuota=2Gi"},
 	"a few namespaces":                     few,
@@ -65,29 +65,29 @@ var accepted = map[string][]string{
 	"permissions created elsewhere":        {"rbac.create=false"},
 	"a service account created elsewhere":  {"serviceAccount.create=false", "serviceAccount.name=mine"},
 	"no network policies":                  {"networkPolicy.enabled=false"},
-	"narrow network policies":              {"networkPolicy.egress[0].ports[0].port=443", "networkPolicy.metricsFrom[0].podSelector.matchLabels.app=prometheus", "networkPolicy.webFrom[0].podSelector.matchLabels.app=proxy", "web.enabled=true"},
+	"narrow network policies":              {"networkPolicy.egress[0].ports[0].port=443", "networkPolicy.metricsFrom[0].podSelector.matchLabels.app=prometheus", "networkPolicy.gatewayFrom[0].podSelector.matchLabels.app=proxy", "web.enabled=true"},
 	"the web page":                         {"web.enabled=true"},
-	"the web page with a load balancer":    {"web.enabled=true", "web.service.type=LoadBalancer", "web.service.port=443", "web.service.tlsElsewhere=true"},
+	"the web page with a load balancer":    {"web.enabled=true", "web.service.type=LoadBalancer", "web.service.port=443", "web.tlsElsewhere=true"},
 	"the web page with an ingress":         with(page, []string{"web.ingress.className=nginx", "web.ingress.annotations.a=b"}),
-	"the web page behind a proxy with TLS": {"web.enabled=true", "web.ingress.enabled=true", "web.ingress.host=nestor.example.com", "web.ingress.tlsElsewhere=true"},
+	"the web page behind a proxy with TLS": {"web.enabled=true", "web.ingress.enabled=true", "web.ingress.host=nestor.example.com", "web.tlsElsewhere=true"},
 	"the gateway":                          {"gateway.enabled=true"},
-	"the gateway with a load balancer":     {"gateway.enabled=true", "gateway.service.type=LoadBalancer", "gateway.service.port=8443", "gateway.service.annotations.a=b", "gateway.requests.max=0", "networkPolicy.gatewayFrom[0].podSelector.matchLabels.app=client"},
+	"the gateway with a load balancer":     {"gateway.enabled=true", "gateway.service.type=LoadBalancer", "gateway.service.port=8443", "gateway.service.annotations.a=b", "networkPolicy.gatewayFrom[0].podSelector.matchLabels.app=client"},
 	"a gateway with a certificate":         {"gateway.enabled=true", "gateway.tlsSecretName=public", "gateway.replicas=2", "networkPolicy.gatewayEgress[0].ports[0].port=443"},
 	"a provider without a key":             provider,
 	"a provider with a key":                with(provider, []string{"modelProvider.apiKey=secret", "modelProvider.defaultModel=large"}),
 	"a provider with a Secret":             with(provider, []string{"modelProvider.existingSecret.name=key", "modelProvider.name=shared"}),
-	"a provider with limits":               with(provider, []string{"modelProvider.spec.maxConcurrentRequests=5", "modelProvider.allowedNamespaces.from=Same"}),
+	"a provider with limits":               with(provider, []string{"modelProvider.spec.maxConcurrentRequests=5", "modelProvider.spec.allowedNamespaces.from=Same"}),
 	"a service monitor":                    {"metrics.serviceMonitor.enabled=true", "metrics.serviceMonitor.labels.release=prometheus"},
 	"alerts and a dashboard":               {"metrics.prometheusRule.enabled=true", "metrics.dashboard.enabled=true"},
 	"traces":                               {"telemetry.endpoint=http://collector.monitoring:4318", "telemetry.captureContent=true"},
 	"an image by its digest":               {"image.registry=registry.example", "image.digest=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},
-	"images that need a password":          {"imagePullSecrets[0].name=registry", "image.pullPolicy=Always", "image.tag=v2", "workspace.image.tag=v2"},
+	"images that need a password":          {"imagePullSecrets[0].name=registry", "image.pullPolicy=Always", "image.tag=v2"},
 	"scheduling of pods":                   {"nodeSelector.pool=system", "tolerations[0].key=system", "tolerations[0].operator=Exists", "priorityClassName=system-cluster-critical", "podLabels.a=b", "podAnnotations.c=d"},
 	"no limits":                            {"resources=null"},
-	"more flags and variables":             {"extraArgs={--kube-api-qps=1000}", "extraEnv[0].name=HTTPS_PROXY", "extraEnv[0].value=http://proxy.example:3128", "log.level=debug", "log.format=text"},
-	"a provider with a URL of its own":     {"modelProvider.create=true", "modelProvider.api=Anthropic", "modelProvider.existingSecret.name=anthropic"},
+	"more flags and variables":             {"extraArgs={--kube-api-qps=1000}", "extraEnv[0].name=HTTPS_PROXY", "extraEnv[0].value=http://proxy.example:3128", "log.level=debug"},
+	"a provider with a URL of its own":     {"modelProvider.create=true", "modelProvider.spec.api=Anthropic", "modelProvider.existingSecret.name=anthropic"},
 	"keys in files":                        {"extraArgs={--api-key-dir=/keys}", "extraVolumes[0].name=keys", "extraVolumes[0].secret.secretName=keys", "extraVolumeMounts[0].name=keys", "extraVolumeMounts[0].mountPath=/keys/team-a", "extraVolumeMounts[0].readOnly=true"},
-	"other names":                          {"nameOverride=agents", "serviceAccount.annotations.a=b"},
+	"other names":                          {"fullnameOverride=agents", "serviceAccount.annotations.a=b"},
 	"a name that is too long":              {"fullnameOverride=this-is-a-very-long-name-for-an-operator-of-agents"},
 	"everything at once":                   with(postgres, page, provider, few, []string{"replicas=2", "modelProvider.apiKey=secret"}),
 }

@@ -28,7 +28,7 @@ import (
 
 var _ = Describe("The chart", func() {
 	It("shares the work of a database, and recreates the single writer of a file", func(ctx SpecContext) {
-		file, database := operatorOf(ctx), operatorOf(ctx, with(postgres, []string{"replicas=3", "shards=16", "leaseDuration=4s"})...)
+		file, database := operatorOf(ctx), operatorOf(ctx, with(postgres, []string{"replicas=3", "extraArgs={--shards=16}"})...)
 		Expect(file.Spec.Strategy.Type).To(Equal(appsv1.RecreateDeploymentStrategyType))
 		Expect(file.Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(ContainSubstring("--shards")))
 		Expect(file.Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(ContainSubstring("--replica-bind-address")))
@@ -36,7 +36,7 @@ var _ = Describe("The chart", func() {
 		Expect(*file.Spec.Replicas).To(BeEquivalentTo(1))
 
 		Expect(*database.Spec.Replicas).To(BeEquivalentTo(3))
-		Expect(database.Spec.Template.Spec.Containers[0].Args).To(ContainElements("--shards=16", "--lease-duration=4s", "--replica-bind-address=:9443"))
+		Expect(database.Spec.Template.Spec.Containers[0].Args).To(ContainElements("--shards=16", "--replica-bind-address=:9443"))
 		Expect(database.Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(ContainSubstring("leader")))
 		Expect(database.Spec.Template.Spec.Containers[0].Env).To(ContainElement(SatisfyAll(HaveField("Name", "POD_IP"), HaveField("ValueFrom.FieldRef.FieldPath", "status.podIP"))))
 		Expect(database.Spec.Strategy.Type).To(Equal(appsv1.RollingUpdateDeploymentStrategyType))
@@ -73,7 +73,7 @@ var _ = Describe("The chart", func() {
 		}
 
 		values := []string{
-			"gateway.enabled=true", "gateway.requests.max=20", "gateway.requests.maxPerUser=3", "gateway.replicas=3", "gateway.image.tag=v9",
+			"gateway.enabled=true", "gateway.replicas=3", "image.tag=v9",
 			"gateway.resources.limits.memory=1Gi",
 		}
 		deployment := gatewayOf(ctx, values...)
@@ -83,7 +83,7 @@ var _ = Describe("The chart", func() {
 		container := deployment.Spec.Template.Spec.Containers[0]
 		Expect(container.Image).To(Equal("nestor-dev/nestor-gateway:v9"))
 		Expect(container.Resources.Limits.Memory().String()).To(Equal("1Gi"))
-		Expect(container.Args).To(ContainElements("--gateway-bind-address=:8444", "--gateway-max-requests=20", "--gateway-max-requests-per-user=3",
+		Expect(container.Args).To(ContainElements("--gateway-bind-address=:8444",
 			"--operator-url=https://nestor-operator.nestor-system.svc"))
 		Expect(container.Args).NotTo(ContainElement(HavePrefix("--web")))
 		Expect(container.Ports).To(ContainElement(And(HaveField("Name", "gateway"), HaveField("ContainerPort", BeEquivalentTo(8444)))))
@@ -125,8 +125,8 @@ var _ = Describe("The chart", func() {
 	})
 
 	It("serves the web page in the gateway's pods, with or without the gateway", func(ctx SpecContext) {
-		deployment := gatewayOf(ctx, "web.enabled=true", "web.streams.max=5")
-		Expect(deployment.Spec.Template.Spec.Containers[0].Args).To(ContainElements("--web-bind-address=:8082", "--web-max-streams=5"))
+		deployment := gatewayOf(ctx, "web.enabled=true")
+		Expect(deployment.Spec.Template.Spec.Containers[0].Args).To(ContainElement("--web-bind-address=:8082"))
 		Expect(deployment.Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(HavePrefix("--gateway")))
 		Expect(deployment.Spec.Template.Spec.Volumes).To(BeEmpty())
 		Expect(operatorOf(ctx, "web.enabled=true").Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(MatchRegexp("--(web|intake)")))
@@ -139,7 +139,7 @@ var _ = Describe("The chart", func() {
 	It("lets clients connect to the gateway, and only the gateway to the operator's endpoint", func(ctx SpecContext) {
 		values := []string{
 			"gateway.enabled=true", "web.enabled=true", "networkPolicy.gatewayFrom[0].podSelector.matchLabels.app=client",
-			"networkPolicy.webFrom[0].podSelector.matchLabels.app=proxy", "networkPolicy.gatewayEgress[0].ports[0].port=6443",
+			"networkPolicy.gatewayEgress[0].ports[0].port=6443",
 		}
 		var gateway, operator networkingv1.NetworkPolicy
 		convert(find(rendered(ctx, values...), "NetworkPolicy", "nestor-gateway"), &gateway)
@@ -149,7 +149,7 @@ var _ = Describe("The chart", func() {
 			peer := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels}}
 			return And(HaveField("Ports", ConsistOf(HaveField("Port.StrVal", port))), HaveField("From", ConsistOf(peer)))
 		}
-		Expect(gateway.Spec.Ingress).To(ContainElements(from("gateway", map[string]string{"app": "client"}), from("web", map[string]string{"app": "proxy"})))
+		Expect(gateway.Spec.Ingress).To(ContainElements(from("gateway", map[string]string{"app": "client"}), from("web", map[string]string{"app": "client"})))
 		Expect(operator.Spec.Ingress).To(ContainElement(from("intake", gateway.Spec.PodSelector.MatchLabels)))
 		Expect(gateway.Spec.Egress).To(ConsistOf(
 			HaveField("Ports", ConsistOf(HaveField("Port.IntVal", BeEquivalentTo(6443)))),
@@ -165,10 +165,6 @@ var _ = Describe("The chart", func() {
 			Expect(budget.Spec.MaxUnavailable.String()).To(Equal(want))
 			Expect(budget.Spec.MinAvailable).To(BeNil())
 		}
-		var budget policyv1.PodDisruptionBudget
-		convert(find(rendered(ctx, with(postgres, []string{"replicas=3", "podDisruptionBudget.minAvailable=2"})...), "PodDisruptionBudget", "nestor-operator"), &budget)
-		Expect(budget.Spec.MinAvailable.String()).To(Equal("2"))
-		Expect(budget.Spec.MaxUnavailable).To(BeNil())
 	})
 
 	It("leaves the number of replicas to the autoscaler", func(ctx SpecContext) {
@@ -217,7 +213,7 @@ var _ = Describe("The chart", func() {
 	})
 
 	It("monitors only the Services with metrics", func(ctx SpecContext) {
-		for name, values := range map[string][]string{"nestor": nil, "other": {"nameOverride=agents", "fullnameOverride=other"}} {
+		for name, values := range map[string][]string{"nestor": nil, "other": {"fullnameOverride=other"}} {
 			objects := rendered(ctx, with(page, values, []string{"metrics.serviceMonitor.enabled=true"})...)
 			var monitor struct {
 				Spec struct {

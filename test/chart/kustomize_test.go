@@ -18,7 +18,7 @@ import (
 )
 
 var _ = DescribeTable("Kustomize and the charts give the same objects", func(ctx SpecContext, components, values []string) {
-	fromHelm := rendered(ctx, append(values, "ledger.sqlite.keep=false")...)
+	fromHelm := rendered(ctx, append(values, "ledger.sqlite.volume=Delete")...)
 	definitions, err := render(ctx, "nestor-crds", "keep=false")
 	Expect(err).NotTo(HaveOccurred())
 	want := byName(append(fromHelm, definitions...))

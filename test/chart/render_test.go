@@ -27,16 +27,9 @@ const root = "../.."
 // tool returns the path of a pinned program in the Go tool's cache.
 func tool(ctx context.Context, name string) string {
 	GinkgoHelper()
-	modfile := "-modfile=" + filepath.Join("hack", "tools", "go.mod")
-	build := exec.CommandContext(ctx, "go", "tool", modfile, name, "version")
-	build.Dir = root
-	message, err := build.CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), string(message))
-	find := exec.CommandContext(ctx, "go", "tool", modfile, "-n", name)
-	find.Dir = root
-	path, err := find.Output()
+	path, err := toolPath(ctx, name)
 	Expect(err).NotTo(HaveOccurred())
-	return strings.TrimSpace(string(path))
+	return path
 }
 
 // run runs a program in the repository. The error contains its output.

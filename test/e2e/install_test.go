@@ -26,7 +26,7 @@ const modelURL = "http://scripted-model." + modelNamespace + ".svc.cluster.local
 func (c *cluster) values(more ...string) []string {
 	set := []string{
 		"image.registry=" + c.registry, "image.repository=" + operator, "image.tag=" + tag,
-		"workspace.image.repository=nestor-workspace", "gateway.image.repository=nestor-gateway", "gateway.image.tag=" + tag, "workspace.image.tag=" + tag, "workspace.privateGitServers={git." + forge + ".svc}",
+		"workspace.image.repository=nestor-workspace", "gateway.image.repository=nestor-gateway", "workspace.privateGitServers={git." + forge + ".svc}",
 		"modelProvider.create=true", "modelProvider.baseURL=" + modelURL, "modelProvider.defaultModel=scripted",
 	}
 	var args []string
@@ -49,7 +49,7 @@ func installSpecs(c *cluster) {
 		c.before = c.everything(ctx)
 		c.namespace(ctx, systemNamespace)
 		c.serveModel(ctx)
-		notes := c.install(ctx, "log.format=text")
+		notes := c.install(ctx, "extraArgs={--log-format=text}")
 		Expect(notes).To(And(ContainSubstring("is installed"), ContainSubstring("kubectl nestor chat"), ContainSubstring("helm test")))
 		c.expectRunning(ctx, 1)
 	})

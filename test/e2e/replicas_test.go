@@ -20,7 +20,7 @@ import (
 const lease = "nestor-shard-00"
 
 // withPostgres are the values of an installation with two replicas that share the work.
-var withPostgres = []string{"ledger.type=postgres", "ledger.postgres.existingSecret=ledger", "replicas=2", "log.format=text"}
+var withPostgres = []string{"ledger.postgres.existingSecret=ledger", "replicas=2", "extraArgs={--log-format=text}"}
 
 func replicaSpecs(c *cluster) {
 	It("is installed with two replicas", func(ctx SpecContext) {

@@ -1,27 +1,22 @@
 {{- /* What values.schema.json cannot say in words that help. */}}
 {{- define "nestor.checks" -}}
-{{- $sqlite := eq .Values.ledger.type "sqlite" }}
+{{- $sqlite := not (include "nestor.postgres" .) }}
 {{- if and $sqlite (gt (int .Values.replicas) 1) }}
-{{- fail (printf "replicas is %d, but a SQLite ledger is a file that one operator writes: set replicas to 1, or ledger.type to postgres and ledger.postgres.existingSecret" (int .Values.replicas)) }}
+{{- fail (printf "replicas is %d, but a SQLite ledger is a file that one operator writes: set replicas to 1, or ledger.postgres.existingSecret to use PostgreSQL" (int .Values.replicas)) }}
 {{- end }}
 {{- if and $sqlite .Values.autoscaling.enabled }}
-{{- fail "autoscaling.enabled is true, but a SQLite ledger is a file that one operator writes: set ledger.type to postgres and ledger.postgres.existingSecret" }}
+{{- fail "autoscaling.enabled is true, but a SQLite ledger is a file that one operator writes: set ledger.postgres.existingSecret to use PostgreSQL" }}
 {{- end }}
 {{- $most := int (ternary .Values.autoscaling.maxReplicas .Values.replicas .Values.autoscaling.enabled) }}
-{{- if and (not $sqlite) (gt $most (int .Values.shards)) }}
-{{- fail (printf "%d replicas share %d shards, so some would have nothing to do: set shards to at least %d" $most (int .Values.shards) $most) }}
+{{- $shards := regexFind "--shards=[0-9]+" (join " " .Values.extraArgs) | trimPrefix "--shards=" | default "32" | int }}
+{{- if and (not $sqlite) (gt $most $shards) }}
+{{- fail (printf "%d replicas share %d shards, so some would have nothing to do: set --shards=%d or more in extraArgs" $most $shards $most) }}
 {{- end }}
 {{- if and .Values.autoscaling.enabled (gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas)) }}
 {{- fail "autoscaling.minReplicas is greater than autoscaling.maxReplicas" }}
 {{- end }}
-{{- if and $sqlite .Values.ledger.postgres.existingSecret }}
-{{- fail "ledger.postgres.existingSecret is set, but ledger.type is sqlite: set ledger.type to postgres, or leave the Secret out" }}
-{{- end }}
-{{- if and $sqlite .Values.ledger.sqlite.ephemeral .Values.ledger.sqlite.existingClaim }}
-{{- fail "ledger.sqlite.ephemeral keeps the ledger in the pod and ledger.sqlite.existingClaim on a volume: choose one" }}
-{{- end }}
-{{- if and (not $sqlite) (not .Values.ledger.postgres.existingSecret) }}
-{{- fail "ledger.type is postgres: name the Secret with the connection string in ledger.postgres.existingSecret (kubectl create secret generic nestor-ledger --from-literal=url=postgres://...)" }}
+{{- if and $sqlite (eq .Values.ledger.sqlite.volume "Ephemeral") .Values.ledger.sqlite.existingClaim }}
+{{- fail "ledger.sqlite.volume is Ephemeral, so the ledger is in the pod, and ledger.sqlite.existingClaim names a volume: choose one" }}
 {{- end }}
 {{- if and (not .Values.serviceAccount.create) (not .Values.serviceAccount.name) }}
 {{- fail "serviceAccount.create is false: name the operator's service account in serviceAccount.name, since the policies must know it" }}
@@ -32,11 +27,11 @@
 {{- if and .Values.web.ingress.enabled (not .Values.web.ingress.host) }}
 {{- fail "web.ingress.enabled needs the page's host name: set web.ingress.host" }}
 {{- end }}
-{{- if and .Values.web.ingress.enabled (not .Values.web.ingress.tlsSecretName) (not .Values.web.ingress.tlsElsewhere) }}
-{{- fail "people send their tokens to the web page, so it must be reached over TLS: set web.ingress.tlsSecretName, or web.ingress.tlsElsewhere if something before the Ingress speaks TLS" }}
+{{- if and .Values.web.ingress.enabled (not .Values.web.ingress.tlsSecretName) (not .Values.web.tlsElsewhere) }}
+{{- fail "people send their tokens to the web page, so it must be reached over TLS: set web.ingress.tlsSecretName, or web.tlsElsewhere if something before the Ingress speaks TLS" }}
 {{- end }}
-{{- if and .Values.web.enabled (ne .Values.web.service.type "ClusterIP") (not .Values.web.service.tlsElsewhere) }}
-{{- fail (printf "people send their tokens to the web page, so it must be reached over TLS, which a Service of type %s does not speak: %sset web.service.tlsElsewhere if something before it speaks TLS" .Values.web.service.type (ternary "" "use web.ingress, or " .Values.web.ingress.enabled)) }}
+{{- if and .Values.web.enabled (ne .Values.web.service.type "ClusterIP") (not .Values.web.tlsElsewhere) }}
+{{- fail (printf "people send their tokens to the web page, so it must be reached over TLS, which a Service of type %s does not speak: %sset web.tlsElsewhere if something before it speaks TLS" .Values.web.service.type (ternary "" "use web.ingress, or " .Values.web.ingress.enabled)) }}
 {{- end }}
 {{- if and .Values.gateway.enabled (not .Values.history.enabled) }}
 {{- fail "gateway.enabled needs the history API, whose certificate and transcripts the gateway uses: set history.enabled" }}
@@ -57,8 +52,8 @@
 {{- if and .Values.telemetry.captureContent (not .Values.telemetry.endpoint) }}
 {{- fail "telemetry.captureContent says what traces have, but they go nowhere: set telemetry.endpoint" }}
 {{- end }}
-{{- if and .Values.modelProvider.create (not .Values.modelProvider.baseURL) (has .Values.modelProvider.api (list "OpenAI" "OpenAIResponses")) }}
-{{- fail "modelProvider.create needs an endpoint: set modelProvider.baseURL, such as https://api.openai.com/v1, or modelProvider.api to Anthropic or Gemini" }}
+{{- if and .Values.modelProvider.create (not .Values.modelProvider.baseURL) (has .Values.modelProvider.spec.api (list "OpenAI" "OpenAIResponses")) }}
+{{- fail "modelProvider.create needs an endpoint: set modelProvider.baseURL, such as https://api.openai.com/v1, or modelProvider.spec.api to Anthropic or Gemini" }}
 {{- end }}
 {{- if and .Values.modelProvider.apiKey .Values.modelProvider.existingSecret.name }}
 {{- fail "modelProvider.apiKey and modelProvider.existingSecret.name both give the key: choose one" }}

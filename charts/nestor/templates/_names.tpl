@@ -1,5 +1,5 @@
 {{- define "nestor.name" -}}
-{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" }}
+{{- .Chart.Name }}
 {{- end }}
 
 {{- define "nestor.fullname" -}}
@@ -34,6 +34,11 @@
 
 {{- define "nestor.claimName" -}}
 {{- default (printf "%s-ledger" (include "nestor.fullname" .)) .Values.ledger.sqlite.existingClaim }}
+{{- end }}
+
+{{- /* "true" if the ledger is in PostgreSQL, and empty otherwise. */}}
+{{- define "nestor.postgres" -}}
+{{- if .Values.ledger.postgres.existingSecret }}true{{ end }}
 {{- end }}
 
 {{- define "nestor.serviceAccountName" -}}
@@ -71,9 +76,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
-{{- /* An image's full name: dict "image" and "registry" (used where the image names none) and "version". */}}
+{{- /* An image's full name: dict "root" and "image" (its repository and digest). All images have one registry and one tag. */}}
 {{- define "nestor.image" -}}
-{{- $registry := default .registry .image.registry }}
-{{- if $registry }}{{ $registry }}/{{ end }}{{ .image.repository }}
-{{- if .image.digest }}@{{ .image.digest }}{{ else }}:{{ default .version .image.tag }}{{ end }}
+{{- $common := .root.Values.image }}
+{{- if $common.registry }}{{ $common.registry }}/{{ end }}{{ .image.repository }}
+{{- if .image.digest }}@{{ .image.digest }}{{ else }}:{{ default .root.Chart.AppVersion $common.tag }}{{ end }}
 {{- end }}

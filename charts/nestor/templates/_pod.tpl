@@ -1,11 +1,9 @@
 {{- /* The operator's flags. */}}
 {{- define "nestor.args" -}}
-{{- if eq .Values.ledger.type "sqlite" -}}
+{{- if not (include "nestor.postgres" .) -}}
 - --ledger=sqlite:/var/lib/nestor/ledger.db
 {{ end -}}
-{{- if eq .Values.ledger.type "postgres" -}}
-- --shards={{ .Values.shards }}
-- --lease-duration={{ .Values.leaseDuration }}
+{{- if include "nestor.postgres" . -}}
 - --replica-bind-address=:9443
 {{ end -}}
 - --health-probe-bind-address=:8081
@@ -19,8 +17,6 @@
 - --history-bind-address=:8443
 - --history-service={{ include "nestor.historyName" . }}
 - --history-cert-secret={{ include "nestor.historyName" . }}-cert
-- --history-max-streams={{ .Values.history.streams.max }}
-- --history-max-streams-per-user={{ .Values.history.streams.maxPerUser }}
 {{- end }}
 {{- if and .Values.admission.enabled .Values.history.enabled }}
 - --admission-bind-address=:9445
@@ -51,7 +47,7 @@
 - --namespaces={{ join "," . }}
 {{- end }}
 {{- if .Values.workspace.enabled }}
-- --workspace-image={{ include "nestor.image" (dict "image" .Values.workspace.image "registry" .Values.image.registry "version" .Chart.AppVersion) }}
+- --workspace-image={{ include "nestor.image" (dict "root" . "image" .Values.workspace.image) }}
 - --workspace-max-size={{ .Values.workspace.maxSize }}
 {{- with .Values.workspace.egress }}
 - {{ printf "--workspace-egress=%s" (toJson .) | quote }}
@@ -61,14 +57,8 @@
 {{- end }}
 - --operator-labels={{ include "nestor.operatorLabels" . }}
 {{- end }}
-{{- if .Values.allowLoopbackEndpoints }}
-- --allow-loopback-endpoints
-{{- end }}
-{{- with .Values.kubeAPI.writes }}
-- --kube-api-writes={{ . }}
-{{- end }}
 - --log-level={{ .Values.log.level }}
-- --log-format={{ .Values.log.format }}
+- --log-format=json
 {{- with .Values.extraArgs }}
 {{ toYaml . }}
 {{- end }}
@@ -93,7 +83,7 @@
 - name: GOMEMLIMIT
   valueFrom: {resourceFieldRef: {containerName: operator, resource: limits.memory}}
 {{- end }}
-{{- if eq .Values.ledger.type "postgres" }}
+{{- if include "nestor.postgres" . }}
 - name: NESTOR_LEDGER
   valueFrom: {secretKeyRef: {name: {{ .Values.ledger.postgres.existingSecret }}, key: {{ .Values.ledger.postgres.key }}}}
 {{- end }}
