@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // Reason is a reason of conditions.
@@ -39,7 +41,9 @@ type State struct {
 func Find(kind string, c metav1.Condition) (Reason, State, bool) {
 	row, known := reasons[c.Reason]
 	i := slices.IndexFunc(row.States, func(s State) bool {
-		return s.Condition == c.Type && s.Status == c.Status && slices.Contains(s.Kinds, kind)
+		own := s.Condition == c.Type && s.Status == c.Status
+		stalled := s.Stalled && c.Type == v1beta1.ConditionStalled && c.Status == metav1.ConditionTrue
+		return (own || stalled) && slices.Contains(s.Kinds, kind)
 	})
 	if !known || i < 0 {
 		return Reason{}, State{}, false

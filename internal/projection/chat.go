@@ -37,7 +37,7 @@ func Chat(s agent.State, facts ChatFacts, old v1beta1.AgentChatStatus, generatio
 		Messages:    facts.Messages,
 		LastMessage: facts.LastMessage,
 		Usage:       usage(s.Usage),
-		Conditions:  withProgress(withCondition(old.Conditions, ready(s, facts, generation), s.Clock.Now), s, facts.Work, generation),
+		Conditions:  withProgress(withCondition(old.Conditions, "AgentChat", ready(s, facts, generation), s.Clock.Now), "AgentChat", s, facts.Work, generation),
 	}
 	if slices.ContainsFunc(status.Waiting, func(w v1beta1.ChatWaitingItem) bool { return w.DenyRequesters }) && s.Requesters.Known() {
 		status.Requesters = s.Requesters.Users[:min(len(s.Requesters.Users), maxAskers)]

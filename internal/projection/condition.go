@@ -4,30 +4,19 @@
 package projection
 
 import (
-	"slices"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/conditions"
 	"github.com/nestor-dev/nestor/internal/plainjson"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// withCondition returns the conditions with one of them set. The time of the last transition changes only with the status.
-func withCondition(conditions []metav1.Condition, c metav1.Condition, at agent.Time) []metav1.Condition {
+// withCondition returns the conditions of an object with one of them set, and with those that follow from it.
+func withCondition(all []metav1.Condition, kind string, c metav1.Condition, at agent.Time) []metav1.Condition {
 	c.Message = shorten.Head(c.Message, maxCondition)
-	c.LastTransitionTime = *moment(max(at, 1))
-	next := slices.Clone(conditions)
-	i := slices.IndexFunc(next, func(old metav1.Condition) bool { return old.Type == c.Type })
-	if i < 0 {
-		return append(next, c)
-	}
-	if next[i].Status == c.Status {
-		c.LastTransitionTime = next[i].LastTransitionTime
-	}
-	next[i] = c
-	return next
+	return conditions.Set(all, kind, c, *moment(max(at, 1)))
 }
 
 func succeeded(s agent.State, w Work, generation int64) metav1.Condition {

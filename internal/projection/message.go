@@ -51,7 +51,7 @@ func Message(m *v1beta1.AgentMessage, phase v1beta1.MessagePhase, reason, text s
 		c.Status = metav1.ConditionFalse
 	}
 	status := *m.Status.DeepCopy()
-	status.Phase, status.Reason, status.Conditions = phase, reason, withCondition(status.Conditions, c, at)
+	status.Phase, status.Reason, status.Conditions = phase, reason, withCondition(status.Conditions, "AgentMessage", c, at)
 	status.Preview = preview(m.Spec, phase, reason)
 	return status
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/conditions"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
@@ -50,6 +51,13 @@ func SubAgentRun(sub *v1beta1.SubAgent) Run {
 		StartTime: &s.StartTime, CompletionTime: &s.CompletionTime, Conditions: &s.Conditions}
 }
 
+func (r Run) kind() string {
+	if r.Task != nil {
+		return "AgentTask"
+	}
+	return "SubAgent"
+}
+
 func (r Run) Phase() string {
 	if r.Task != nil {
 		return string(r.Task.Status.Phase)
@@ -80,7 +88,7 @@ func (r Run) setPhase(stage agent.Stage) {
 func (r Run) setSucceeded(status metav1.ConditionStatus, reason, message string, at agent.Time) {
 	c := metav1.Condition{Type: v1beta1.ConditionSucceeded, Status: status, Reason: reason, Message: message,
 		ObservedGeneration: r.GetGeneration()}
-	*r.Conditions = withCondition(*r.Conditions, c, at)
+	*r.Conditions = withCondition(*r.Conditions, r.kind(), c, at)
 }
 
 // Wait shows why a run has not started.
@@ -105,6 +113,7 @@ func (r Run) Fail(failure v1beta1.RunError, at agent.Time) {
 	} else {
 		r.SubAgent.Status.Question = ""
 	}
+	*r.Conditions = conditions.Without(*r.Conditions, v1beta1.ConditionReconciling)
 	r.setSucceeded(metav1.ConditionFalse, string(failure.Kind), failure.Message, at)
 }
 

@@ -5,7 +5,6 @@ package projection
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/conditions"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
@@ -30,12 +30,12 @@ var retryReasons = map[agent.RetryCause]string{
 }
 
 // withProgress returns the conditions with Reconciling if a model call waits, and without it if none does.
-func withProgress(conditions []metav1.Condition, s agent.State, w Work, generation int64) []metav1.Condition {
+func withProgress(all []metav1.Condition, kind string, s agent.State, w Work, generation int64) []metav1.Condition {
 	reason, message := progress(s, w)
 	if reason == "" {
-		return slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool { return c.Type == v1beta1.ConditionReconciling })
+		return conditions.Without(all, v1beta1.ConditionReconciling)
 	}
-	return withCondition(conditions, metav1.Condition{Type: v1beta1.ConditionReconciling, Status: metav1.ConditionTrue,
+	return withCondition(all, kind, metav1.Condition{Type: v1beta1.ConditionReconciling, Status: metav1.ConditionTrue,
 		Reason: reason, Message: message, ObservedGeneration: generation}, s.Clock.Now)
 }
 

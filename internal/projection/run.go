@@ -16,15 +16,15 @@ import (
 
 // Show shows the state of a run. Conditions that are not Nestor's stay.
 func (r Run) Show(s agent.State, w Work) {
-	conditions := withCondition(*r.Conditions, succeeded(s, w, r.GetGeneration()), s.Clock.Now)
-	conditions = withProgress(conditions, s, w, r.GetGeneration())
+	all := withCondition(*r.Conditions, r.kind(), succeeded(s, w, r.GetGeneration()), s.Clock.Now)
+	all = withProgress(all, r.kind(), s, w, r.GetGeneration())
 	maxData := maxSubAgentData
 	if r.Task != nil {
 		r.Task.Status, maxData = taskStatus(s, w), maxTaskData
 	} else {
 		r.SubAgent.Status = subAgentStatus(s, w)
 	}
-	*r.Iterations, *r.Usage, *r.StartTime, *r.Conditions = int32(s.Iterations), usage(s.Usage), moment(s.Clock.Started), conditions
+	*r.Iterations, *r.Usage, *r.StartTime, *r.Conditions = int32(s.Iterations), usage(s.Usage), moment(s.Clock.Started), all
 	r.setPhase(w.standing(s))
 	if !s.Phase.Terminal() {
 		return

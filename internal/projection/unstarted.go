@@ -10,13 +10,14 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/conditions"
 )
 
 // ChatPending returns the status of a chat that has not started. The condition names the missing reference.
 func ChatPending(old v1beta1.AgentChatStatus, c metav1.Condition, at agent.Time) v1beta1.AgentChatStatus {
 	status := *old.DeepCopy()
 	status.Phase = v1beta1.ChatIdle
-	status.Conditions = withCondition(status.Conditions, c, at)
+	status.Conditions = withCondition(status.Conditions, "AgentChat", c, at)
 	return status
 }
 
@@ -24,6 +25,7 @@ func ChatPending(old v1beta1.AgentChatStatus, c metav1.Condition, at agent.Time)
 func ChatHistoryLost(old v1beta1.AgentChatStatus, created metav1.Time, c metav1.Condition, at agent.Time) v1beta1.AgentChatStatus {
 	status := ChatPending(old, c, at)
 	status.Waiting = nil
+	status.Conditions = conditions.Without(status.Conditions, v1beta1.ConditionReconciling)
 	if status.StartTime == nil { // earlier releases did not write it, and the Ready condition no longer shows the start
 		status.StartTime = &created
 	}
@@ -38,7 +40,7 @@ type Outage struct{ Reason, Message string }
 func ChatInterrupted(next v1beta1.AgentChatStatus, shown []metav1.Condition, o Outage, generation int64, at agent.Time) v1beta1.AgentChatStatus {
 	status := *next.DeepCopy()
 	status.Phase = cmp.Or(status.Phase, v1beta1.ChatIdle)
-	status.Conditions = withCondition(shown, metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse,
+	status.Conditions = withCondition(shown, "AgentChat", metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse,
 		Reason: o.Reason, Message: o.Message, ObservedGeneration: generation}, at)
 	return status
 }

@@ -20,6 +20,11 @@ func condition(kind string, status metav1.ConditionStatus, reason, message strin
 	return []metav1.Condition{{Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: 3, LastTransitionTime: *moment(unstartedAt)}}
 }
 
+// stalled returns a condition, and Stalled with the same reason and message.
+func stalled(kind string, status metav1.ConditionStatus, reason, message string) []metav1.Condition {
+	return append(condition(kind, status, reason, message), condition(v1beta1.ConditionStalled, metav1.ConditionTrue, reason, message)...)
+}
+
 func TestChatsAndMessagesWithoutAState(t *testing.T) {
 	missing := metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1beta1.ReasonRoleNotFound, Message: "Create the role.", ObservedGeneration: 3}
 	down := Outage{Reason: v1beta1.ReasonLedgerQuota, Message: "It is full."}
@@ -27,9 +32,9 @@ func TestChatsAndMessagesWithoutAState(t *testing.T) {
 	green := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Generation: 3}, Spec: v1beta1.AgentMessageSpec{Content: "Green"}}
 	for name, tc := range map[string]struct{ got, want any }{
 		"a chat that waits": {ChatPending(v1beta1.AgentChatStatus{Messages: 2}, missing, unstartedAt),
-			v1beta1.AgentChatStatus{Phase: v1beta1.ChatIdle, Messages: 2, Conditions: condition(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonRoleNotFound, "Create the role.")}},
+			v1beta1.AgentChatStatus{Phase: v1beta1.ChatIdle, Messages: 2, Conditions: stalled(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonRoleNotFound, "Create the role.")}},
 		"a chat whose history is lost": {ChatHistoryLost(v1beta1.AgentChatStatus{Phase: v1beta1.ChatWaiting, Waiting: []v1beta1.ChatWaitingItem{{}}}, created, missing, unstartedAt),
-			v1beta1.AgentChatStatus{Phase: v1beta1.ChatIdle, StartTime: &created, Conditions: condition(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonRoleNotFound, "Create the role.")}},
+			v1beta1.AgentChatStatus{Phase: v1beta1.ChatIdle, StartTime: &created, Conditions: stalled(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonRoleNotFound, "Create the role.")}},
 		"a chat in an outage": {ChatInterrupted(v1beta1.AgentChatStatus{}, nil, down, 3, unstartedAt),
 			v1beta1.AgentChatStatus{Phase: v1beta1.ChatIdle, Conditions: condition(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonLedgerQuota, "It is full.")}},
 		"a message that waits": {Message(green, v1beta1.MessagePending, "Delivered", "It waits.", unstartedAt),
@@ -53,7 +58,7 @@ func TestRunsWithoutAState(t *testing.T) {
 	interrupt := func(r Run) {
 		r.Interrupt(nil, Outage{Reason: v1beta1.ReasonLedgerQuota, Message: "It is full."}, unstartedAt)
 	}
-	waits := condition(kind, metav1.ConditionUnknown, v1beta1.ReasonRoleNotFound, "Create the role.")
+	waits := stalled(kind, metav1.ConditionUnknown, v1beta1.ReasonRoleNotFound, "Create the role.")
 	full := condition(kind, metav1.ConditionUnknown, v1beta1.ReasonLedgerQuota, "It is full.")
 	for name, tc := range map[string]struct {
 		change func(Run)
@@ -80,8 +85,8 @@ func TestRunsWithoutAState(t *testing.T) {
 		}, v1beta1.SubAgentStatus{Phase: v1beta1.SubAgentCancelled, Error: &cancelled, CompletionTime: moment(unstartedAt), Conditions: condition(kind, metav1.ConditionFalse, "Cancelled", cancelled.Message)},
 			v1beta1.AgentTaskStatus{Phase: v1beta1.TaskCancelled, Error: &cancelled, CompletionTime: moment(unstartedAt), Conditions: condition(kind, metav1.ConditionFalse, "Cancelled", cancelled.Message)}},
 		"a failure with a long message": {func(r Run) { r.Fail(invalid, unstartedAt) },
-			v1beta1.SubAgentStatus{Phase: v1beta1.SubAgentFailed, Error: &cut, CompletionTime: moment(unstartedAt), Conditions: condition(kind, metav1.ConditionFalse, "InvalidSpec", cut.Message)},
-			v1beta1.AgentTaskStatus{Phase: v1beta1.TaskFailed, Error: &cut, CompletionTime: moment(unstartedAt), Conditions: condition(kind, metav1.ConditionFalse, "InvalidSpec", cut.Message)}},
+			v1beta1.SubAgentStatus{Phase: v1beta1.SubAgentFailed, Error: &cut, CompletionTime: moment(unstartedAt), Conditions: stalled(kind, metav1.ConditionFalse, "InvalidSpec", cut.Message)},
+			v1beta1.AgentTaskStatus{Phase: v1beta1.TaskFailed, Error: &cut, CompletionTime: moment(unstartedAt), Conditions: stalled(kind, metav1.ConditionFalse, "InvalidSpec", cut.Message)}},
 	} {
 		sub, task := shown(Work{})
 		tc.change(SubAgentRun(sub))

@@ -4,13 +4,13 @@
 package projection
 
 import (
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/conditions"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
@@ -27,20 +27,20 @@ type NotKept struct {
 func ShowNotKept(object metav1.Object, n *NotKept, at time.Time) {
 	switch o := object.(type) {
 	case *v1beta1.AgentChat:
-		o.Status.Conditions = withNotKept(o.Status.Conditions, n, o.Generation, at)
+		o.Status.Conditions = withNotKept(o.Status.Conditions, "AgentChat", n, o.Generation, at)
 	case *v1beta1.AgentTask:
-		o.Status.Conditions = withNotKept(o.Status.Conditions, n, o.Generation, at)
+		o.Status.Conditions = withNotKept(o.Status.Conditions, "AgentTask", n, o.Generation, at)
 	}
 }
 
-func withNotKept(conditions []metav1.Condition, n *NotKept, generation int64, at time.Time) []metav1.Condition {
+func withNotKept(all []metav1.Condition, kind string, n *NotKept, generation int64, at time.Time) []metav1.Condition {
 	if n == nil {
-		return slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool { return c.Type == v1beta1.ConditionWorkspaceChangesLost })
+		return conditions.Without(all, v1beta1.ConditionWorkspaceChangesLost)
 	}
 	c := metav1.Condition{Type: v1beta1.ConditionWorkspaceChangesLost, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonWorkspaceNotKept,
 		ObservedGeneration: generation, Message: shorten.Head(n.Message, maxKeptText)}
 	if n.TooLarge {
 		c.Reason = v1beta1.ReasonWorkspaceTooLarge
 	}
-	return withCondition(conditions, c, agent.Time(at.UnixMilli()))
+	return withCondition(all, kind, c, agent.Time(at.UnixMilli()))
 }

@@ -46,7 +46,7 @@ func lint(object client.Object) []string {
 	if main == nil {
 		return []string{"has no condition " + s.condition}
 	}
-	wrong := lintRoot(object)
+	wrong := append(lintRoot(object), lintStalled(object, s.conditions, main)...)
 	texts, err := jsontext.Find(object)
 	if err != nil {
 		return []string{err.Error()}
@@ -83,6 +83,18 @@ func lintRoot(object client.Object) []string {
 	case "AgentTask", "SubAgent":
 		l.when(root == "", "has no label of its root")
 	}
+	return l
+}
+
+// lintStalled checks that Stalled is there exactly while the table requires it, and that nothing reconciles what has ended.
+func lintStalled(object client.Object, all []metav1.Condition, main *metav1.Condition) []string {
+	var l problemList
+	_, state, _ := conditions.Find(strings.TrimPrefix(fmt.Sprintf("%T", object), "*v1beta1."), *main)
+	stalled := meta.FindStatusCondition(all, v1beta1.ConditionStalled)
+	l.when(state.Stalled != (stalled != nil), "%s=%s %s with the condition Stalled %v", main.Type, main.Status, main.Reason, stalled)
+	l.when(stalled != nil && (stalled.Reason != main.Reason || stalled.Message != main.Message), "Stalled %v and %s %v differ", stalled, main.Type, main)
+	ended := main.Type == v1beta1.ConditionSucceeded && main.Status != metav1.ConditionUnknown
+	l.when(ended && meta.FindStatusCondition(all, v1beta1.ConditionReconciling) != nil, "Reconciling with Succeeded %s", main.Status)
 	return l
 }
 

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/conditions"
 	"github.com/nestor-dev/nestor/internal/controller/backend"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/engine"
@@ -26,7 +26,7 @@ func statusOf(object *v1beta1.AgentQuota, usage []engine.QuotaUsage, now time.Ti
 	}
 	used, count := usage[i], usage[i].Count
 	reset := metav1.NewTime(q.Period.End(now))
-	next := v1beta1.AgentQuotaStatus{ActiveAgents: int32(used.Active), ResetTime: &reset, Conditions: slices.Clone(object.Status.Conditions)}
+	next := v1beta1.AgentQuotaStatus{ActiveAgents: int32(used.Active), ResetTime: &reset, Conditions: object.Status.Conditions}
 	if q.MaxTokens > 0 {
 		next.Used.Tokens = new(count.Tokens)
 		next.Remaining.Tokens = new(max(0, q.MaxTokens-count.Tokens-count.ReservedTokens))
@@ -35,7 +35,7 @@ func statusOf(object *v1beta1.AgentQuota, usage []engine.QuotaUsage, now time.Ti
 		next.Used.CostMicros = new(count.CostMicros)
 		next.Remaining.CostMicros = new(max(0, q.MaxCostMicros-count.CostMicros-count.ReservedCostMicros))
 	}
-	meta.SetStatusCondition(&next.Conditions, condition(object.Generation, used))
+	next.Conditions = conditions.Set(next.Conditions, "AgentQuota", condition(object.Generation, used), metav1.NewTime(now))
 	return next, true
 }
 

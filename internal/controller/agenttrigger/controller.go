@@ -274,7 +274,7 @@ func (r *Reconciler) clearWatchProblem(ctx context.Context, t *v1beta1.AgentTrig
 		return nil
 	}
 	next := *t.Status.DeepCopy()
-	meta.SetStatusCondition(&next.Conditions, readiness(t, nil))
+	setCondition(&next, readiness(t, nil))
 	return r.Recorder.write(ctx, t, next)
 }
 

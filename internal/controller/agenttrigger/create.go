@@ -12,7 +12,6 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -130,7 +129,7 @@ func (r *Reconciler) create(ctx context.Context, t *v1beta1.AgentTrigger, p v1be
 // reportProblem shows a problem of a trigger that is not in its spec.
 func (r *Reconciler) reportProblem(ctx context.Context, t *v1beta1.AgentTrigger, reason, message string) error {
 	next := *t.Status.DeepCopy()
-	meta.SetStatusCondition(&next.Conditions, status.NotReady(t.Generation, reason, message))
+	setCondition(&next, status.NotReady(t.Generation, reason, message))
 	return r.Recorder.write(ctx, t, next)
 }
 

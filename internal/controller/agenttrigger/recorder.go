@@ -21,6 +21,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
+	"github.com/nestor-dev/nestor/internal/conditions"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/trigger"
@@ -211,7 +212,7 @@ func (r *Recorder) complete(t *v1beta1.AgentTrigger, next v1beta1.AgentTriggerSt
 	// A problem with a watch, a Secret or a creation stays until it is known to be over.
 	c := meta.FindStatusCondition(next.Conditions, v1beta1.ConditionReady)
 	if c == nil || c.ObservedGeneration != t.Generation || !isRuntimeProblem(c.Reason) {
-		meta.SetStatusCondition(&next.Conditions, readiness(t, err))
+		setCondition(&next, readiness(t, err))
 	}
 	return next
 }
@@ -222,6 +223,10 @@ func isRuntimeProblem(reason string) bool {
 		return true
 	}
 	return false
+}
+
+func setCondition(status *v1beta1.AgentTriggerStatus, c metav1.Condition) {
+	status.Conditions = conditions.Set(status.Conditions, "AgentTrigger", c, metav1.Now())
 }
 
 // readiness returns the condition of a trigger that follows from its spec.

@@ -27,11 +27,11 @@ func (r *Reconciler) checkSecret(ctx context.Context, t *v1beta1.AgentTrigger, n
 		if before := meta.FindStatusCondition(t.Status.Conditions, v1beta1.ConditionReady); before != nil && before.Status == condition.Status {
 			condition.LastTransitionTime = before.LastTransitionTime
 		}
-		meta.SetStatusCondition(&next.Conditions, condition)
+		setCondition(next, condition)
 		return nil
 	}
 	if err == nil && wasMissing {
-		meta.SetStatusCondition(&next.Conditions, readiness(t, nil))
+		setCondition(next, readiness(t, nil))
 	}
 	return err
 }

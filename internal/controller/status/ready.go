@@ -20,6 +20,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
+	"github.com/nestor-dev/nestor/internal/conditions"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
@@ -55,18 +56,19 @@ func FromMissing(generation int64, err error) (metav1.Condition, bool) {
 
 // WriteCondition writes the Ready condition and what change sets in the status of a role, provider or tool server, if that is new. It emits
 // an Event if the object becomes not ready.
-func (w *Writer) WriteCondition(ctx context.Context, object client.Object, conditions *[]metav1.Condition, condition metav1.Condition,
+func (w *Writer) WriteCondition(ctx context.Context, object client.Object, all *[]metav1.Condition, condition metav1.Condition,
 	change func(),
 ) error {
-	before := object.DeepCopyObject()
-	var old *metav1.Condition
-	if c := meta.FindStatusCondition(*conditions, condition.Type); c != nil {
-		old = new(*c) // SetStatusCondition changes it
+	kind, err := w.Client.GroupVersionKindFor(object)
+	if err != nil {
+		return fmt.Errorf("write the status of %s/%s: %w", object.GetNamespace(), object.GetName(), err)
 	}
+	before := object.DeepCopyObject()
+	old := meta.FindStatusCondition(*all, condition.Type)
 	if change != nil {
 		change()
 	}
-	meta.SetStatusCondition(conditions, condition)
+	*all = conditions.Set(*all, kind.Kind, condition, metav1.Now())
 	if equality.Semantic.DeepEqual(before, object) {
 		return nil
 	}

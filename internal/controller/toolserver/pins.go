@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/conditions"
 	"github.com/nestor-dev/nestor/internal/shorten"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
@@ -70,7 +70,7 @@ func Pin(object *v1beta1.ToolServer, known mcp.Status) {
 	s := &object.Status
 	s.Pins, s.PinnedEndpoint, s.ToolsDigest = listOf(pins), endpointOf(object), known.Digest
 	s.Tools, s.ToolCount = toolsOf(known, pins), int32(len(known.Tools))
-	meta.SetStatusCondition(&s.Conditions, pinCondition(object, changed, added))
+	s.Conditions = conditions.Set(s.Conditions, "ToolServer", pinCondition(object, changed, added), metav1.Now())
 }
 
 func listOf(pins mcp.Pins) []v1beta1.ToolPin {
