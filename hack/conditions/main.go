@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command conditions generates what follows from the table of conditions and reasons: constants, the table as Go data, and the
-// reference.
+// Command conditions generates what follows from the table of conditions and reasons: constants, the table as Go data, the
+// reference, and the health checks of GitOps tools.
 //
 //	conditions ROOT
 package main
@@ -22,6 +22,8 @@ var outputs = map[string]func(table) string{
 	"api/v1beta1/zz_generated.conditions.go":      constants,
 	"internal/conditions/zz_generated.reasons.go": data,
 	"docs/reference/conditions.md":                reference,
+	"config/gitops/argocd/argocd-cm.yaml":         argocd,
+	"config/gitops/flux/team.yaml":                flux,
 }
 
 func main() {

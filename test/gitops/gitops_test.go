@@ -111,7 +111,9 @@ func await(t *testing.T, s *world.World, object *unstructured.Unstructured, verd
 			return false, err
 		}
 		for _, c := range conditions.Status.Conditions {
-			last = string(c.Status) + " " + c.Reason
+			if c.Type == v1beta1.ConditionReady || c.Type == v1beta1.ConditionSucceeded {
+				last = string(c.Status) + " " + c.Reason
+			}
 		}
 		return last == verdict, nil
 	})
