@@ -43,7 +43,6 @@ type options struct {
 	shards                            int
 	leaseDuration                     time.Duration
 	qps                               float64
-	burst                             int
 	operatorLabels, localWorkspaces   string
 	workspaceEgress, workspaceMaxSize string
 	privateGitServers                 string
@@ -79,8 +78,7 @@ func (o *options) register(set *flag.FlagSet) {
 	registerGateway(&o.operator.Gateway, set)
 	set.StringVar(&o.operator.Admission.Address, "admission-bind-address", "0", "`address` of the validating webhook, such as :9445, with the certificate of the history API; 0 turns it off")
 	set.StringVar(&o.operator.Admission.Configuration, "admission-configuration", "nestor", "`name` of the ValidatingWebhookConfiguration whose caBundle is kept up to date with the certificate in the Secret")
-	set.Float64Var(&o.qps, "kube-api-qps", 500, "maximum requests per second to the API server")
-	set.IntVar(&o.burst, "kube-api-burst", 1000, "maximum burst of requests to the API server")
+	set.Float64Var(&o.qps, "kube-api-qps", 500, "maximum requests per second to the API server, in bursts of twice as many")
 	set.IntVar(&o.operator.MaxWrites, "kube-api-writes", 0, fmt.Sprintf("maximum writes of Nestor's objects in flight to the API server; 0 adapts to its response time, from %d to %d. A lower limit leaves more of its CPU to other clients", kubewrites.Floor, kubewrites.Ceiling))
 }
 
@@ -154,7 +152,7 @@ func (o *options) complete() (err error) {
 	if o.operator.Config, err = program.ClientConfig(o.Kubeconfig, "nestor-operator"); err != nil {
 		return err
 	}
-	o.operator.Config.QPS, o.operator.Config.Burst = float32(o.qps), o.burst
+	o.operator.Config.QPS, o.operator.Config.Burst = float32(o.qps), int(2*o.qps)
 	return nil
 }
 

@@ -16,7 +16,7 @@ import (
 
 var (
 	declaredFlag = regexp.MustCompile(`(?m)set\.\w+\((?:[^"]*, )?"([a-z0-9-]+)", `)
-	limitingFlag = regexp.MustCompile(`(^|-)(max|quota|qps|burst|writes)(-|$)`)
+	limitingFlag = regexp.MustCompile(`(^|-)(max|quota|qps|writes)(-|$)`)
 )
 
 // copyOthers are the kinds whose limits are copies of those of other kinds.
