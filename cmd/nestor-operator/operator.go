@@ -73,8 +73,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.operator.Controllers.APIKeyDir, "api-key-dir", "", "`directory` of API keys in files, with a directory for each namespace: the apiKeyFile of a ModelProvider is read from there for each request. For keys that a cloud's workload identity renews")
 	set.StringVar(&o.localWorkspaces, "local-workspaces", "", "comma-separated `directories` of this machine: chats may have a workspace in one of them, served by this process with the rights of its user. For an operator on your own machine only")
 	set.BoolVar(&o.operator.Controllers.AllowLoopbackEndpoints, "allow-loopback-endpoints", false, "let ModelProviders and ToolServers name endpoints on loopback addresses, which everyone who may create them can then reach. For an operator on your own machine, or with a proxy in its own pod")
-	set.IntVar(&o.operator.History.Streams.Total, "history-max-streams", 1000, "maximum number of transcripts followed through the history API at once; more are rejected with status 429; 0 means no limit")
-	set.IntVar(&o.operator.History.Streams.PerUser, "history-max-streams-per-user", 100, "maximum number of transcripts that one user follows at once; a page follows up to ten; 0 means no limit")
+	set.IntVar(&o.operator.History.Streams.PerUser, "history-max-streams-per-user", 100, "maximum number of transcripts that one user follows at once through the history API; more are rejected with status 429; a page follows up to ten; 0 means no limit")
 	registerGateway(&o.operator.Gateway, set)
 	set.StringVar(&o.operator.Admission.Address, "admission-bind-address", "0", "`address` of the validating webhook, such as :9445, with the certificate of the history API; 0 turns it off")
 	set.StringVar(&o.operator.Admission.Configuration, "admission-configuration", "nestor", "`name` of the ValidatingWebhookConfiguration whose caBundle is kept up to date with the certificate in the Secret")
@@ -122,6 +121,7 @@ func (o *options) complete() (err error) {
 	if err := checkGateway(o.operator.Gateway); err != nil {
 		return err
 	}
+	o.operator.History.Streams.Total = maxHistoryStreams
 	controllers := &o.operator.Controllers
 	if controllers.Reached, err = fault.FromEnvironment(); err != nil {
 		return err
@@ -178,6 +178,9 @@ func parseLabels(value string) (map[string]string, error) {
 	}
 	return found, nil
 }
+
+// maxHistoryStreams bounds the connections of all users to the history API of one replica.
+const maxHistoryStreams = 1000
 
 // maxShards bounds the number of shards: each has a Lease.
 const maxShards = 256
