@@ -74,6 +74,7 @@ var effects = map[string]effect{
 	"policies.enabled":           {set: "policies.enabled=false", object: "ValidatingAdmissionPolicy nestor-agenttasks", path: name, shows: "nestor-agenttasks", gone: true},
 	"policies.exemptUsers":       {set: "policies.exemptUsers={velero}", object: "ValidatingAdmissionPolicy nestor-agenttasks", path: ".spec.matchConditions", shows: "velero"},
 	"history.enabled":            {set: "history.enabled=false", object: "APIService v1beta1.history.nestor.dev", path: name, shows: "history", gone: true},
+	"admission.enabled":          {set: "admission.enabled=false", object: operatorObject, path: flags, shows: "--admission-bind-address", gone: true},
 
 	"web.enabled":               {set: webOn, object: webService, path: name, shows: "nestor-web"},
 	"web.tlsElsewhere":          {given: []string{webOn}, set: "web.tlsElsewhere=true,web.service.type=LoadBalancer", object: webService, path: ".spec.type", shows: "LoadBalancer"},
