@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -117,8 +118,10 @@ func response(verdict admission.Verdict) webhook.Response {
 	}
 	for _, problem := range verdict.Errors {
 		answer.Result.Message = problem.Message
+		// kubectl prints the field before the message of a cause.
+		text := strings.TrimLeft(strings.TrimPrefix(problem.Message, problem.Field), ": ")
 		answer.Result.Details.Causes = append(answer.Result.Details.Causes,
-			metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: problem.Field, Message: problem.Message})
+			metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: problem.Field, Message: text})
 	}
 	return answer
 }

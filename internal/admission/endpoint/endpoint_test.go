@@ -101,6 +101,9 @@ func TestAnswers(t *testing.T) {
 			if got.Allowed != c.allowed || len(got.Warnings) != c.warnings {
 				t.Errorf("allowed %v, warnings %q, result %+v", got.Allowed, got.Warnings, got.Result)
 			}
+			if !c.allowed && strings.Contains(got.Result.Details.Causes[0].Message, "spec.") {
+				t.Errorf("the cause repeats its field: %q", got.Result.Details.Causes[0].Message)
+			}
 			if !c.allowed && (got.Result.Code != http.StatusUnprocessableEntity || got.Result.Details.Causes[0].Field != "spec.schedule.cron" ||
 				!strings.HasPrefix(got.Result.Message, "spec.schedule.cron: ")) {
 				t.Errorf("it is refused with %+v", got.Result)
