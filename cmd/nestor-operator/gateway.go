@@ -4,7 +4,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"net/netip"
@@ -15,9 +14,6 @@ import (
 func registerGateway(g *operator.Gateway, set *flag.FlagSet) {
 	set.StringVar(&g.Address, "intake-bind-address", "0", "`address` of the endpoint to which nestor-gateway sends webhooks and registrations for push notifications, such as :9444, with the certificate of the history API; 0 turns it off")
 	set.BoolVar(&g.Insecure, "intake-insecure", false, "serve this endpoint without TLS, on a loopback address: for an operator on your own machine")
-	set.StringVar(&g.Endpoint, "intake-service", "nestor-operator", "`name` of the Service of this endpoint: the certificate that the operator creates is also for NAME.NAMESPACE.svc")
-	set.StringVar(&g.ServiceAccount, "gateway-service-account", "nestor-gateway", "`name` of the gateway's service account in the operator's namespace, which alone may use this endpoint")
-	set.StringVar(&g.Service, "gateway-service", "nestor-gateway", "`name` of the gateway's Service, the issuer of push notifications")
 	set.StringVar(&g.CertSecret, "gateway-cert-secret", "", "`name` of the Secret in the operator's namespace for the gateway's certificate, for NAME.NAMESPACE.svc of its Service, which the operator creates and renews (default: none)")
 	set.Func("push-networks", "comma-separated `list` of private networks, such as 10.1.0.0/16, where receivers of A2A push notifications may be; others must be on the internet", func(text string) (err error) {
 		g.PushNetworks, err = parseNetworks(text)
@@ -35,12 +31,4 @@ func parseNetworks(text string) ([]netip.Prefix, error) {
 		networks = append(networks, network)
 	}
 	return networks, nil
-}
-
-// checkGateway rejects empty names.
-func checkGateway(g operator.Gateway) error {
-	if g.Service == "" || g.ServiceAccount == "" || g.Endpoint == "" {
-		return errors.New("--gateway-service, --gateway-service-account and --intake-service need a name: omit them to use the defaults")
-	}
-	return nil
 }

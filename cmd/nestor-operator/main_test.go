@@ -35,7 +35,7 @@ func TestWrongUseIsExplained(t *testing.T) {
 		"a log format":       {[]string{"--log-format", "xml"}, "--log-format must be text or json"},
 		"half a certificate": {[]string{"--kubeconfig", "no-such-file", "--history-cert-file", "tls.crt"}, "go together"},
 		"two certificates":   {[]string{"--kubeconfig", "no-such-file", "--history-cert-file", "tls.crt", "--history-key-file", "tls.key", "--history-cert-secret", "x"}, "set one of them"},
-		"no service":         {[]string{"--kubeconfig", "no-such-file", "--history-service", ""}, "need a name"},
+		"no name":            {[]string{"--kubeconfig", "no-such-file", "--name", ""}, "--name must not be empty"},
 		"a label":            {[]string{"--operator-labels", "nestor"}, "--operator-labels must be name=value"},
 		"a word to check":    {[]string{"check", "everything"}, "unexpected argument"},
 		"a retention":        {[]string{"--history-retention", "-1h"}, "--history-retention must be"},

@@ -38,7 +38,7 @@ const addressVariable = "POD_IP"
 type options struct {
 	program.Flags
 	operator                          operator.Options
-	namespaces, ledger                string
+	name, namespaces, ledger          string
 	namespaceQuota                    byteSize
 	shards                            int
 	leaseDuration                     time.Duration
@@ -50,6 +50,7 @@ type options struct {
 
 func (o *options) register(set *flag.FlagSet) {
 	o.Register(set)
+	set.StringVar(&o.name, "name", "nestor", "`name` of the installation: its Services are NAME-operator, NAME-history and NAME-gateway, NAME-gateway is also the gateway's service account, and NAME the ValidatingWebhookConfiguration")
 	set.StringVar(&o.namespaces, "namespaces", "", "comma-separated `list` of namespaces to watch; the operator's own is always one of them (default: all)")
 	set.StringVar(&o.ledger, "ledger", "", "where the history of every agent is kept: sqlite:PATH, or postgres://... for several replicas (default $NESTOR_LEDGER, else sqlite:nestor.db)")
 	set.DurationVar(&o.operator.HistoryRetention, "history-retention", 0, "how long the history of agents is kept after they finish, such as 2160h for 90 days; 0 keeps it forever")
@@ -76,7 +77,6 @@ func (o *options) register(set *flag.FlagSet) {
 	set.IntVar(&o.operator.History.Streams.PerUser, "history-max-streams-per-user", 100, "maximum number of transcripts that one user follows at once through the history API; more are rejected with status 429; a page follows up to ten; 0 means no limit")
 	registerGateway(&o.operator.Gateway, set)
 	set.StringVar(&o.operator.Admission.Address, "admission-bind-address", "0", "`address` of the validating webhook, such as :9445, with the certificate of the history API; 0 turns it off")
-	set.StringVar(&o.operator.Admission.Configuration, "admission-configuration", "nestor", "`name` of the ValidatingWebhookConfiguration whose caBundle is kept up to date with the certificate in the Secret")
 	set.Float64Var(&o.qps, "kube-api-qps", 500, "maximum requests per second to the API server, in bursts of twice as many")
 	set.IntVar(&o.operator.MaxWrites, "kube-api-writes", 0, fmt.Sprintf("maximum writes of Nestor's objects in flight to the API server; 0 adapts to its response time, from %d to %d. A lower limit leaves more of its CPU to other clients", kubewrites.Floor, kubewrites.Ceiling))
 }
@@ -115,12 +115,15 @@ func (o *options) complete() (err error) {
 	case run.MaxWrites < 0:
 		return errors.New("--kube-api-writes must be at least 1, or 0 to adapt to the API server")
 	}
-	if err := completeCertificate(&o.operator.History.Certificate); err != nil {
+	if o.name == "" {
+		return errors.New("--name must not be empty: omit it to use nestor")
+	}
+	if err := completeCertificate(&o.operator.History.Certificate, o.name); err != nil {
 		return err
 	}
-	if err := checkGateway(o.operator.Gateway); err != nil {
-		return err
-	}
+	o.operator.Admission.Configuration = o.name
+	gateway := &o.operator.Gateway
+	gateway.Endpoint, gateway.Service, gateway.ServiceAccount = o.name+"-operator", o.name+"-gateway", o.name+"-gateway"
 	o.operator.History.Streams.Total = maxHistoryStreams
 	controllers := &o.operator.Controllers
 	if controllers.Reached, err = fault.FromEnvironment(); err != nil {

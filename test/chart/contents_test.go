@@ -116,7 +116,7 @@ var _ = Describe("The chart", func() {
 		}
 		Expect(secrets("gateway.enabled=true")).To(Equal(map[string][]string{"nestor-history-cert": {"ca.crt"}, "nestor-gateway-cert": {"tls.crt", "tls.key"}}))
 		Expect(operatorOf(ctx, "gateway.enabled=true").Spec.Template.Spec.Containers[0].Args).To(ContainElements(
-			"--intake-bind-address=:9444", "--intake-service=nestor-operator", "--gateway-service-account=nestor-gateway", "--gateway-cert-secret=nestor-gateway-cert"))
+			"--intake-bind-address=:9444", "--name=nestor", "--gateway-cert-secret=nestor-gateway-cert"))
 
 		own := []string{"gateway.enabled=true", "gateway.tlsSecretName=public"}
 		Expect(secrets(own...)).To(Equal(map[string][]string{"nestor-history-cert": {"ca.crt"}, "public": {"tls.crt", "tls.key"}}))

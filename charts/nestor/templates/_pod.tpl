@@ -6,6 +6,7 @@
 {{- if include "nestor.postgres" . -}}
 - --replica-bind-address=:9443
 {{ end -}}
+- --name={{ include "nestor.fullname" . }}
 - --health-probe-bind-address=:8081
 {{- if .Values.metrics.enabled }}
 - --metrics-bind-address=:8080
@@ -15,18 +16,12 @@
 {{- end }}
 {{- if .Values.history.enabled }}
 - --history-bind-address=:8443
-- --history-service={{ include "nestor.historyName" . }}
-- --history-cert-secret={{ include "nestor.historyName" . }}-cert
 {{- end }}
 {{- if and .Values.admission.enabled .Values.history.enabled }}
 - --admission-bind-address=:9445
-- --admission-configuration={{ include "nestor.fullname" . }}
 {{- end }}
 {{- if .Values.gateway.enabled }}
 - --intake-bind-address=:9444
-- --intake-service={{ include "nestor.operatorName" . }}
-- --gateway-service={{ include "nestor.gatewayName" . }}
-- --gateway-service-account={{ include "nestor.gatewayName" . }}
 {{- if not .Values.gateway.tlsSecretName }}
 - --gateway-cert-secret={{ include "nestor.gatewayName" . }}-cert
 {{- end }}
