@@ -93,6 +93,7 @@ var effects = map[string]effect{
 	"gateway.replicas":            {given: []string{gatewayOn}, set: "gateway.replicas=3", object: gatewayObject, path: ".spec.replicas", shows: "3"},
 	"gateway.tlsSecretName":       {given: []string{gatewayOn}, set: "gateway.tlsSecretName=public", object: gatewayObject, path: ".spec.template.spec.volumes", shows: `"name":"public"`},
 	"gateway.resources":           {given: []string{gatewayOn}, set: "gateway.resources.limits.memory=1Gi", object: gatewayObject, path: ".spec.template.spec.containers[0].resources", shows: "1Gi"},
+	"gateway.extraArgs":           {given: []string{gatewayOn}, set: "gateway.extraArgs={--gateway-max-requests=9}", object: gatewayObject, path: flags, shows: "--gateway-max-requests=9"},
 	"gateway.pushNetworks":        {given: []string{gatewayOn}, set: "gateway.pushNetworks={10.1.0.0/16}", object: operatorObject, path: flags, shows: "--push-networks=10.1.0.0/16"},
 	"gateway.service.type":        {given: []string{gatewayOn}, set: "gateway.service.type=LoadBalancer", object: gatewayService, path: ".spec.type", shows: "LoadBalancer"},
 	"gateway.service.port":        {given: []string{gatewayOn}, set: "gateway.service.port=8443", object: gatewayService, path: ".spec.ports[0].port", shows: "8443"},
