@@ -60,11 +60,10 @@ func (t Target) Examine(ctx context.Context) []Finding {
 		findings = append(findings, t.operator(ctx))
 	}
 	findings = append(append(findings, t.ledger(ctx)...), t.replicas(ctx)...)
-	findings = append(append(findings, t.provider(ctx)...), t.otherProviders(ctx)...)
-	findings = append(findings, t.history(), t.rights(ctx))
-	findings = append(append(findings, t.problems(ctx)...), t.toolServers(ctx)...)
-	findings = append(findings, t.chats(ctx)...)
-	return append(findings, t.runs(ctx)...)
+	findings = append(findings, t.provider(ctx)...)
+	used, shared := t.otherProviders(ctx)
+	findings = append(append(findings, shared...), t.history(), t.rights(ctx))
+	return append(findings, t.objects(ctx, append(used, t.Provider))...)
 }
 
 // ExamineInstallation makes the checks that do not depend on the user: whether an operator works, whether the history API is served,

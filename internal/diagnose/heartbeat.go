@@ -63,13 +63,12 @@ func silence(lease *coordinationv1.Lease) time.Duration {
 	return time.Since(lease.Spec.RenewTime.Time)
 }
 
-// otherProviders checks the providers that chats and roles of the namespace use besides the one that new chats use.
-func (t Target) otherProviders(ctx context.Context) []Finding {
+// otherProviders checks the providers that chats and roles of the namespace use besides the one that new chats use, and returns their names.
+func (t Target) otherProviders(ctx context.Context) (used []string, findings []Finding) {
 	used, err := health.Namespace{API: t.API, Name: t.Namespace, OperatorNamespace: t.OperatorNamespace}.UsedProviders(ctx)
 	if err != nil {
-		return nil // the check of the rights reports it
+		return nil, nil // the check of the rights reports it
 	}
-	var findings []Finding
 	for _, name := range used {
 		if name == t.Provider {
 			continue
@@ -83,5 +82,5 @@ func (t Target) otherProviders(ctx context.Context) []Finding {
 			findings = append(findings, f)
 		}
 	}
-	return findings
+	return used, findings
 }

@@ -15,12 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
-	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // provider checks the model provider that chats of the namespace use, and its key.
@@ -133,37 +131,4 @@ func (t Target) rights(ctx context.Context) Finding {
 		return found("rights", Warning, "chats work, but in the namespace %s you may not: %s", t.Namespace, strings.Join(unneeded, ", ")).advise("%s", advice)
 	}
 	return found("rights", OK, "you may do everything that chats and standalone tasks need in the namespace %s", t.Namespace)
-}
-
-// chats reports the chats of the namespace that cannot continue.
-func (t Target) chats(ctx context.Context) []Finding {
-	var list v1beta1.AgentChatList
-	if err := t.API.List(ctx, &list, client.InNamespace(t.Namespace)); err != nil {
-		return nil // the rights check reports it
-	}
-	var findings []Finding
-	for i := range list.Items {
-		chat := &list.Items[i]
-		f := readiness("chat", "AgentChat "+chat.Name, chat.Status.Conditions)
-		if still := view.OfChat(chat); f.Status == Unknown || still.Is(view.StandstillBlocked) {
-			findings = append(findings, f) // what it waits for otherwise is among the problems
-		}
-	}
-	return findings
-}
-
-// runs reports the tasks of the namespace that lost their history.
-func (t Target) runs(ctx context.Context) []Finding {
-	var list v1beta1.AgentTaskList
-	if err := t.API.List(ctx, &list, client.InNamespace(t.Namespace)); err != nil {
-		return nil // the rights check reports it
-	}
-	var findings []Finding
-	for i := range list.Items {
-		task := &list.Items[i]
-		if e := task.Status.Error; e != nil && e.Kind == v1beta1.ErrorHistoryLost {
-			findings = append(findings, found("ledger", Warning, "the AgentTask %s has lost its history", task.Name).advise("%s", e.Message))
-		}
-	}
-	return findings
 }
