@@ -251,7 +251,6 @@ type AgentChatStatus struct {
 // +kubebuilder:printcolumn:name="Tokens",type=integer,JSONPath=`.status.usage.totalTokens`
 // +kubebuilder:printcolumn:name="User",type=string,JSONPath=`.spec.user`,priority=1
 // +kubebuilder:printcolumn:name="Role",type=string,JSONPath=`.spec.role`,priority=1
-// +kubebuilder:printcolumn:name="Cost",type=integer,JSONPath=`.status.usage.costMicros`,priority=1,description="in millionths of the currency; empty when a price is unknown"
 // +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.spec.modelProvider`,priority=1
 // +kubebuilder:printcolumn:name="Waits",type=string,JSONPath=`.status.conditions[?(@.type=="Reconciling")].reason`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`

@@ -84,8 +84,6 @@ type AgentQuotaStatus struct {
 // +kubebuilder:printcolumn:name="Period",type=string,JSONPath=`.spec.period`
 // +kubebuilder:printcolumn:name="Tokens",type=integer,JSONPath=`.status.used.tokens`
 // +kubebuilder:printcolumn:name="Max tokens",type=integer,JSONPath=`.spec.maxTokens`
-// +kubebuilder:printcolumn:name="Cost",type=integer,JSONPath=`.status.used.costMicros`
-// +kubebuilder:printcolumn:name="Max cost",type=integer,JSONPath=`.spec.maxCostMicros`
 // +kubebuilder:printcolumn:name="Active",type=integer,JSONPath=`.status.activeAgents`,priority=1
 // +kubebuilder:printcolumn:name="Max active",type=integer,JSONPath=`.spec.maxActiveAgents`,priority=1
 // +kubebuilder:printcolumn:name="Resets",type=string,JSONPath=`.status.resetTime`

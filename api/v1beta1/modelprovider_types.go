@@ -96,6 +96,13 @@ type ModelProviderSpec struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=8
 	Fallbacks []Name `json:"fallbacks,omitempty"`
+	// currency is the currency of the prices, as an ISO 4217 code. Defaults to USD.
+	// +optional
+	// +default="USD"
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=3
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Z]{3}$')",message="must be a currency code of three capital letters, for example USD or EUR"
+	Currency string `json:"currency,omitempty"`
 	// models lists context sizes and prices. The entry with the longest matching prefix of the model's name applies.
 	// +optional
 	// +listType=map

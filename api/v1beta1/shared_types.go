@@ -128,11 +128,16 @@ type Usage struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ModelCalls int64 `json:"modelCalls,omitempty"`
-	// costMicros is the price of all calls in millionths of the currency. It is absent if the price of any call is
-	// unknown: unknown does not mean free.
+	// costMicros is the price of all calls in millionths of the currency. It is absent if the price of any call is unknown, or if calls were
+	// priced in different currencies.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	CostMicros *int64 `json:"costMicros,omitempty"`
+	// currency is the currency of costMicros, from the ModelProvider.
+	// +optional
+	// +kubebuilder:validation:MaxLength=3
+	// +kubebuilder:validation:Pattern="^[A-Z]{3}$"
+	Currency string `json:"currency,omitempty"`
 }
 
 // WaitingKind is what a run waits for.

@@ -221,6 +221,8 @@ type AutoAnswer struct {
 
 // Price is the price of a million tokens, in millionths of the currency.
 type Price struct {
+	// Currency is that of the budget of an agent with this price.
+	Currency string `json:"currency,omitempty"`
 	Input  int64 `json:"input"`
 	Output int64 `json:"output"`
 }

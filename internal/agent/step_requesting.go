@@ -106,7 +106,8 @@ func (s State) endModelCall(usage budget.Usage) State {
 
 func (s State) settleModelCall(usage budget.Usage) State {
 	used := usage.Amount()
-	if usage.ModelCalls > 0 && usage.CostMicros == nil {
+	foreign := s.Config.Price != nil && !budget.SameCurrency(usage.Currency, s.Config.Price.Currency) // that of a fallback
+	if usage.ModelCalls > 0 && (usage.CostMicros == nil || foreign) {
 		used.CostMicros = s.ModelCall.Reserved.CostMicros // an unknown cost is settled at the reserved amount
 	}
 	s.Budget = s.Budget.Settle(budget.Amount{}, used)

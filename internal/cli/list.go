@@ -157,7 +157,7 @@ func (s *session) printRuns(out io.Writer, runs []runRow, namespaces bool) {
 		}
 		table.Rows = append(table.Rows, []string{
 			r.Namespace, r.Name, kind, terminal.Phase(r.Phase), fmt.Sprint(r.Active), waiting,
-			terminal.Count(r.Usage.TotalTokens), terminal.Cost(r.Usage.CostMicros), terminal.Since(r.CreationTime, s.now()), r.Note,
+			terminal.Count(r.Usage.TotalTokens), terminal.Cost(r.Usage.CostMicros, r.Usage.Currency), terminal.Since(r.CreationTime, s.now()), r.Note,
 		})
 	}
 	if !namespaces {

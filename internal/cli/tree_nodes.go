@@ -137,7 +137,7 @@ func addRows(table *terminal.Table, b treeNode, first, rest string, now time.Tim
 	}
 	table.Rows = append(table.Rows, []string{
 		b.Namespace, terminal.Faint.Render(first) + b.Name, terminal.Phase(b.Phase), roleOf(b), iterations,
-		terminal.Count(b.Usage.TotalTokens), terminal.Cost(b.Usage.CostMicros), terminal.Since(b.CreationTime, now), noteOf(b),
+		terminal.Count(b.Usage.TotalTokens), terminal.Cost(b.Usage.CostMicros, b.Usage.Currency), terminal.Since(b.CreationTime, now), noteOf(b),
 	})
 	for i, child := range b.Children {
 		if i == len(b.Children)-1 {

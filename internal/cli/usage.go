@@ -253,7 +253,7 @@ func valueOf(u historyv1.Usage) string {
 }
 
 func costOf(c historyv1.CallUsage) string {
-	cost := terminal.Cost(c.CostMicros)
+	cost := terminal.Cost(c.CostMicros, c.Currency)
 	if c.CostMicros != nil && c.UnknownCostCalls > 0 {
 		cost += "+"
 	}

@@ -14,6 +14,7 @@ import (
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 type namespaceUsage struct {
@@ -92,18 +93,12 @@ func (s *session) printNamespaceUsages(all []namespaceUsage, sum historyv1.CallU
 	table.Print(out)
 }
 
-// addUsage adds a usage to a sum. A cost that is unknown everywhere stays unknown.
+// addUsage adds a usage to a sum. A cost that is unknown everywhere stays unknown. A cost in another currency counts as unknown.
 func addUsage(sum *historyv1.CallUsage, u historyv1.CallUsage) {
 	sum.Total += u.Total
 	sum.PromptTokens += u.PromptTokens
 	sum.CompletionTokens += u.CompletionTokens
 	sum.TotalTokens += u.TotalTokens
 	sum.UnknownCostCalls += u.UnknownCostCalls
-	if u.CostMicros != nil {
-		cost := *u.CostMicros
-		if sum.CostMicros != nil {
-			cost += *sum.CostMicros
-		}
-		sum.CostMicros = &cost
-	}
+	view.AddCost(sum, u.CostMicros, u.Currency, u.Total-u.UnknownCostCalls)
 }

@@ -260,7 +260,7 @@ func (a *actor) modelRow(e agent.CallModel, completed *CompletedCall) *ledger.Mo
 	row.Status, row.Provider, row.Model, row.Sent = completed.Status, completed.Provider, completed.Request.Model, exchange.Encode(completed.sent)
 	if u := completed.reported; u != nil {
 		row.PromptTokens, row.CachedTokens, row.CompletionTokens, row.ReasoningTokens = &u.PromptTokens, &u.CachedTokens, &u.CompletionTokens, &u.ReasoningTokens
-		row.CostMicros = completed.Usage.CostMicros
+		row.CostMicros, row.Currency = completed.Usage.CostMicros, completed.Usage.Currency
 	}
 	return row
 }

@@ -120,7 +120,7 @@ func usageOf(call ledger.ModelCall) budget.Usage {
 	if r == nil || r.PromptTokens == nil {
 		return budget.Usage{}
 	}
-	used := budget.Usage{PromptTokens: *r.PromptTokens, ModelCalls: 1, CostMicros: r.CostMicros}
+	used := budget.Usage{PromptTokens: *r.PromptTokens, ModelCalls: 1, CostMicros: r.CostMicros, Currency: r.Currency}
 	if r.CompletionTokens != nil {
 		used.CompletionTokens = *r.CompletionTokens
 	}

@@ -139,7 +139,7 @@ func modelCallOf(c ledger.ModelCall) api.ModelCall {
 	call.Status.Limit, call.Status.Sent = r.Bailout, sentOf(r.Sent)
 	if r.PromptTokens != nil || r.CompletionTokens != nil || r.CostMicros != nil {
 		call.Status.Usage = &api.TokenUsage{
-			PromptTokens: r.PromptTokens, CachedTokens: r.CachedTokens, CompletionTokens: r.CompletionTokens, CostMicros: r.CostMicros,
+			PromptTokens: r.PromptTokens, CachedTokens: r.CachedTokens, CompletionTokens: r.CompletionTokens, CostMicros: r.CostMicros, Currency: r.Currency,
 		}
 		if r.ReasoningTokens != nil && *r.ReasoningTokens > 0 {
 			call.Status.Usage.ReasoningTokens = r.ReasoningTokens

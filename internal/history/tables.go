@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	api "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/internal/money"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
@@ -35,7 +36,7 @@ func transcriptCells(o runtime.Object) []any {
 	}
 	return []any{
 		t.Name, t.Agent.Role, string(t.Status.Phase), t.Status.ErrorKind, t.Status.LastSeq, usage.Total, t.Status.ToolCalls, usage.TotalTokens,
-		cost(usage.CostMicros, usage.Total > 0), shortDuration(took), age(t.CreationTimestamp), t.Agent.Chat, t.Agent.Model, string(t.UID),
+		cost(usage.CostMicros, usage.Currency, usage.Total > 0), shortDuration(took), age(t.CreationTimestamp), t.Agent.Chat, t.Agent.Model, string(t.UID),
 	}
 }
 
@@ -51,7 +52,7 @@ func modelCallCells(o runtime.Object) []any {
 	}
 	return []any{
 		c.Name, c.Spec.Role, string(c.Status.Phase), allTokens(*usage), took, age(c.CreationTimestamp),
-		c.Spec.Model, tokens(usage.PromptTokens), tokens(usage.CompletionTokens), cost(usage.CostMicros, c.Status.Phase == api.PhaseSuccess),
+		c.Spec.Model, tokens(usage.PromptTokens), tokens(usage.CompletionTokens), cost(usage.CostMicros, usage.Currency, c.Status.Phase == api.PhaseSuccess),
 		strings.Join(c.Status.ToolCalls, ","),
 		c.Spec.Chat, c.Spec.Purpose, c.Spec.ModelProvider, firstLine(c.Status.Error), firstLine(c.Status.Summary),
 	}
@@ -61,7 +62,7 @@ func usageCells(o runtime.Object) []any {
 	u := o.(*api.Usage)
 	calls := u.ModelCalls
 	return []any{
-		u.Name, calls.Total, percent(calls.SuccessPercent), calls.PromptTokens, calls.CompletionTokens, cost(calls.CostMicros, calls.Total > 0),
+		u.Name, calls.Total, percent(calls.SuccessPercent), calls.PromptTokens, calls.CompletionTokens, cost(calls.CostMicros, calls.Currency, calls.Total > 0),
 		millis(calls.MeanDurationMillis), millis(calls.MaxDurationMillis), u.Runs.Total, u.Runs.Live, percent(u.Runs.SuccessPercent),
 		calls.CachedTokens, calls.ReasoningTokens, u.Runs.Failed, calls.UnknownCostCalls,
 	}
@@ -82,10 +83,10 @@ func definitions(columns []string) []metav1.TableColumnDefinition {
 }
 
 // cost formats a cost in units of the currency. Unknown is not zero.
-func cost(micros *int64, used bool) string {
+func cost(micros *int64, currency string, used bool) string {
 	switch {
 	case micros != nil:
-		return fmt.Sprintf("%.4f", float64(*micros)/1e6)
+		return money.Format(*micros, currency)
 	case used:
 		return "unknown"
 	}

@@ -200,8 +200,11 @@ func callUsage(c ledger.CallTotals) api.CallUsage {
 		Tally: tallyOf(c.Tally), PromptTokens: c.PromptTokens, CachedTokens: c.CachedTokens, CompletionTokens: c.CompletionTokens, ReasoningTokens: c.ReasoningTokens,
 		TotalTokens: c.PromptTokens + c.CompletionTokens, UnknownTokenCalls: c.UnknownTokenCalls, UnknownCostCalls: c.UnknownCostCalls,
 	}
-	if c.Finished() > c.UnknownCostCalls {
-		usage.CostMicros = &c.CostMicros
+	switch {
+	case c.FirstCurrency != c.LastCurrency: // there is no sum
+		usage.UnknownCostCalls = c.Finished()
+	case c.Finished() > c.UnknownCostCalls:
+		usage.CostMicros, usage.Currency = &c.CostMicros, c.LastCurrency
 	}
 	return usage
 }

@@ -78,6 +78,8 @@ type ModelResult struct {
 	ReasoningTokens  *int64
 	// CostMicros is the cost in millionths of the currency; nil if no price is known.
 	CostMicros *int64
+	// Currency is that of CostMicros.
+	Currency string
 	// Bailout is the limit that stopped the call, that its reply reached, or that made it the agent's last call.
 	Bailout    string
 	Error      string

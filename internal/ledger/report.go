@@ -92,6 +92,9 @@ type CallTotals struct {
 	UnknownTokenCalls int64
 	CostMicros        int64
 	UnknownCostCalls  int64
+	// FirstCurrency and LastCurrency are the first and the last of the currencies of the costs, by name. If they differ, CostMicros is not an
+	// amount of money.
+	FirstCurrency, LastCurrency string
 }
 
 func (t CallTotals) Plus(other CallTotals) CallTotals {
@@ -100,7 +103,15 @@ func (t CallTotals) Plus(other CallTotals) CallTotals {
 		CompletionTokens: t.CompletionTokens + other.CompletionTokens, ReasoningTokens: t.ReasoningTokens + other.ReasoningTokens,
 		UnknownTokenCalls: t.UnknownTokenCalls + other.UnknownTokenCalls, CostMicros: t.CostMicros + other.CostMicros,
 		UnknownCostCalls: t.UnknownCostCalls + other.UnknownCostCalls,
+		FirstCurrency:    firstCurrency(t.FirstCurrency, other.FirstCurrency), LastCurrency: max(t.LastCurrency, other.LastCurrency),
 	}
+}
+
+func firstCurrency(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return min(a, b)
 }
 
 type Usage struct {

@@ -17,7 +17,9 @@ const DefaultContextTokens = 128_000
 // nil price is unknown, not zero.
 type Price struct {
 	// Name is a prefix of the names of the models that the entry describes.
-	Name                        string
+	Name string
+	// Currency is an ISO 4217 code.
+	Currency                    string
 	ContextTokens               int64
 	InputMicrosPerMillion       *int64
 	CachedInputMicrosPerMillion *int64
@@ -49,15 +51,6 @@ func (p Prices) ContextTokens(model string) int64 {
 		return entry.ContextTokens
 	}
 	return DefaultContextTokens
-}
-
-// Cost returns the cost of a call in micro-units; nil if the usage or a required price is unknown.
-func (p Prices) Cost(model string, usage *Usage) *int64 {
-	entry, ok := p.Of(model)
-	if !ok {
-		return nil
-	}
-	return entry.Cost(usage)
 }
 
 // Cost returns the cost of a call in micro-units, rounded up. It is nil if the usage or the price of input or output

@@ -46,7 +46,7 @@ func TestCostOfACall(t *testing.T) {
 		"beyond int64 it is the largest":                      {"gpt", &model.Usage{PromptTokens: math.MaxInt64, CompletionTokens: math.MaxInt64}, new(int64(math.MaxInt64))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, prices().Cost(tc.model, tc.usage)); diff != "" {
+			if diff := cmp.Diff(tc.want, priceOf(prices(), tc.model).Cost(tc.usage)); diff != "" {
 				t.Errorf("cost (-want +got):\n%s", diff)
 			}
 		})
@@ -99,7 +99,7 @@ func TestMostCostCoversEveryCall(t *testing.T) {
 		prompt, completion := rapid.Int64Range(0, 1_000_000).Draw(t, "prompt"), rapid.Int64Range(0, 1_000_000).Draw(t, "completion")
 		cached := rapid.Int64Range(0, prompt).Draw(t, "cached tokens")
 		written := rapid.Int64Range(0, prompt-cached).Draw(t, "written tokens")
-		cost := list.Cost("m", &model.Usage{PromptTokens: prompt, CachedTokens: cached, CacheWriteTokens: written, CompletionTokens: completion})
+		cost := priceOf(list, "m").Cost(&model.Usage{PromptTokens: prompt, CachedTokens: cached, CacheWriteTokens: written, CompletionTokens: completion})
 		if most := list.MostCost("m", prompt, completion); *cost > *most {
 			t.Fatalf("a call costs %d, and %d were reserved", *cost, *most)
 		}
@@ -107,4 +107,9 @@ func TestMostCostCoversEveryCall(t *testing.T) {
 	if (model.Prices{{Name: "half", OutputMicrosPerMillion: new(int64(1))}}).MostCost("half", 1, 1) != nil {
 		t.Error("a model without a price of input has a cost")
 	}
+}
+
+func priceOf(list model.Prices, name string) model.Price {
+	price, _ := list.Of(name)
+	return price
 }

@@ -111,7 +111,7 @@ func question(s agent.State) string {
 
 func usage(u budget.Usage) v1beta1.Usage {
 	return v1beta1.Usage{PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, TotalTokens: u.Total(),
-		ModelCalls: u.ModelCalls, CostMicros: u.CostMicros}
+		ModelCalls: u.ModelCalls, CostMicros: u.CostMicros, Currency: u.Currency}
 }
 
 func runError(o agent.Outcome) *v1beta1.RunError {

@@ -35,8 +35,8 @@ func ownUsage(u v1beta1.Usage, below []*Node) v1beta1.Usage {
 		if b.CostMicros == nil && b.ModelCalls == 0 {
 			continue // a tool, or an agent that has not started
 		}
-		if u.CostMicros == nil || b.CostMicros == nil {
-			u.CostMicros = nil
+		if u.CostMicros == nil || b.CostMicros == nil || u.Currency != b.Currency {
+			u.CostMicros, u.Currency = nil, ""
 			continue
 		}
 		rest := *u.CostMicros - *b.CostMicros
@@ -81,11 +81,21 @@ func (s sums) add(u v1beta1.Usage, role, model, chat string) {
 			sum.UnknownCostCalls += u.ModelCalls
 			continue
 		}
-		cost := *u.CostMicros
-		if sum.CostMicros != nil {
-			cost += *sum.CostMicros
-		}
-		sum.CostMicros = &cost
+		AddCost(sum, u.CostMicros, u.Currency, u.ModelCalls)
+	}
+}
+
+// AddCost adds the cost of calls to a sum. The cost of calls in another currency than that of the sum counts as unknown.
+func AddCost(sum *historyv1.CallUsage, costMicros *int64, currency string, calls int64) {
+	switch {
+	case costMicros == nil:
+	case sum.CostMicros == nil:
+		cost := *costMicros
+		sum.CostMicros, sum.Currency = &cost, currency
+	case sum.Currency != currency:
+		sum.UnknownCostCalls += calls
+	default:
+		*sum.CostMicros += *costMicros
 	}
 }
 

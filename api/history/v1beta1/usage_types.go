@@ -22,6 +22,9 @@ type TokenUsage struct {
 	// costMicros is the price in millionths of the currency; absent if it is unknown.
 	// +optional
 	CostMicros *int64 `json:"costMicros,omitempty"`
+	// currency is the currency of costMicros.
+	// +optional
+	Currency string `json:"currency,omitempty"`
 }
 
 // Tally counts runs or model calls by outcome.
@@ -71,9 +74,13 @@ type CallUsage struct {
 	// unknownTokenCalls counts calls that have ended and whose usage the provider did not report.
 	// +optional
 	UnknownTokenCalls int64 `json:"unknownTokenCalls,omitempty"`
-	// costMicros is the price in millionths of the currency; absent if no call has a known price.
+	// costMicros is the price in millionths of the currency; absent if no call has a known price, or if calls were priced in different
+	// currencies.
 	// +optional
 	CostMicros *int64 `json:"costMicros,omitempty"`
+	// currency is the currency of costMicros.
+	// +optional
+	Currency string `json:"currency,omitempty"`
 	// unknownCostCalls counts calls that have ended and whose price is unknown.
 	// +optional
 	UnknownCostCalls int64 `json:"unknownCostCalls,omitempty"`

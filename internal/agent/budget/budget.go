@@ -5,6 +5,7 @@
 package budget
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 )
@@ -79,8 +80,11 @@ type Usage struct {
 	// ReasoningTokens are part of CompletionTokens.
 	ReasoningTokens int64 `json:"reasoningTokens,omitempty"`
 	ModelCalls      int64 `json:"modelCalls,omitempty"`
-	// CostMicros is nil if the price of any call is unknown. An unknown cost must not count as zero.
+	// CostMicros is nil if the price of any call is unknown, or if calls have different currencies. An unknown cost must not count as
+	// zero.
 	CostMicros *int64 `json:"costMicros,omitempty"`
+	// Currency is that of CostMicros.
+	Currency string `json:"currency,omitempty"`
 	// Tasks counts the tasks started by the agent and below it.
 	Tasks int64 `json:"tasks,omitempty"`
 }
@@ -96,7 +100,10 @@ func (u Usage) Amount() Amount {
 	return a
 }
 
-// Plus adds two usages. The cost of the sum is known only if both costs are.
+// SameCurrency reports whether two amounts of money can be added. An amount without a currency fits to any.
+func SameCurrency(a, b string) bool { return a == "" || b == "" || a == b }
+
+// Plus adds two usages. The cost of the sum is known only if both costs are, in the same currency.
 func (u Usage) Plus(v Usage) Usage {
 	total := Usage{
 		PromptTokens:     Sum(u.PromptTokens, v.PromptTokens),
@@ -107,12 +114,14 @@ func (u Usage) Plus(v Usage) Usage {
 	}
 	switch {
 	case u.CostMicros != nil && v.CostMicros != nil:
-		cost := Sum(*u.CostMicros, *v.CostMicros)
-		total.CostMicros = &cost
+		if SameCurrency(u.Currency, v.Currency) {
+			cost := Sum(*u.CostMicros, *v.CostMicros)
+			total.CostMicros, total.Currency = &cost, cmp.Or(u.Currency, v.Currency)
+		}
 	case u.ModelCalls == 0:
-		total.CostMicros = v.CostMicros
+		total.CostMicros, total.Currency = v.CostMicros, v.Currency
 	case v.ModelCalls == 0:
-		total.CostMicros = u.CostMicros
+		total.CostMicros, total.Currency = u.CostMicros, u.Currency
 	}
 	return total
 }
@@ -135,10 +144,10 @@ func Cost(tokens, price int64) int64 {
 func (u Usage) Max(v Usage) Usage {
 	highest := Usage{
 		PromptTokens: max(u.PromptTokens, v.PromptTokens), CompletionTokens: max(u.CompletionTokens, v.CompletionTokens),
-		ModelCalls: max(u.ModelCalls, v.ModelCalls), Tasks: max(u.Tasks, v.Tasks), CostMicros: u.CostMicros,
+		ModelCalls: max(u.ModelCalls, v.ModelCalls), Tasks: max(u.Tasks, v.Tasks), CostMicros: u.CostMicros, Currency: u.Currency,
 	}
 	if v.CostMicros != nil && (u.CostMicros == nil || *v.CostMicros > *u.CostMicros) {
-		highest.CostMicros = v.CostMicros
+		highest.CostMicros, highest.Currency = v.CostMicros, v.Currency
 	}
 	return highest
 }

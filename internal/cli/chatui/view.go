@@ -82,7 +82,7 @@ func (m Model) header() []string {
 			right += " · " + terminal.Count(status.Usage.TotalTokens) + " tokens"
 		}
 		if status.Usage.CostMicros != nil {
-			right += " · cost " + terminal.Cost(status.Usage.CostMicros)
+			right += " · cost " + terminal.Cost(status.Usage.CostMicros, status.Usage.Currency)
 		}
 	}
 	right = terminal.Fit(right, m.width-terminal.Width(m.chat)-1)

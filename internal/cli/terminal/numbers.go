@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/nestor-dev/nestor/internal/money"
 )
 
 // Count shortens a number: 1234 is 1.2k.
@@ -27,20 +29,13 @@ func Count(n int64) string {
 
 func trimZero(s string) string { return strings.TrimSuffix(s, ".0") }
 
-// Cost formats a price given in millionths of the currency. An unknown one is "-".
-func Cost(micros *int64) string {
-	switch {
-	case micros == nil:
+// Cost formats a price given in millionths of a currency. An unknown one is "-".
+func Cost(micros *int64, currency string) string {
+	if micros == nil {
 		return "-"
-	case *micros == 0:
-		return "0"
-	case *micros < 10_000:
-		return trimZeros(fmt.Sprintf("%.6f", float64(*micros)/1e6))
 	}
-	return fmt.Sprintf("%.2f", float64(*micros)/1e6)
+	return money.Format(*micros, currency)
 }
-
-func trimZeros(s string) string { return strings.TrimRight(s, "0") }
 
 // Since formats how long ago a time was, like kubectl.
 func Since(t, now time.Time) string {

@@ -4,6 +4,7 @@
 package topui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/view"
 )
@@ -210,13 +212,15 @@ func (m Model) room() int { return max(1, m.height-len(m.header())-2) }
 func (m Model) header() []string {
 	var active, waiting int
 	var tokens, cost int64
+	var currency string
 	var rate float64
 	known := true
 	for _, r := range m.runs {
 		active, waiting, tokens, rate = active+r.active, waiting+r.waiting, tokens+r.tokens, rate+m.rates.perSecond(r.key)
-		if r.cost != nil {
-			cost += *r.cost
-		} else if r.tokens > 0 {
+		switch {
+		case r.cost != nil && budget.SameCurrency(currency, r.currency):
+			cost, currency = cost+*r.cost, cmp.Or(currency, r.currency)
+		case r.tokens > 0:
 			known = false
 		}
 	}
@@ -224,7 +228,7 @@ func (m Model) header() []string {
 	if m.loaded {
 		totals = fmt.Sprintf("%d active · %s · %s tok/s · %s tokens", active, waitingText(waiting), rateText(rate), terminal.Count(tokens))
 		if cost > 0 || known {
-			totals += " · cost " + terminal.Cost(&cost)
+			totals += " · cost " + terminal.Cost(&cost, currency)
 			if !known {
 				totals += "+"
 			}
@@ -345,7 +349,7 @@ func (m Model) cells(r row, selected bool) []string {
 	}
 	return []string{
 		mark, terminal.Fit(r.namespace, maxName), terminal.Faint.Render(r.indent) + name, terminal.Fit(terminal.Line(r.role), maxName), terminal.Phase(r.phase), iterations, wait,
-		terminal.Count(r.tokens), rateText(m.rates.perSecond(key)), terminal.Cost(r.cost), terminal.Since(r.since, m.now), terminal.Line(r.note),
+		terminal.Count(r.tokens), rateText(m.rates.perSecond(key)), terminal.Cost(r.cost, r.currency), terminal.Since(r.since, m.now), terminal.Line(r.note),
 	}
 }
 

@@ -25,6 +25,7 @@ type row struct {
 	waiting, active       int
 	tokens                int64
 	cost                  *int64
+	currency              string
 	since                 time.Time
 	note                  string
 	chat, task            string // what to open: a task, or the chat itself if task is empty
@@ -52,7 +53,7 @@ func runRows(now view.Snapshot) []row {
 func chatRow(now view.Snapshot, chat v1beta1.AgentChat) row {
 	tree := now.Tree(chat.Name)
 	r := row{key: chat.Namespace + "/chat/" + chat.Name, namespace: chat.Namespace, name: chat.Name, kind: "chat", phase: string(cmp.Or(chat.Status.Phase, "Pending")),
-		role: cmp.Or(chat.Spec.Role, "orchestrator"), tokens: chat.Status.Usage.TotalTokens, cost: chat.Status.Usage.CostMicros, since: chat.CreationTimestamp.Time, chat: chat.Name, run: view.RunOfChat(&chat)}
+		role: cmp.Or(chat.Spec.Role, "orchestrator"), tokens: chat.Status.Usage.TotalTokens, cost: chat.Status.Usage.CostMicros, currency: chat.Status.Usage.Currency, since: chat.CreationTimestamp.Time, chat: chat.Name, run: view.RunOfChat(&chat)}
 	var below int64
 	for _, node := range tree {
 		below += node.Usage().TotalTokens
@@ -134,7 +135,7 @@ func agentRows(now view.Snapshot, chat, task string) []row {
 func nodeRow(namespace, indent string, n *view.Node) row {
 	usage := n.Usage()
 	r := row{key: namespace + "/task/" + n.Task.Name, namespace: namespace, name: n.Task.Name, kind: "task", indent: indent, phase: n.Phase(), role: n.Role(),
-		iterations: n.Iterations(), tokens: usage.TotalTokens, cost: usage.CostMicros, since: n.Task.CreationTimestamp.Time, task: n.Task.Name, chat: n.Task.Spec.Chat}
+		iterations: n.Iterations(), tokens: usage.TotalTokens, cost: usage.CostMicros, currency: usage.Currency, since: n.Task.CreationTimestamp.Time, task: n.Task.Name, chat: n.Task.Spec.Chat}
 	r.note = n.Task.Spec.Instruction
 	if progress := n.ToolProgress(); progress != "" {
 		r.note = progress

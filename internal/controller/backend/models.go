@@ -127,7 +127,7 @@ func Prices(object *v1beta1.ModelProvider) model.Prices {
 	prices := make(model.Prices, 0, len(object.Spec.Models))
 	for _, info := range object.Spec.Models {
 		prices = append(prices, model.Price{
-			Name: info.Name, ContextTokens: info.ContextTokens, InputMicrosPerMillion: info.InputMicrosPerMillion,
+			Name: info.Name, Currency: object.Spec.Currency, ContextTokens: info.ContextTokens, InputMicrosPerMillion: info.InputMicrosPerMillion,
 			CachedInputMicrosPerMillion: info.CachedInputMicrosPerMillion, CacheWriteMicrosPerMillion: info.CacheWriteMicrosPerMillion, OutputMicrosPerMillion: info.OutputMicrosPerMillion,
 			TextOnly:    info.SupportsImages != nil && !*info.SupportsImages,
 			NoReasoning: info.SupportsReasoning != nil && !*info.SupportsReasoning,

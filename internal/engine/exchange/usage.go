@@ -35,8 +35,12 @@ func Usage(req model.Request, reply model.Reply, e agent.CallModel, prices model
 	reported.CacheWriteTokens = min(reported.CacheWriteTokens, reported.PromptTokens-reported.CachedTokens)
 	reported.ReasoningTokens = min(reported.ReasoningTokens, reported.CompletionTokens)
 	reported.TotalTokens = reported.PromptTokens + reported.CompletionTokens
-	return &reported, budget.Usage{PromptTokens: reported.PromptTokens, CompletionTokens: reported.CompletionTokens, ReasoningTokens: reported.ReasoningTokens,
-		ModelCalls: 1, CostMicros: prices.Cost(req.Model, &reported)}
+	used := budget.Usage{PromptTokens: reported.PromptTokens, CompletionTokens: reported.CompletionTokens, ReasoningTokens: reported.ReasoningTokens, ModelCalls: 1}
+	price, _ := prices.Of(req.Model)
+	if used.CostMicros = price.Cost(&reported); used.CostMicros != nil {
+		used.Currency = price.Currency
+	}
+	return &reported, used
 }
 
 // replyTokens estimates the tokens of a reply.

@@ -207,9 +207,16 @@ func schema_nestor_api_history_v1beta1_CallUsage(ref common.ReferenceCallback) c
 					},
 					"costMicros": {
 						SchemaProps: spec.SchemaProps{
-							Description: "costMicros is the price in millionths of the currency; absent if no call has a known price.",
+							Description: "costMicros is the price in millionths of the currency; absent if no call has a known price, or if calls were priced in different currencies.",
 							Type:        []string{"integer"},
 							Format:      "int64",
+						},
+					},
+					"currency": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currency is the currency of costMicros.",
+							Type:        []string{"string"},
+							Format:      "",
 						},
 					},
 					"unknownCostCalls": {
@@ -1285,6 +1292,13 @@ func schema_nestor_api_history_v1beta1_TokenUsage(ref common.ReferenceCallback) 
 							Description: "costMicros is the price in millionths of the currency; absent if it is unknown.",
 							Type:        []string{"integer"},
 							Format:      "int64",
+						},
+					},
+					"currency": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currency is the currency of costMicros.",
+							Type:        []string{"string"},
+							Format:      "",
 						},
 					},
 				},

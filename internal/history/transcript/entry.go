@@ -193,7 +193,7 @@ func number(n *int) *int32 {
 }
 
 func usage(u budget.Usage) *api.TokenUsage {
-	tokens := &api.TokenUsage{PromptTokens: &u.PromptTokens, CompletionTokens: &u.CompletionTokens, CostMicros: u.CostMicros}
+	tokens := &api.TokenUsage{PromptTokens: &u.PromptTokens, CompletionTokens: &u.CompletionTokens, CostMicros: u.CostMicros, Currency: u.Currency}
 	if u.ReasoningTokens > 0 {
 		tokens.ReasoningTokens = &u.ReasoningTokens
 	}

@@ -27,7 +27,7 @@ func testModelCallKeepsEveryColumn(t *testing.T, db Database) {
 	result := ledger.ModelResult{
 		Key: call.Key, Status: ledger.StatusFailed, Sent: json.RawMessage(`{"model": "gpt"}`), Response: json.RawMessage(`{"choices": []}`), Summary: "Did it.",
 		ToolCalls: json.RawMessage(`[{"id": "call_0"}]`), PromptTokens: ptr(int64(100)),
-		CachedTokens: ptr(int64(40)), CompletionTokens: ptr(int64(7)), ReasoningTokens: ptr(int64(3)), CostMicros: ptr(int64(1234)), Bailout: "IterationLimit",
+		CachedTokens: ptr(int64(40)), CompletionTokens: ptr(int64(7)), ReasoningTokens: ptr(int64(3)), CostMicros: ptr(int64(1234)), Currency: "EUR", Bailout: "IterationLimit",
 		Error: "stopped", FinishedAt: at(5),
 	}
 	batch := First(agent, 1)

@@ -41,7 +41,11 @@ func seedReports(t *testing.T, l ledger.Ledger) {
 		Append(t, l, batch)
 	}
 	done := func(status ledger.Status, tokens int64, cost *int64) ledger.ModelResult {
-		return ledger.ModelResult{Status: status, PromptTokens: &tokens, CompletionTokens: &tokens, CostMicros: cost}
+		result := ledger.ModelResult{Status: status, PromptTokens: &tokens, CompletionTokens: &tokens, CostMicros: cost}
+		if cost != nil {
+			result.Currency = "USD"
+		}
+		return result
 	}
 	ok := func(seconds int) *ledger.Finish { return &ledger.Finish{Status: ledger.StatusSuccess, At: at(seconds)} }
 	failed := func(seconds int) *ledger.Finish {
@@ -50,7 +54,9 @@ func seedReports(t *testing.T, l ledger.Ledger) {
 	seed("chat", "", "team-a", "release", "orchestrator", "large", 0, nil, done(ledger.StatusSuccess, 10, ptr(int64(100))))
 	seed("coder", "chat", "team-a", "release", "coder", "small", 10, ok(40),
 		done(ledger.StatusSuccess, 20, ptr(int64(200))), done(ledger.StatusFailed, 5, nil))
-	seed("tester", "coder", "team-a", "release", "tester", "small", 20, failed(30), done(ledger.StatusSuccess, 7, ptr(int64(70))))
+	inEuros := done(ledger.StatusSuccess, 7, ptr(int64(70)))
+	inEuros.Currency = "EUR"
+	seed("tester", "coder", "team-a", "release", "tester", "small", 20, failed(30), inEuros)
 	seed("second", "", "team-b", "other", "coder", "small", 50, nil, ledger.ModelResult{})
 }
 
@@ -91,15 +97,15 @@ func testUsageByDimension(t *testing.T, db Database) {
 	seedReports(t, l)
 	orchestrator := ledger.CallTotals{
 		Tally:        ledger.Tally{Total: 1, Succeeded: 1, TotalDuration: 2 * time.Second, MaxDuration: 2 * time.Second},
-		PromptTokens: 10, CompletionTokens: 10, CostMicros: 100,
+		PromptTokens: 10, CompletionTokens: 10, CostMicros: 100, FirstCurrency: "USD", LastCurrency: "USD",
 	}
 	coder := ledger.CallTotals{
 		Tally:        ledger.Tally{Total: 2, Succeeded: 1, TotalDuration: 4 * time.Second, MaxDuration: 2 * time.Second},
-		PromptTokens: 25, CompletionTokens: 25, CostMicros: 200, UnknownCostCalls: 1,
+		PromptTokens: 25, CompletionTokens: 25, CostMicros: 200, UnknownCostCalls: 1, FirstCurrency: "USD", LastCurrency: "USD",
 	}
 	tester := ledger.CallTotals{
 		Tally:        ledger.Tally{Total: 1, Succeeded: 1, TotalDuration: 2 * time.Second, MaxDuration: 2 * time.Second},
-		PromptTokens: 7, CompletionTokens: 7, CostMicros: 70,
+		PromptTokens: 7, CompletionTokens: 7, CostMicros: 70, FirstCurrency: "EUR", LastCurrency: "EUR",
 	}
 	running := ledger.CallTotals{Tally: ledger.Tally{Total: 1, Running: 1}}
 	for name, test := range map[string]struct {
@@ -148,15 +154,7 @@ func testUsageByDimension(t *testing.T, db Database) {
 func sum(parts ...ledger.CallTotals) ledger.CallTotals {
 	var s ledger.CallTotals
 	for _, p := range parts {
-		s.Total += p.Total
-		s.Running += p.Running
-		s.Succeeded += p.Succeeded
-		s.PromptTokens += p.PromptTokens
-		s.CompletionTokens += p.CompletionTokens
-		s.CostMicros += p.CostMicros
-		s.UnknownCostCalls += p.UnknownCostCalls
-		s.TotalDuration += p.TotalDuration
-		s.MaxDuration = max(s.MaxDuration, p.MaxDuration)
+		s = s.Plus(p)
 	}
 	return s
 }

@@ -19,13 +19,13 @@ const (
 	SELECT $1, $2, uid, $3, namespace, namespace_uid, root_uid, chat, role, depth, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18
 	FROM agents WHERE uid = $19 ON CONFLICT (key) DO NOTHING`
 	endModelCall = `UPDATE model_calls SET status = $1, response = $2, summary = $3, tool_calls = $4,
-	prompt_tokens = $5, cached_tokens = $6, completion_tokens = $7, cost_micros = $8, bailout = $9, error = $10, finished_at = $11, result_form = $16, reasoning_tokens = $17, sent = $18,
+	prompt_tokens = $5, cached_tokens = $6, completion_tokens = $7, cost_micros = $8, bailout = $9, error = $10, finished_at = $11, result_form = $16, reasoning_tokens = $17, sent = $18, currency = $19,
 	provider = CASE WHEN $12 = '' THEN provider ELSE $12 END, model = CASE WHEN $13 = '' THEN model ELSE $13 END
 	WHERE key = $14 AND agent_uid = $15 AND finished_at IS NULL`
 	modelCallColumns = `key, parent_key, agent_uid, seq, namespace, namespace_uid, root_uid, chat, role, depth, iteration, provider, model,
 	request_type, system_prompt, context_mode, context_tokens, max_iterations, max_duration, files, started_at, status,
 	summary, tool_calls, prompt_tokens, cached_tokens, completion_tokens, cost_micros, bailout, error, finished_at, pruned_at, result_form,
-	reasoning_tokens, sent`
+	reasoning_tokens, sent, currency`
 )
 
 func modelIntent(agent string, c *ledger.ModelCall, form int) step {
@@ -40,7 +40,7 @@ func modelResult(agent string, r *ledger.ModelResult, form int) step {
 	return step{ifUnchanged: noIntent("model call", r.Key), Statement: statement(endModelCall,
 		string(r.Status), jsonText(r.Response), text(r.Summary), jsonText(r.ToolCalls), number(r.PromptTokens),
 		number(r.CachedTokens), number(r.CompletionTokens), number(r.CostMicros), text(r.Bailout), text(r.Error), micros(r.FinishedAt),
-		text(r.Provider), text(r.Model), text(r.Key), agent, form, number(r.ReasoningTokens), jsonText(r.Sent))}
+		text(r.Provider), text(r.Model), text(r.Key), agent, form, number(r.ReasoningTokens), jsonText(r.Sent), text(r.Currency))}
 }
 
 // chainPlace returns the position of a request in its chain; NULL without a chain.
@@ -183,7 +183,7 @@ func scanModelCallAnd(r row, more ...any) (modelCallRow, error) {
 	err := r.Scan(append([]any{&c.Key, &c.Parent, &c.Agent, &c.Seq, &c.Namespace, &c.NamespaceUID, &c.Root, &c.Chat, &c.Role, &c.Depth, &c.Iteration,
 		&c.Provider, &c.Model, &c.RequestType, &c.SystemPrompt, &c.ContextMode, &contextTokens, &c.MaxIterations, &maxDuration,
 		&files, &started, &res.Status, &res.Summary, (*[]byte)(&res.ToolCalls),
-		&prompt, &cached, &completion, &cost, &res.Bailout, &res.Error, &finished, &pruned, &c.form, &reasoning, (*[]byte)(&res.Sent)}, more...)...)
+		&prompt, &cached, &completion, &cost, &res.Bailout, &res.Error, &finished, &pruned, &c.form, &reasoning, (*[]byte)(&res.Sent), &res.Currency}, more...)...)
 	if err != nil {
 		return modelCallRow{}, err
 	}

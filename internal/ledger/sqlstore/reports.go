@@ -26,7 +26,8 @@ func callTotals() string {
 	CAST(COALESCE(SUM(prompt_tokens), 0) AS BIGINT), CAST(COALESCE(SUM(cached_tokens), 0) AS BIGINT),
 	CAST(COALESCE(SUM(completion_tokens), 0) AS BIGINT), CAST(COALESCE(SUM(reasoning_tokens), 0) AS BIGINT),
 	COUNT(*) FILTER (WHERE finished_at IS NOT NULL AND (prompt_tokens IS NULL OR completion_tokens IS NULL)),
-	CAST(COALESCE(SUM(cost_micros), 0) AS BIGINT), COUNT(*) FILTER (WHERE finished_at IS NOT NULL AND cost_micros IS NULL)`
+	CAST(COALESCE(SUM(cost_micros), 0) AS BIGINT), COUNT(*) FILTER (WHERE finished_at IS NOT NULL AND cost_micros IS NULL),
+	COALESCE(MIN(NULLIF(currency, '')), ''), COALESCE(MAX(currency), '')`
 }
 
 func tallyInto(t *ledger.Tally) []any {
@@ -35,7 +36,7 @@ func tallyInto(t *ledger.Tally) []any {
 
 func callTotalsInto(t *ledger.CallTotals) []any {
 	return append(tallyInto(&t.Tally), &t.PromptTokens, &t.CachedTokens, &t.CompletionTokens, &t.ReasoningTokens,
-		&t.UnknownTokenCalls, &t.CostMicros, &t.UnknownCostCalls)
+		&t.UnknownTokenCalls, &t.CostMicros, &t.UnknownCostCalls, &t.FirstCurrency, &t.LastCurrency)
 }
 
 // duration scans a number of microseconds.

@@ -31,6 +31,7 @@ export interface TokenUsage {
   completionTokens?: number;
   reasoningTokens?: number;
   costMicros?: number;
+  currency?: string;
 }
 
 export interface Outcome {
@@ -105,6 +106,7 @@ export interface UsageReport {
     reasoningTokens?: number;
     totalTokens?: number;
     costMicros?: number;
+    currency?: string;
     unknownCostCalls?: number;
   };
   runs: Tally;

@@ -131,6 +131,7 @@ export interface Usage {
   modelCalls?: number;
   /** Absent if the price of a call is unknown, which is not the same as free. */
   costMicros?: number;
+  currency?: string;
 }
 
 export interface Waiting {

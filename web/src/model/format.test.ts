@@ -10,7 +10,8 @@ it('tells durations as people do', () => {
 
 it('shortens numbers, and says when a price is unknown', () => {
   expect([12, 999, 1200, 3_400_000].map(tokens)).toEqual(['12', '999', '1.2K', '3.4M']);
-  expect([undefined, 0, 1234, 12_340, 2_500_000].map(money)).toEqual(['unknown', '0', '0.0012', '0.012', '2.50']);
+  expect([undefined, 0, 1234, 12_340, 2_500_000].map((micros) => money(micros))).toEqual(['unknown', '0', '0.0012', '0.012', '2.50']);
+  expect([money(420_000, 'USD'), money(420_000, 'EUR'), money(undefined, 'USD')]).toEqual(['$0.42', '0.42 EUR', 'unknown']);
 });
 
 it('makes names that the API takes', () => {

@@ -30,12 +30,12 @@ export const tokens = (count: number | undefined) => (count === undefined ? '–
 
 export const whole = (count: number | undefined) => number.format(count ?? 0);
 
-/** Formats millionths of the currency, with as many digits as are significant. Unknown is not free. */
-export function money(micros: number | undefined): string {
+/** Formats millionths of a currency, with as many digits as are significant: $0.42, or 0.42 EUR. Unknown is not free. */
+export function money(micros: number | undefined, currency?: string): string {
   if (micros === undefined) return 'unknown';
   const value = micros / 1e6;
-  if (value === 0) return '0';
-  return value.toLocaleString('en', value >= 1 ? { minimumFractionDigits: 2, maximumFractionDigits: 2 } : { maximumSignificantDigits: 2 });
+  const text = value === 0 ? '0' : value.toLocaleString('en', value >= 1 ? { minimumFractionDigits: 2, maximumFractionDigits: 2 } : { maximumSignificantDigits: 2 });
+  return currency === 'USD' ? `$${text}` : currency ? `${text} ${currency}` : text;
 }
 
 /** now, 5 min, 3 h, 2 d. */

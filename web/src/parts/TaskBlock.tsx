@@ -149,7 +149,7 @@ function Facts({ node, actions }: { node: Node; actions: TaskActions }) {
         </span>
       )}
       {Boolean(usage?.totalTokens) && <span>{tokens(usage!.totalTokens)} tokens</span>}
-      {Boolean(usage?.modelCalls) && <span>cost {money(usage!.costMicros)}</span>}
+      {Boolean(usage?.modelCalls) && <span>cost {money(usage!.costMicros, usage!.currency)}</span>}
       {node.agent?.spec.model && <span>{node.agent.spec.model}</span>}
       {actions.cancel && !finished(node) && !node.task.spec.cancel && (
         <button type="button" className="button ghost small danger-text" onClick={() => actions.cancel!(node.name)}>

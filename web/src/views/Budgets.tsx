@@ -39,11 +39,12 @@ export function Budgets({ limits, days, now }: { limits: Quota[] | string; days:
 /** A period without a quota: only what was used. */
 function Unlimited({ period, days, now, unknown }: { period: UsagePeriod; days: UsageReport[]; now: number; unknown: boolean }) {
   const counted = days.filter(({ startTime }) => Date.parse(startTime ?? '') >= periodStart(period, now));
-  const priced = counted.some(({ modelCalls }) => modelCalls.costMicros !== undefined);
+  const costs = counted.map(({ modelCalls }) => modelCalls).filter(({ costMicros }) => costMicros !== undefined);
+  const summable = new Set(costs.map(({ currency }) => currency)).size === 1;
   return (
     <p>
       {tokens(sum(counted.map(({ modelCalls }) => modelCalls.totalTokens ?? 0)))} tokens
-      {priced && `, cost ${money(sum(counted.map(({ modelCalls }) => modelCalls.costMicros ?? 0)))}`}
+      {summable && `, cost ${money(sum(costs.map(({ costMicros }) => costMicros ?? 0)), costs[0]!.currency)}`}
       {!unknown && <span className="muted"> · no AgentQuota limits a {period.toLowerCase()}</span>}
     </p>
   );

@@ -144,7 +144,7 @@ function ChatHead({ chat, ordered, tree, route, onMenu, onStop }: { chat: Chat; 
         {Boolean(usage?.totalTokens) && (
           <span title={`${usage!.promptTokens ?? 0} in, ${usage!.completionTokens ?? 0} out`}>{tokens(usage!.totalTokens)} tokens</span>
         )}
-        {Boolean(usage?.modelCalls) && usage!.costMicros !== undefined && <span>cost {money(usage!.costMicros)}</span>}
+        {Boolean(usage?.modelCalls) && usage!.costMicros !== undefined && <span>cost {money(usage!.costMicros, usage!.currency)}</span>}
       </span>
       <div className="tabs" role="group" aria-label="View">
         {views.filter(({ view }) => view !== 'changes' || chat.spec.workspace).map(({ view, label, icon }) => (

@@ -31,7 +31,7 @@ export function ChatUsage({ chat, tree }: { chat: Chat; tree: Tree }) {
     <div className="usage" tabIndex={0} role="region" aria-label="Usage">
       <div className="tiles">
         <Tile label="Tokens" value={tokens(usage.totalTokens ?? 0)} more={`${tokens(usage.promptTokens ?? 0)} in, ${tokens(usage.completionTokens ?? 0)} out`} />
-        <Tile label="Cost" value={usage.modelCalls ? money(usage.costMicros) : '0'} more={usage.modelCalls && usage.costMicros === undefined ? 'a model has no price' : limit(limits.maxCostMicros, money)} />
+        <Tile label="Cost" value={usage.modelCalls ? money(usage.costMicros, usage.currency) : '0'} more={usage.modelCalls && usage.costMicros === undefined ? 'a model has no price, or another currency' : limit(limits.maxCostMicros, (most) => money(most, usage.currency))} />
         <Tile label="Model calls" value={whole(usage.modelCalls)} />
         <Tile label="Tasks" value={whole(nodes.length)} more={limit(limits.maxTotalTokens, (most) => `${tokens(most)} tokens`)} />
       </div>
@@ -55,7 +55,7 @@ export function ChatUsage({ chat, tree }: { chat: Chat; tree: Tree }) {
 }
 
 /** An unknown price is not free: it is said for the whole chat. */
-const cost = (own: Usage) => (own.costMicros === undefined ? '' : `, cost ${money(own.costMicros)}`);
+const cost = (own: Usage) => (own.costMicros === undefined ? '' : `, cost ${money(own.costMicros, own.currency)}`);
 
 const limit = (most: number | undefined, words: (most: number) => string) => (most ? `limit ${words(most)}` : undefined);
 
@@ -80,7 +80,7 @@ export function sumByRole(chat: Chat, nodes: Node[]): { role: string; own: Usage
     const plus = (key: 'promptTokens' | 'completionTokens' | 'totalTokens') => (sum.own[key] ?? 0) + (own[key] ?? 0);
     sums.set(role, { own: { promptTokens: plus('promptTokens'), completionTokens: plus('completionTokens'), totalTokens: plus('totalTokens'), ...priced(sum, own) }, count: sum.count + 1 });
   };
-  const priced = (sum: { own: Usage; count: number }, own: Usage) => (own.costMicros === undefined || (sum.count > 0 && sum.own.costMicros === undefined) ? {} : { costMicros: (sum.own.costMicros ?? 0) + own.costMicros });
+  const priced = (sum: { own: Usage; count: number }, own: Usage) => (own.costMicros === undefined || (sum.count > 0 && (sum.own.costMicros === undefined || sum.own.currency !== own.currency)) ? {} : { costMicros: (sum.own.costMicros ?? 0) + own.costMicros, currency: own.currency });
   let paid = chat.status?.usage?.costMicros;
   const left = { promptTokens: chat.status?.usage?.promptTokens ?? 0, completionTokens: chat.status?.usage?.completionTokens ?? 0 };
   for (const node of nodes) {
@@ -92,6 +92,6 @@ export function sumByRole(chat: Chat, nodes: Node[]): { role: string; own: Usage
   }
   const prompt = Math.max(0, left.promptTokens);
   const completion = Math.max(0, left.completionTokens);
-  if (prompt + completion > 0) add(chat.spec.role ?? 'orchestrator', { promptTokens: prompt, completionTokens: completion, totalTokens: prompt + completion, ...(paid === undefined ? {} : { costMicros: Math.max(0, paid) }) });
+  if (prompt + completion > 0) add(chat.spec.role ?? 'orchestrator', { promptTokens: prompt, completionTokens: completion, totalTokens: prompt + completion, ...(paid === undefined ? {} : { costMicros: Math.max(0, paid), currency: chat.status?.usage?.currency }) });
   return [...sums].map(([role, sum]) => ({ role, ...sum })).sort((a, b) => (b.own.totalTokens ?? 0) - (a.own.totalTokens ?? 0));
 }

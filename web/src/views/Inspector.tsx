@@ -118,7 +118,7 @@ function InspectorTitle({ node, chat, onInspect }: { node: Node; chat: string; o
         {took !== undefined && <span>{duration(took)}</span>}
         {Boolean(status?.iterations) && <span>{plural(status!.iterations!, 'iteration')}</span>}
         {Boolean(status?.usage?.totalTokens) && <span>{tokens(status!.usage!.totalTokens)} tokens</span>}
-        {Boolean(status?.usage?.modelCalls) && <span>cost {money(status!.usage!.costMicros)}</span>}
+        {Boolean(status?.usage?.modelCalls) && <span>cost {money(status!.usage!.costMicros, status!.usage!.currency)}</span>}
         <span className="read-only">read-only</span>
       </p>
     </div>

@@ -102,7 +102,7 @@ function RunHead({ route, node, onMenu, onStop }: { route: Route & { run: string
       {node && <State node={node} />}
       <span className="chat-usage">
         {Boolean(usage?.totalTokens) && <span>{tokens(usage!.totalTokens)} tokens</span>}
-        {Boolean(usage?.modelCalls) && usage!.costMicros !== undefined && <span>cost {money(usage!.costMicros)}</span>}
+        {Boolean(usage?.modelCalls) && usage!.costMicros !== undefined && <span>cost {money(usage!.costMicros, usage!.currency)}</span>}
       </span>
       {node && (
         <div className="tabs" role="group" aria-label="View">

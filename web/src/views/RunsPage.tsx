@@ -147,7 +147,7 @@ function RunItem({ run, now, several }: { run: Run; now: number; several: boolea
     run.trigger && `trigger ${run.trigger}`,
     run.user && run.user !== person.user && `by ${run.user}`,
     run.usage?.totalTokens && `${tokens(run.usage.totalTokens)} tokens`,
-    run.usage?.modelCalls && run.usage.costMicros !== undefined && `cost ${money(run.usage.costMicros)}`,
+    run.usage?.modelCalls && run.usage.costMicros !== undefined && `cost ${money(run.usage.costMicros, run.usage.currency)}`,
   ].filter(Boolean);
   return (
     <li className={`inbox-run ${run.badge}`}>

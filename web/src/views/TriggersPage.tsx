@@ -120,7 +120,7 @@ function RunItem({ run, now }: { run: Run; now: number }) {
     status?.durationSeconds !== undefined && duration(status.durationSeconds * 1000),
     status?.iterations && plural(status.iterations, 'iteration'),
     status?.usage?.totalTokens && `${tokens(status.usage.totalTokens)} tokens`,
-    status?.usage?.modelCalls && `cost ${money(status.usage.costMicros)}`,
+    status?.usage?.modelCalls && `cost ${money(status.usage.costMicros, status.usage.currency)}`,
     `firing ${run.firing}`,
   ].filter(Boolean);
   return (

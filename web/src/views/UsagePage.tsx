@@ -95,7 +95,7 @@ function Report({ all, range, split }: { all: Awaited<ReturnType<typeof loadAll>
         <>
           <Tiles total={total} />
           <TimeChart title={`Tokens by ${split.toLowerCase()}`} periods={periods} series={chart(({ modelCalls }) => modelCalls.totalTokens ?? 0)} format={tokens} empty="No tokens used." />
-          <TimeChart title={`Cost by ${split.toLowerCase()}`} periods={periods} series={chart(({ modelCalls }) => modelCalls.costMicros ?? 0)} format={money} empty="No call has a known price. Prices are in the models of a ModelProvider." />
+          <TimeChart title={`Cost by ${split.toLowerCase()}`} periods={periods} series={chart(({ modelCalls }) => (modelCalls.currency === total.modelCalls.currency ? (modelCalls.costMicros ?? 0) : 0))} format={(micros) => money(micros, total.modelCalls.currency)} empty="No call has a known price. Prices are in the models of a ModelProvider." />
           <TimeChart
             counts
             title="Runs by outcome"
@@ -121,7 +121,7 @@ function Tiles({ total: { modelCalls, runs } }: { total: UsageReport }) {
   return (
     <div className="tiles">
       <Tile label="Tokens" value={tokens(modelCalls.totalTokens ?? 0)} more={`${tokens(modelCalls.promptTokens ?? 0)} in, ${tokens(modelCalls.completionTokens ?? 0)} out${reasoning}`} />
-      <Tile label="Cost" value={money(modelCalls.costMicros)} more={modelCalls.unknownCostCalls ? `${plural(modelCalls.unknownCostCalls, 'call')} without a price` : undefined} />
+      <Tile label="Cost" value={money(modelCalls.costMicros, modelCalls.currency)} more={modelCalls.unknownCostCalls ? `${plural(modelCalls.unknownCostCalls, 'call')} without a price` : undefined} />
       <Tile label="Model calls" value={whole(modelCalls.total)} more={modelCalls.meanDurationMillis !== undefined ? `${duration(modelCalls.meanDurationMillis)} on average` : undefined} />
       <Tile label="Runs" value={whole(runs.total)} more={runs.successPercent !== undefined ? `${runs.successPercent}% of finished runs succeeded` : undefined} />
     </div>

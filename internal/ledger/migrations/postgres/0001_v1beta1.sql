@@ -96,6 +96,7 @@ CREATE TABLE model_calls (
     reasoning_tokens  BIGINT,
     total_tokens      BIGINT GENERATED ALWAYS AS (prompt_tokens + completion_tokens) STORED,
     cost_micros       BIGINT,
+    currency          TEXT NOT NULL DEFAULT '',
     bailout           TEXT NOT NULL DEFAULT '',
     error             TEXT NOT NULL DEFAULT '',
     finished_at       BIGINT,

@@ -96,6 +96,7 @@ CREATE TABLE model_calls (
     reasoning_tokens  INTEGER,
     total_tokens      INTEGER GENERATED ALWAYS AS (prompt_tokens + completion_tokens) STORED,
     cost_micros       INTEGER,
+    currency          TEXT NOT NULL DEFAULT '',
     bailout           TEXT NOT NULL DEFAULT '',
     error             TEXT NOT NULL DEFAULT '',
     finished_at       INTEGER,
