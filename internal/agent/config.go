@@ -223,8 +223,8 @@ type AutoAnswer struct {
 type Price struct {
 	// Currency is that of the budget of an agent with this price.
 	Currency string `json:"currency,omitempty"`
-	Input  int64 `json:"input"`
-	Output int64 `json:"output"`
+	Input    int64  `json:"input"`
+	Output   int64  `json:"output"`
 }
 
 // budget returns the limits that hold for an agent and its subtree.

@@ -29,12 +29,15 @@ func handover(w *world) {
 			rival, err := w.LaunchRival()
 			Expect(err).NotTo(HaveOccurred())
 			defer func() { Expect(rival.Kill()).To(Succeed()) }()
-			Eventually(w.epoch).WithContext(ctx).Should(Equal(before + 1))
+			// On a busy machine the Lease may change hands more often.
+			Eventually(w.epoch).WithContext(ctx).Should(BeNumerically(">", before))
 			r.sendMessage(ctx, "second", "Greet Bob")
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Bob!"), ReplyingTo("second")))
 
+			taken, err := w.epoch(ctx)
+			Expect(err).NotTo(HaveOccurred())
 			Expect(rival.Kill()).To(Succeed())
-			Eventually(w.epoch).WithContext(ctx).Should(Equal(before+2), "the first one is standing by")
+			Eventually(w.epoch).WithContext(ctx).Should(BeNumerically(">", taken), "the first one is standing by")
 			r.sendMessage(ctx, "third", "Greet Carol")
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Carol!"), ReplyingTo("third")))
 			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).To(HaveLen(3), "no request is repeated")

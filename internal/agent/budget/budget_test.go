@@ -6,7 +6,9 @@ package budget
 import "testing"
 
 func TestPlus_CostInOneCurrencyOnly(t *testing.T) {
-	used := func(cost int64, currency string) Usage { return Usage{ModelCalls: 1, CostMicros: &cost, Currency: currency} }
+	used := func(cost int64, currency string) Usage {
+		return Usage{ModelCalls: 1, CostMicros: &cost, Currency: currency}
+	}
 	if sum := used(2, "EUR").Plus(used(3, "EUR")); sum.CostMicros == nil || *sum.CostMicros != 5 || sum.Currency != "EUR" {
 		t.Errorf("the sum in euros is %+v", sum)
 	}
