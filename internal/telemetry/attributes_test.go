@@ -41,7 +41,7 @@ func TestModelCallAttributes(t *testing.T) {
 	want := map[string]string{
 		"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "small", "gen_ai.response.model": "small-1", "gen_ai.request.stream": "true",
 		"gen_ai.usage.input_tokens": "7", "gen_ai.usage.output_tokens": "5", "gen_ai.usage.cache_read.input_tokens": "0", "gen_ai.agent.name": "coder", "gen_ai.agent.id": "uid-task",
-		"server.address": "api.example.com", "server.port": "8443", "nestor.provider": "ns/default", "nestor.purpose": "turn", "nestor.attempt": "1",
+		"server.address": "api.example.com", "server.port": "8443", "nestor.provider": "ns/default", "nestor.purpose": "Turn", "nestor.attempt": "1",
 		"nestor.namespace": "ns", "nestor.agent": "task", "nestor.depth": "1",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -57,14 +57,15 @@ func (b *countedBody) Read(p []byte) (int, error) {
 func (b *countedBody) release() { b.total.Add(-b.taken) }
 
 type door struct {
-	deliveries Deliveries
-	requests   *streams.Limiter
+	deliveries  Deliveries
+	requests    *streams.Limiter
+	bodyTimeout time.Duration
 	// buffered is the number of bytes of all bodies.
 	buffered atomic.Int64
 }
 
 func New(deliveries Deliveries) gateway.Door {
-	return &door{deliveries: deliveries, requests: streams.NewLimiter(streams.Limits{Total: maxRequests, PerUser: maxRequestsOfATrigger})}
+	return &door{deliveries: deliveries, bodyTimeout: bodyTimeout, requests: streams.NewLimiter(streams.Limits{Total: maxRequests, PerUser: maxRequestsOfATrigger})}
 }
 
 func (d *door) Name() string { return "hooks" }
@@ -128,7 +129,7 @@ func (d *door) read(w http.ResponseWriter, r *http.Request, body *countedBody) (
 	// resets the connection before the sender can read the response.
 	r = r.WithContext(r.Context())
 	r.Body = body
-	err := gateway.ReadBody(w, r, bodyTimeout)
+	err := gateway.ReadBody(w, r, d.bodyTimeout)
 	if body.exceeded {
 		return nil, errTooMany
 	}

@@ -98,11 +98,11 @@ func taskStatus(name string) string {
 func subAgentStatus() string {
 	var messages, calls []string
 	for i := range 4 {
-		messages = append(messages, fmt.Sprintf(`{"at":"2026-01-01T00:00:00Z","role":"Assistant","seq":%d}`, 5+2*i),
-			fmt.Sprintf(`{"at":"2026-01-01T00:00:00Z","role":"Tool","seq":%d,"toolCall":"call_3sw1nfb146qt5_%d","content":"21"}`, 6+2*i, i))
+		messages = append(messages, fmt.Sprintf(`{"time":"2026-01-01T00:00:00Z","role":"Assistant","seq":%d}`, 5+2*i),
+			fmt.Sprintf(`{"time":"2026-01-01T00:00:00Z","role":"Tool","seq":%d,"toolCall":"call_3sw1nfb146qt5_%d","content":"21"}`, 6+2*i, i))
 	}
 	for i := range 6 {
-		calls = append(calls, fmt.Sprintf(`{"id":"call_3sw1nfb146qt5_%d","tool":"calculator","arguments":"{\"expression\":\"%[1]d * 7\"}","phase":"Success","result":"21","at":"2026-01-01T00:00:00Z"}`, i))
+		calls = append(calls, fmt.Sprintf(`{"id":"call_3sw1nfb146qt5_%d","tool":"calculator","arguments":{"expression":"%[1]d * 7"},"phase":"Success","result":"21","time":"2026-01-01T00:00:00Z"}`, i))
 	}
 	return ended + `,"phase":"Completed","messages":[` + strings.Join(messages, ",") + `],"toolCalls":[` + strings.Join(calls, ",") + `]`
 }
