@@ -81,7 +81,7 @@ func readingSpecs(open func() ledger.Ledger) {
 		Expect(rows[0][:4]).To(Equal(strings.Fields("chat.release orchestrator Live 360")), "the reason is empty, so the columns shift")
 		Expect(rows[1][:4]).To(Equal([]string{"chat.release.uid-gone", "orchestrator", "Cancelled", "Cancelled"}))
 		Expect(rows[2][:4]).To(Equal(strings.Fields("subagent.release-1 researcher Success 240")))
-		Expect(rows[2]).To(ContainElement("0.0030"))
+		Expect(rows[2]).To(ContainElement("$0.003"))
 		wide := columns(must(kubectl("get", "transcripts", "-n", "team-a", "-o", "wide")))
 		Expect(wide[0][:7]).To(Equal(strings.Fields("chat.release orchestrator Live 6 3 0 360")), "events, calls and tools")
 		Expect(wide[2]).To(ContainElement("small/v1"))
@@ -167,7 +167,7 @@ func readingSpecs(open func() ledger.Ledger) {
 		rows := columns(must(kubectl("get", "modelcalls", "-n", "team-a")))
 		Expect(rows).To(HaveLen(6))
 		Expect(rows).To(ContainElement(HaveExactElements(HavePrefix("uid-sub.m1.1"), "researcher", "Success", "120", "1.0s", Not(BeEmpty()))))
-		Expect(columns(must(kubectl("get", "modelcalls", "-n", "team-a", "-o", "wide")))).To(ContainElement(ContainElements(HavePrefix("uid-sub.m1.1"), "small/v1", "100", "20", "0.0015")))
+		Expect(columns(must(kubectl("get", "modelcalls", "-n", "team-a", "-o", "wide")))).To(ContainElement(ContainElements(HavePrefix("uid-sub.m1.1"), "small/v1", "100", "20", "$0.0015")))
 		Expect(must(kubectl("get", "modelcalls", "-n", "team-a", "-o", "yaml"))).NotTo(ContainSubstring("request:"))
 		var call api.ModelCall
 		Expect(json.Unmarshal([]byte(must(kubectl("get", "modelcall", "uid-sub.m1.1", "-n", "team-a", "-o", "json"))), &call)).To(Succeed())
@@ -184,7 +184,7 @@ func readingSpecs(open func() ledger.Ledger) {
 
 	It("sums usage by chat, role and model", func() {
 		rows := columns(must(kubectl("get", "usages", "-n", "team-a")))
-		Expect(rows[0][:6]).To(Equal(strings.Fields("total 6 100% 500 100 0.0075")))
+		Expect(rows[0][:6]).To(Equal(strings.Fields("total 6 100% 500 100 $0.0075")))
 		Expect(firstColumn(must(kubectl("get", "usages", "-n", "team-a")))).To(Equal([]string{
 			"total", "chat.release", "role.orchestrator", "role.researcher", "model.large", "model.small_v1",
 		}))

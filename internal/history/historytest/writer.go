@@ -136,7 +136,7 @@ func (p *Writer) endCall(batch *ledger.Batch, fact agent.Fact) {
 		result := ledger.ModelResult{
 			Key: p.key(f.Call, p.State.ModelCall.Attempt), Status: ledger.StatusSuccess, Summary: f.Text, FinishedAt: p.now,
 			Response: json.RawMessage(`{"text":"…"}`), PromptTokens: &f.Usage.PromptTokens, CompletionTokens: &f.Usage.CompletionTokens,
-			CostMicros: f.Usage.CostMicros, Sent: json.RawMessage(`{"bodyDigest":"6e34","model":"` + p.Record.Model + `","maxOutputTokens":4096}`),
+			CostMicros: f.Usage.CostMicros, Currency: f.Usage.Currency, Sent: json.RawMessage(`{"bodyDigest":"6e34","model":"` + p.Record.Model + `","maxOutputTokens":4096}`),
 		}
 		batch.ModelResults = append(batch.ModelResults, result)
 	case agent.ModelFailed:
@@ -150,6 +150,6 @@ func (p *Writer) endCall(batch *ledger.Batch, fact agent.Fact) {
 func (p *Writer) Replied(text string, calls ...agent.ToolCall) agent.ModelReplied {
 	cost := int64(1500)
 	return agent.ModelReplied{
-		Call: p.State.ModelCall.ID, Text: text, Calls: calls, Usage: budget.Usage{PromptTokens: 100, CompletionTokens: 20, CostMicros: &cost},
+		Call: p.State.ModelCall.ID, Text: text, Calls: calls, Usage: budget.Usage{PromptTokens: 100, CompletionTokens: 20, CostMicros: &cost, Currency: "USD"},
 	}
 }
