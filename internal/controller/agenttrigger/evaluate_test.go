@@ -77,15 +77,19 @@ func TestReconcilesDoNotWait(t *testing.T) {
 	if out, known := e.later(of, program(t, of), f); !known || out.err != nil || !out.matches || len(out.work.Target) == 0 {
 		t.Errorf("the result is %+v", out)
 	}
+	release = block(t, e, of.Namespace) // a quick evaluation is known at once
 	if _, known := e.later(of, program(t, of), f); known {
 		t.Error("a result was used twice")
 	}
+	release()
 	<-woken
+	release = block(t, e, of.Namespace)
 	changed := of.DeepCopy()
 	changed.Generation++
 	if _, known := e.later(changed, program(t, of), f); known {
 		t.Error("a result of another generation was used")
 	}
+	release()
 	<-woken
 }
 
