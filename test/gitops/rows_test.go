@@ -24,23 +24,23 @@ import (
 // verdicts are what kstatus, Flux and Argo CD show for a group of reasons: for kinds with the condition Ready, and for runs and messages,
 // which have Succeeded. kstatus does not evaluate Succeeded.
 var verdicts = map[string]struct{ standing, run string }{
-	"Fine":             {"Current Current Healthy", "Current Current Healthy"},
-	"Suspended":        {"Current Current Suspended", ""},
-	"Waiting":          {"", "Current InProgress Progressing"},
-	"Active":           {"InProgress InProgress Progressing", "Current InProgress Progressing"},
-	"Person":           {"", "Current InProgress Suspended"},
-	"Paused":           {"Current Current Suspended", ""},
-	"Retry":            {"InProgress InProgress Progressing", "InProgress InProgress Progressing"},
-	"Quota":            {"InProgress InProgress Progressing", "Current InProgress Progressing"},
-	"UsedUp":           {"Current Current Healthy", ""},
-	"MissingReference": {"Failed Failed Degraded", "Failed Failed Degraded"},
-	"Invalid":          {"Failed Failed Degraded", "Failed Failed Degraded"},
-	"Outage":           {"InProgress InProgress Degraded", "Current InProgress Degraded"},
-	"Withheld":         {"Current Current Degraded", ""},
-	"Lost":             {"Current Current Healthy", "Current InProgress Progressing"},
-	"InvalidRun":       {"", "Failed Failed Degraded"},
-	"Ended":            {"", "Current Failed Degraded"},
-	"Rejected":         {"", "Current Failed Degraded"},
+	"Fine":             {"Current/Current/Healthy", "Current/Current/Healthy"},
+	"Suspended":        {"Current/Current/Suspended", ""},
+	"Waiting":          {"", "Current/InProgress/Progressing"},
+	"Active":           {"InProgress/InProgress/Progressing", "Current/InProgress/Progressing"},
+	"Person":           {"", "Current/InProgress/Suspended"},
+	"Paused":           {"Current/Current/Suspended", ""},
+	"Retry":            {"InProgress/InProgress/Progressing", "InProgress/InProgress/Progressing"},
+	"Quota":            {"InProgress/InProgress/Progressing", "Current/InProgress/Progressing"},
+	"UsedUp":           {"Current/Current/Healthy", ""},
+	"MissingReference": {"Failed/Failed/Degraded", "Failed/Failed/Degraded"},
+	"Invalid":          {"Failed/Failed/Degraded", "Failed/Failed/Degraded"},
+	"Outage":           {"InProgress/InProgress/Degraded", "Current/InProgress/Degraded"},
+	"Withheld":         {"Current/Current/Degraded", ""},
+	"Lost":             {"Current/Current/Healthy", "Current/InProgress/Progressing"},
+	"InvalidRun":       {"", "Failed/Failed/Degraded"},
+	"Ended":            {"", "Current/Failed/Degraded"},
+	"Rejected":         {"", "Current/Failed/Degraded"},
 }
 
 // TestEveryRow_VerdictOfTheTools builds an object for every state of every kind in the table, and compares what the tools show.
@@ -70,7 +70,7 @@ func TestEveryRow_VerdictOfTheTools(t *testing.T) {
 				if main.Type == v1beta1.ConditionSucceeded {
 					expected = verdicts[group].run
 				}
-				want[kind+" "+r.Reason+status] = expected
+				want[kind+" "+r.Reason+status] = strings.ReplaceAll(expected, "/", " ")
 			}
 		}
 	}

@@ -117,7 +117,7 @@ func (r *Reconciler) check(ctx context.Context, object *v1beta1.AgentRole, read 
 		}
 	}
 	if err := admission.CheckRole(object.Spec); err != nil {
-		return status.NotReady(generation, v1beta1.ReasonInvalidSpec, err.Error()+". It must be a JSON schema of an object."), nil
+		return status.NotReady(generation, v1beta1.ReasonInvalidSpec, err.Error()+". It must be a JSON schema of an object."), nil //nolint:nilerr // the condition has it
 	}
 	notFound, err := r.missingRoles(ctx, object.Namespace, read.Delegates())
 	if err != nil {
