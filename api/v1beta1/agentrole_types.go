@@ -212,7 +212,7 @@ type ApprovalPolicy struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=128
 	Tools []ToolGlob `json:"tools,omitempty"`
-	// denyRequesters rejects decisions of the requesters of the work: everyone who has written a message to the chat, or created the
+	// denyRequesters rejects the decisions of everyone who requested the work: who wrote a message to the chat, or created the
 	// standalone task. If one of them is unknown, because a message or the task has no user, no one can decide.
 	// +optional
 	DenyRequesters bool `json:"denyRequesters,omitempty"`

@@ -141,7 +141,7 @@ var formerWords = map[string]string{
 	"at": "time", "by": "user", "since": "startTime", "about": "task", "cwd": "workingDir", "separation": "denyRequesters", "askers": "requesters",
 }
 
-// booleans are names that say what is so or what is done: a verb, or a participle or adjective.
+// booleans matches the names of booleans: verbs, participles and adjectives.
 var booleans = regexp.MustCompile(`^(allow|deny|supports)[A-Z]|^(cancel|suspend)$|(ed|held|Only)$`)
 
 func checkFieldName(t *testing.T, place, name string, fieldType ast.Expr) {

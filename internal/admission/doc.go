@@ -1,7 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admission judges objects when people write them: what can never work is refused, and what cannot work yet is a warning.
+// Package admission validates objects when they are created or updated. It refuses specs that can never work, and warns about references
+// that do not exist yet.
 //
 //	object, old ─┐
 //	             ├─ Judge ─▶ Verdict{Errors, Warnings}

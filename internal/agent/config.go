@@ -91,7 +91,7 @@ type Role struct {
 	// SharedBy is the namespace that shares the role with the agent's namespace. It is empty for built-in roles and those of the
 	// agent's own namespace. The core only passes it on.
 	SharedBy string `json:"sharedBy,omitempty"`
-	// DenyRequesters requires that decisions are made by a person who is not a requester of the work.
+	// DenyRequesters reports whether the decisions of people who requested the work are rejected.
 	DenyRequesters bool `json:"denyRequesters,omitempty"`
 	// AllowServiceAccounts accepts decisions of service accounts under DenyRequesters.
 	AllowServiceAccounts bool `json:"allowServiceAccounts,omitempty"`

@@ -60,7 +60,7 @@ type AskPerson struct {
 	Text      string  `json:"text,omitempty"`
 	Tool      string  `json:"tool,omitempty"`
 	Arguments string  `json:"arguments,omitempty"`
-	// DenyRequesters requires a decision by a person who is not a requester of the work.
+	// DenyRequesters reports whether the decisions of people who requested the work are rejected.
 	DenyRequesters bool `json:"denyRequesters,omitempty"`
 	// AllowServiceAccounts accepts the decision of a service account under DenyRequesters.
 	AllowServiceAccounts bool `json:"allowServiceAccounts,omitempty"`

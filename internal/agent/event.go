@@ -195,7 +195,7 @@ type Asked struct {
 	Text      string `json:"text,omitempty"`
 	Tool      string `json:"tool,omitempty"`
 	Arguments string `json:"arguments,omitempty"`
-	// DenyRequesters requires a decision by a person who is not a requester of the work.
+	// DenyRequesters reports whether the decisions of people who requested the work are rejected.
 	DenyRequesters bool `json:"denyRequesters,omitempty"`
 	// OfTool reports that a tool server asks: a model must not answer it, because the text is not trusted.
 	OfTool bool `json:"ofTool,omitempty"`

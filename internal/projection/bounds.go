@@ -17,7 +17,7 @@ const (
 	maxMessages      = 8
 	maxToolCalls     = 8
 	maxWaiting       = 32
-	maxAskers        = 64
+	maxRequesters    = 64
 	maxContent       = 1024
 	maxArguments     = 256 // bytes of JSON
 	maxToolResult    = 256

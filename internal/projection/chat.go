@@ -40,7 +40,7 @@ func Chat(s agent.State, facts ChatFacts, old v1beta1.AgentChatStatus, generatio
 		Conditions:  withProgress(withCondition(old.Conditions, "AgentChat", ready(s, facts, generation), s.Clock.Now), "AgentChat", s, facts.Work, generation),
 	}
 	if slices.ContainsFunc(status.Waiting, func(w v1beta1.ChatWaitingItem) bool { return w.DenyRequesters }) && s.Requesters.Known() {
-		status.Requesters = s.Requesters.Users[:min(len(s.Requesters.Users), maxAskers)]
+		status.Requesters = s.Requesters.Users[:min(len(s.Requesters.Users), maxRequesters)]
 	}
 	// The time changes only together with the name: it never causes a write of its own, also not for all chats after an upgrade.
 	if status.LastMessageTime = facts.LastMessageTime; status.LastMessage == old.LastMessage {

@@ -106,7 +106,7 @@ func (r *Reconciler) check(ctx context.Context, object *v1beta1.ModelProvider) (
 		r.prober.probe(name, revision, client, release)
 	}
 	if !ok {
-		return status.Progressing(generation, "Listing the provider's models."), failureTTL, nil
+		return status.NotChecked(generation, "Listing the provider's models."), failureTTL, nil
 	}
 	return conditionOf(generation, known), max(known.validFor(time.Now()), time.Second), nil
 }

@@ -88,7 +88,7 @@ func TestAnEventSaysOnceThatAnObjectIsNotReady(t *testing.T) {
 	var got notes
 	w := &Writer{Client: objects, Events: &got}
 	for _, condition := range []metav1.Condition{
-		Progressing(1, "Listing the provider's models."), missing, missing, NotReady(2, missing.Reason, missing.Message), refused, Ready(1, "The provider responds."), refused,
+		NotChecked(1, "Listing the provider's models."), missing, missing, NotReady(2, missing.Reason, missing.Message), refused, Ready(1, "The provider responds."), refused,
 	} {
 		var read v1beta1.ModelProvider // as a reconcile does
 		if err := objects.Get(t.Context(), client.ObjectKeyFromObject(provider), &read); err != nil {

@@ -39,8 +39,8 @@ func NotReady(generation int64, reason, message string) metav1.Condition {
 		Message: shorten.Head(message, maxMessage), ObservedGeneration: generation}
 }
 
-// Progressing returns the condition of an object whose first check has not finished.
-func Progressing(generation int64, message string) metav1.Condition {
+// NotChecked returns the condition of an object whose first check has not finished.
+func NotChecked(generation int64, message string) metav1.Condition {
 	return metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1beta1.ReasonNotChecked,
 		Message: shorten.Head(message, maxMessage), ObservedGeneration: generation}
 }

@@ -129,7 +129,7 @@ func conditionOf(generation int64, known mcp.Status) metav1.Condition {
 		}
 		return status.Ready(generation, message)
 	case known.Reason == mcp.Connecting:
-		return status.Progressing(generation, "Listing the server's tools.")
+		return status.NotChecked(generation, "Listing the server's tools.")
 	case known.Reason == mcp.Unauthorized:
 		return status.NotReady(generation, v1beta1.ReasonUnauthorized, known.Message)
 	case known.Reason == mcp.InvalidServer:
