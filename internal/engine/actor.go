@@ -228,6 +228,7 @@ func (a *actor) prepare(batch []delivery) ([]delivery, error) {
 	if slices.ContainsFunc(batch, func(d delivery) bool { return d.takeOver && !d.justLoaded }) {
 		a.unload() // another engine may have appended since this state was read
 	}
+	a.unmarkLost(batch)
 	// An agent that was not found a moment ago and starts now need not be read again: if another engine has started it meanwhile,
 	// the append fails.
 	starts := slices.ContainsFunc(batch, func(d delivery) bool { return d.create != nil })

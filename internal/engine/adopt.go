@@ -41,7 +41,7 @@ type adoptedCall struct {
 	key, agent string
 	// reserved is the budget that is reserved for the call here.
 	reserved budget.Amount
-	// delivered reports that its result was delivered, and dropped that its agent needs no result any more.
+	// delivered reports that its result or its loss was delivered, and dropped that its agent needs no result any more.
 	delivered, dropped bool
 }
 
@@ -103,10 +103,8 @@ func (e *Engine) adoptCalls(ctx context.Context) error {
 	e.adopted.mu.Lock()
 	defer e.adopted.mu.Unlock()
 	e.adopted.calls = map[string]*adoptedCall{}
-	for _, call := range found {
-		if !call.Expired || call.Result != nil {
-			e.adopted.calls[call.Key] = &adoptedCall{key: call.Key, agent: call.Agent}
-		}
+	for _, call := range found { // those that have expired too: readAdopted abandons them, unless their result arrives first
+		e.adopted.calls[call.Key] = &adoptedCall{key: call.Key, agent: call.Agent}
 	}
 	return nil
 }
@@ -247,19 +245,25 @@ func (e *Engine) loseAdopted(fence ledger.Fence, calls []*adoptedCall) {
 		if err != nil || !abandoned {
 			continue // tried again; its result may have arrived
 		}
-		e.adopted.remove(call.key)
-		a, err := e.actor(call.agent)
-		if err != nil {
-			continue
-		}
-		a.mu.Lock()
-		delete(a.inFlight, effectKey(a.uid, call.key))
-		a.mu.Unlock()
 		e.adopted.mu.Lock()
+		call.delivered = true
 		reserved := call.reserved
 		e.adopted.mu.Unlock()
-		e.budgets.Release(a.uid, reserved)
-		_ = e.enqueue(call.agent, delivery{takeOver: true}) // after Close the next engine does it
+		e.budgets.Release(call.agent, reserved)
+		_ = e.enqueue(call.agent, delivery{takeOver: true, lostCall: call.key}) // after Close the next engine does it
+	}
+}
+
+// unmarkLost removes the marks of adopted calls that are lost. Only the step that handles the loss may do so: a step that has left a call
+// out because it was in flight would make it again.
+func (a *actor) unmarkLost(batch []delivery) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, d := range batch {
+		if d.lostCall != "" && a.engine.adopted.find(d.lostCall) != nil {
+			a.engine.adopted.remove(d.lostCall)
+			delete(a.inFlight, effectKey(a.uid, d.lostCall))
+		}
 	}
 }
 

@@ -25,6 +25,8 @@ type delivery struct {
 	// takeOver performs everything that is outstanding, not only what a fact adds; its fact is computed after the agent was read.
 	// justLoaded reports that the agent was just read.
 	takeOver, justLoaded bool
+	// lostCall is the key of the adopted call whose loss is the reason for a take-over.
+	lostCall string
 	// missed are the facts to apply after a take-over; caughtUp reports that they were computed.
 	missed   []agent.Fact
 	caughtUp bool

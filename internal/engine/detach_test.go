@@ -132,8 +132,15 @@ func TestAResultDuringATakeOverIsNotMadeAgain(t *testing.T) {
 
 // TestALostDetachedCallIsUnknown ends the process that makes the call.
 func TestALostDetachedCallIsUnknown(t *testing.T) {
+	for name, ttl := range map[string]time.Duration{"expires before the take-over": time.Millisecond, "expires later": 300 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) { testLostDetachedCall(t, ttl) })
+	}
+}
+
+func testLostDetachedCall(t *testing.T, ttl time.Duration) {
+	t.Helper()
 	w, a, b, _ := longWrite(t)
-	a.Engine(0).detachedTTL = 300 * time.Millisecond
+	a.Engine(0).detachedTTL = ttl
 	handOver(t, a, b, 0)
 	killed, kill := context.WithCancel(context.Background())
 	kill()
