@@ -10,8 +10,7 @@ import (
 
 // The schema of a field that is a number or a string has no type; hack/temperature.awk writes it.
 
-// Temperature is a sampling temperature: a number from 0 to 2. A string with such a number is accepted as well, because manifests for
-// earlier releases have one.
+// Temperature is a sampling temperature: a number from 0 to 2. A string with such a number is accepted as well.
 // +kubebuilder:validation:Type=number
 // +kubebuilder:validation:Minimum=0
 // +kubebuilder:validation:Maximum=2

@@ -56,9 +56,6 @@ type Config struct {
 	// Provider and Model select where model calls go. The core only passes them on.
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
-	// SummarisesContext enables summaries made by a model for delegated agents, and requires files for ContextSelective. Logs of
-	// earlier releases do not set it and must replay to the same states as before.
-	SummarisesContext bool `json:"summarisesContext,omitempty"`
 	// Generation is the generation of the object that the configuration was read from.
 	Generation int64 `json:"generation,omitempty"`
 	// Price is nil if the price of the model is unknown.
@@ -71,8 +68,6 @@ type Config struct {
 	// Remote reports that the work is done by an agent elsewhere, which the model calls reach: what they started may continue there
 	// after this agent has ended, so it is cancelled.
 	Remote bool `json:"remote,omitempty"`
-	// Titles lets an orchestrator propose a title for its chat. Logs of earlier releases do not set it.
-	Titles bool `json:"titles,omitempty"`
 	// Origin is the message and tool call that led to this agent. The core only passes it on.
 	Origin Origin `json:"origin,omitzero"`
 }

@@ -179,7 +179,7 @@ func (d delegation) spec(config Config) (spec ChildSpec, problem string) {
 		return spec, fmt.Sprintf(`"context_files" may name at most %d files.`, maxContextFiles)
 	case !known:
 		return spec, `"context" must be none, summary, full or selective.`
-	case config.SummarisesContext && mode == ContextSelective && len(d.ContextFiles) == 0:
+	case mode == ContextSelective && len(d.ContextFiles) == 0:
 		return spec, `"context" selective shows the agent the files in "context_files": name at least one, or choose another context.`
 	case d.Cwd != "" && !insideWorkspace(d.Cwd):
 		return spec, `"cwd" must be a relative path inside the workspace.`

@@ -47,9 +47,6 @@ type ModelReplied struct {
 	Calls  []ToolCall   `json:"calls,omitempty"`
 	Usage  budget.Usage `json:"usage,omitzero"`
 	Finish Finish       `json:"finish,omitempty"`
-	// PostText reports that the text is posted even if the reply contains tool calls. Logs of earlier releases do not set it:
-	// their posts are numbered without such texts.
-	PostText bool `json:"postText,omitempty"`
 	// Reasoning is the text of the model's reasoning, for people. The state does not contain it.
 	Reasoning string `json:"reasoning,omitempty"`
 	// ReasoningItems are what the API requires back with the reply.

@@ -306,7 +306,7 @@ func checkAllowed(t *rapid.T, c Config, tool Tool) {
 	case "reply_to_agent", "continue_agent", "cancel_task":
 		allowed = c.Kind == Orchestrator
 	case "set_title":
-		allowed = c.Kind == Orchestrator && c.Titles
+		allowed = c.Kind == Orchestrator
 	case "read":
 		allowed = c.Role.Allow == nil || len(c.Role.Allow) > 0
 	case "read_skill":

@@ -26,8 +26,7 @@ type Hold struct {
 }
 
 // LatestGeneration returns the newest generation of the agent's object that the agent has received: its configuration is in
-// effect, takes effect with the next turn, or is held. Logs of earlier releases do not contain it; their configuration never
-// changed.
+// effect, takes effect with the next turn, or is held.
 func (s State) LatestGeneration() int64 {
 	switch {
 	case s.Hold != nil:

@@ -167,7 +167,7 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 // reply parses a model's reply. A line "call TOOL {...}" is a tool call, "problem TEXT" the problem of the call before it, and
 // "reasoning JSON" a reasoning item, which belongs to the call before it if there is one. The arguments finish and tokens set those fields. All other lines are text.
 func (d *dialogue) reply(td *datadriven.TestData, call string) Fact {
-	f := ModelReplied{Call: call, PostText: true, Usage: usage(argument(td, "tokens"))}
+	f := ModelReplied{Call: call, Usage: usage(argument(td, "tokens"))}
 	if f.Call == "" && d.state.ModelCall != nil {
 		f.Call = d.state.ModelCall.ID
 	}
@@ -218,7 +218,7 @@ func (d *dialogue) config(td *datadriven.TestData, kind Kind) Config {
 	if kind != Orchestrator {
 		c.Depth = 1
 	}
-	c.Remote, c.Titles = td.HasArg("remote"), td.HasArg("titles")
+	c.Remote = td.HasArg("remote")
 	if td.HasArg("output") {
 		c.OutputSchema = json.RawMessage(`{"type":"object","required":["verdict"],"properties":{"verdict":{"enum":["approve","reject"]}}}`)
 	}

@@ -47,7 +47,7 @@ func (s State) needsSharedSummary(calls []ToolCall) bool {
 		_, ok := s.Config.submission(c)
 		return ok
 	}
-	return s.Config.SummarisesContext && slices.ContainsFunc(calls, s.delegatesWithSummary) && !slices.ContainsFunc(calls, submits)
+	return slices.ContainsFunc(calls, s.delegatesWithSummary) && !slices.ContainsFunc(calls, submits)
 }
 
 func (s State) delegatesWithSummary(c ToolCall) bool {
@@ -139,12 +139,9 @@ func (s State) ContextFor(child string, available int64) string {
 	group := s.Children.Groups[g]
 	switch s.Children.Live[i].Context {
 	case ContextSummary:
-		if group.Summary == "" { // logs of earlier releases
-			return textToSummarise(s.Summary, s.History.Newest(fallbackMessages), available)
-		}
 		return cutTo(group.Summary, available*contextBytesPerToken)
 	case ContextFull:
-		messages := slices.DeleteFunc(s.History.Messages(), func(m Message) bool { return group.At > 0 && m.At > group.At })
+		messages := slices.DeleteFunc(s.History.Messages(), func(m Message) bool { return m.At > group.At })
 		return textToSummarise(cutTo(s.Summary, available*contextBytesPerToken/2), messages, available)
 	}
 	return ""
@@ -152,9 +149,6 @@ func (s State) ContextFor(child string, available int64) string {
 
 // contextBytesPerToken converts tokens to bytes of text, with a margin for texts with shorter tokens.
 const contextBytesPerToken = 3
-
-// fallbackMessages is how many messages replace a missing summary.
-const fallbackMessages = 6
 
 // cutTo keeps the beginning of a text and marks the cut.
 func cutTo(text string, bytes int64) string {

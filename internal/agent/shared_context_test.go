@@ -11,7 +11,7 @@ import (
 )
 
 func delegating(kind Kind) Config {
-	return Config{Kind: kind, Name: "a", SummarisesContext: true, MaxDepth: 2, Delegates: []Delegate{{Name: "coder"}},
+	return Config{Kind: kind, Name: "a", MaxDepth: 2, Delegates: []Delegate{{Name: "coder"}},
 		Limits: Limits{MaxIterations: 5, MaxOutputTokens: 100, ContextTokens: 8000, MaxRetries: 1}}
 }
 
@@ -150,18 +150,5 @@ func TestCancelWhileReadingFilesKeepsAValidHistory(t *testing.T) {
 	s := replayFacts(reading(Tool{Name: "read", ReadOnly: true}), Cancelled{})
 	if messages := s.History.Messages(); s.Phase != PhaseFailed || len(messages) != 1 || messages[0].Speaker != User {
 		t.Errorf("the history is %v", messages)
-	}
-}
-
-func TestOldLogWithoutSummariesReplaysUnchanged(t *testing.T) {
-	config := delegating(Orchestrator)
-	config.SummarisesContext = false
-	s := replayFacts(State{}, Started{Config: config}, MessageArrived{Message: "m", Text: "The colour is green."},
-		ModelReplied{Call: "m1", Calls: []ToolCall{delegate("c1", "summary"), delegate("c2", "selective")}})
-	if s.Children.Started != 2 || s.ModelCall.Purpose != PurposeTurn {
-		t.Fatalf("the replay differs: %s", s)
-	}
-	if shown := s.ContextFor("a-1", 1000); !strings.Contains(shown, "The colour is green.") {
-		t.Errorf("the context of its child is %q", shown)
 	}
 }

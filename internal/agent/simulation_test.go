@@ -158,7 +158,7 @@ func (sim *simulation) answer(effect Effect) Fact {
 			*left = rapid.Int64Range(0, 4).Draw(t, "left")
 		}
 		calls := sim.drawCalls()
-		return ModelReplied{Call: e.Call, Usage: budget.Usage{PromptTokens: used}, Calls: calls, ReasoningItems: sim.drawReasoning(calls), PostText: rapid.Bool().Draw(t, "say"), TasksLeft: left,
+		return ModelReplied{Call: e.Call, Usage: budget.Usage{PromptTokens: used}, Calls: calls, ReasoningItems: sim.drawReasoning(calls), TasksLeft: left,
 			Text:   rapid.SampledFrom([]string{"", "fine", "a longer text that says something about the work"}).Draw(t, "text"),
 			Finish: rapid.SampledFrom([]Finish{"", "", "", FinishLength}).Draw(t, "finish")}
 	case RunTool:
@@ -331,8 +331,7 @@ func drawConfig(t *rapid.T) Config {
 		c.Review = &Review{Role: "helper", MaxRounds: rapid.IntRange(1, 3).Draw(t, "rounds"), Required: rapid.Bool().Draw(t, "required")}
 	}
 	c.Remote = c.Kind == SubAgent && c.Review == nil && c.OutputSchema == nil && rapid.IntRange(0, 4).Draw(t, "remote") == 0
-	c.Titles = rapid.Bool().Draw(t, "titles")
-	if c.SummarisesContext = rapid.Bool().Draw(t, "shares"); c.SummarisesContext && rapid.IntRange(0, 9).Draw(t, "files") == 0 {
+	if rapid.IntRange(0, 9).Draw(t, "files") == 0 {
 		c.Task.ContextMode, c.Task.ContextFiles = ContextSelective, []string{"a.txt", "b.txt"}
 	}
 	if rapid.Bool().Draw(t, "delegates") {

@@ -11,7 +11,7 @@ import (
 func stepActing(s State, fact Fact) State {
 	switch f := fact.(type) {
 	case ToolFinished:
-		// Earlier releases ran the calls of a reply in any order: their logs contain results of calls that are queued here.
+		// A recorded result counts, even if the state does not show the start of its call.
 		i := s.findCall(f.Call, CallRunning, CallQueued, CallAsked)
 		if i >= 0 && (s.Batch[i].State != CallAsked || s.Batch[i].inFlight()) {
 			done := s.Batch[i].done(f.Outcome, s.Batch[i].withComment(f.Text))
@@ -37,7 +37,7 @@ func stepActing(s State, fact Fact) State {
 		return toolAsked(s, f)
 	case Restarted:
 		for i, c := range s.Batch {
-			// A call that is queued here may have started under an earlier release, which did not order the calls of a reply.
+			// An intent in the record counts, even if the state does not show the start of its call.
 			mayHaveStarted := c.State == CallRunning || c.State == CallQueued || c.inFlight()
 			if mayHaveStarted && slices.Contains(f.Unknown, c.ID) && !s.Config.Repeatable(c.Tool) {
 				s = s.withCall(i, c.done(ToolUnknown, textUnknownOutcome))

@@ -147,7 +147,7 @@ func modelReplied(s State, f ModelReplied) State {
 	case len(calls) > 0 && s.onlySetsTitle(f, calls):
 		return finalAnswer(beginBatch(s, call, calls, f.TasksLeft).flushBatch(), f)
 	case len(calls) > 0:
-		if s.Config.Kind == Orchestrator && f.PostText {
+		if s.Config.Kind == Orchestrator {
 			s = s.postReply(f.Text) // text beside tool calls is part of the conversation
 		}
 		return makeCalls(s, call, calls, f.TasksLeft)

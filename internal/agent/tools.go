@@ -73,7 +73,7 @@ func (c Config) controlTool(name string) (Tool, bool) {
 	case ToolCancel:
 		return cancelTool, c.Kind == Orchestrator
 	case ToolTitle:
-		return titleTool, c.Kind == Orchestrator && c.Titles
+		return titleTool, c.Kind == Orchestrator
 	}
 	return Tool{}, false
 }

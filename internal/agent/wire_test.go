@@ -42,7 +42,7 @@ func everyFact() []Event {
 	facts := []Fact{
 		Started{Config: config, History: []Message{{Speaker: Assistant, Text: "before", Calls: []ToolCall{call}, At: 1}, {Speaker: ToolSpeaker, Text: "x", Call: "c1", Outcome: ToolSucceeded, At: 2}}},
 		MessageArrived{Message: "m", Text: "hello", Answers: "chat-1", Call: "q1", TreeUsage: budget.Amount{Tokens: 9, CostMicros: 8, Tasks: 7}},
-		ModelReplied{Call: "m1", Text: "hi", Calls: []ToolCall{call}, Usage: usage, Finish: FinishLength, PostText: true, TasksLeft: &left},
+		ModelReplied{Call: "m1", Text: "hi", Calls: []ToolCall{call}, Usage: usage, Finish: FinishLength, TasksLeft: &left},
 		ModelFailed{Call: "m1", Attempt: 2, Failure: FailureRetry, Message: "429", RetryTime: 77},
 		ToolFinished{Call: "c1", Outcome: ToolSucceeded, Text: "ok"},
 		Decided{Call: "c1", Approve: true, Comment: "careful", Digest: CallDigest("read", `{"path":"a"}`), User: "alice"},

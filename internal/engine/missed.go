@@ -55,7 +55,7 @@ func (e *Engine) missedFacts(ctx context.Context, a *actor) ([]agent.Fact, error
 		if !ask.Open {
 			continue
 		}
-		live, err := e.isAskLive(ctx, record.UID, ask)
+		live, err := e.isAskLive(ctx, ask)
 		if err != nil {
 			return nil, err
 		}
@@ -127,35 +127,10 @@ func childrenOf(parent ledger.Agent) ledger.AgentFilter {
 }
 
 // isAskLive reports whether the agent of an ask has not ended.
-func (e *Engine) isAskLive(ctx context.Context, root string, ask agent.Ask) (bool, error) {
-	uid, err := e.findAskingAgent(ctx, root, ask.UID, ask.Task)
-	if err == nil {
-		var record ledger.Agent
-		record, err = e.options.Ledger.Agent(ctx, uid)
-		if err == nil {
-			return record.Live(), nil
-		}
+func (e *Engine) isAskLive(ctx context.Context, ask agent.Ask) (bool, error) {
+	record, err := e.options.Ledger.Agent(ctx, ask.UID)
+	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+		return false, fmt.Errorf("find the agent %s of an ask: %w", ask.Agent, err)
 	}
-	if errors.Is(err, ledger.ErrNotFound) {
-		return false, nil
-	}
-	return false, fmt.Errorf("find the agent %s of an ask: %w", ask.Agent, err)
-}
-
-// findAskingAgent returns the UID of the agent of an ask, or ledger.ErrNotFound. Asks of earlier releases contain only the name
-// of its task.
-func (e *Engine) findAskingAgent(ctx context.Context, root, uid, task string) (string, error) {
-	if uid != "" {
-		return uid, nil
-	}
-	err := e.eachAgent(ctx, ledger.AgentFilter{Scope: ledger.Scope{Root: root}, Live: true}, func(a ledger.Agent) error {
-		if uid == "" && agent.MatchesChildName(a.Name, task) {
-			uid = a.UID
-		}
-		return nil
-	})
-	if err == nil && uid == "" {
-		err = ledger.ErrNotFound
-	}
-	return uid, err
+	return err == nil && record.Live(), nil
 }

@@ -4,7 +4,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -58,28 +57,6 @@ func TestUnconfirmedAnswerClosesTheQuestion(t *testing.T) {
 	})
 }
 
-// An ask recorded by an earlier release has no UID.
-func TestAnAskWithoutUIDIsNotPostedAgain(t *testing.T) {
-	w := newWorld(t, nestedQuestionScript)
-	w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }
-	w.stop()
-	w.start(&strippedLedger{Ledger: w.ledger})
-	w.chat(nil)
-	w.sendMessage("m1", "Go")
-	w.untilPosted("Which year?")
-	posts := w.view("uid-chat").Posts
-	w.restart()
-	for _, uid := range []string{"uid-chat-1-1", "uid-chat"} { // then their mailboxes are empty
-		if err := w.engine.Record(t.Context(), uid, agent.Woke{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s := w.view("uid-chat")
-	if s.Posts != posts || len(s.Asks) != 1 || !s.Asks[0].Open || s.Asks[0].UID != "" {
-		t.Errorf("%d posts before and %d afterwards; asks: %+v", posts, s.Posts, s.Asks)
-	}
-}
-
 func (w *world) view(uid string) agent.State {
 	w.t.Helper()
 	s, err := w.engine.View(w.t.Context(), uid)
@@ -87,19 +64,6 @@ func (w *world) view(uid string) agent.State {
 		w.t.Fatal(err)
 	}
 	return s
-}
-
-// strippedLedger records Asked in the form of earlier releases.
-type strippedLedger struct{ ledger.Ledger }
-
-func (l *strippedLedger) Append(ctx context.Context, b ledger.Batch) error {
-	b.Events = slices.Clone(b.Events)
-	for i, e := range b.Events {
-		if e.Type == "Asked" {
-			b.Events[i].Data = bytes.Replace(e.Data, []byte(`"uid":"uid-chat-1-1",`), nil, 1)
-		}
-	}
-	return l.Ledger.Append(ctx, b)
 }
 
 // unreadableLedger fails to load agents while refuse is set.

@@ -183,11 +183,7 @@ func (e *Engine) forwardReply(root ledger.Agent, item agent.Item) {
 			time.AfterFunc(e.options.LedgerRetryDelay, func() { e.forwardReply(root, item) })
 		}
 	}
-	uid, err := e.findAskingAgent(e.ctx, root.UID, item.UID, item.Task)
-	if err == nil {
-		err = e.enqueue(uid, delivery{fact: outboxFact(item), onRecorded: done})
-	}
-	if err != nil {
+	if err := e.enqueue(item.UID, delivery{fact: outboxFact(item), onRecorded: done}); err != nil {
 		done(err)
 	}
 }

@@ -157,7 +157,7 @@ func (n Namespace) heartbeat(ctx context.Context) ([]Problem, error) {
 	var lease coordinationv1.Lease
 	err := n.API.Get(ctx, types.NamespacedName{Namespace: n.OperatorNamespace, Name: LeaseName}, &lease)
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
-		return nil, nil // an operator of an earlier release, or in another namespace
+		return nil, nil // the operator is in another namespace
 	}
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ import (
 // acceptTable is how kubectl asks for tables.
 const acceptTable = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
-// errNoTable means that the API server has no table with the columns: it has the CRDs of an earlier release.
+// errNoTable means that the API server has no table with the columns: it has other CRDs.
 var errNoTable = errors.New("the API server has no table with these columns")
 
 // Tables reads lists as the tables that kubectl prints: a row has a hundredth of the size of an object with prompts and results.

@@ -22,13 +22,10 @@ func ChatPending(old v1beta1.AgentChatStatus, c metav1.Condition, at agent.Time)
 }
 
 // ChatHistoryLost returns the status of a chat that had started and whose history cannot be read. The condition has the cause.
-func ChatHistoryLost(old v1beta1.AgentChatStatus, created metav1.Time, c metav1.Condition, at agent.Time) v1beta1.AgentChatStatus {
+func ChatHistoryLost(old v1beta1.AgentChatStatus, c metav1.Condition, at agent.Time) v1beta1.AgentChatStatus {
 	status := ChatPending(old, c, at)
 	status.Waiting = nil
 	status.Conditions = conditions.Without(status.Conditions, v1beta1.ConditionReconciling)
-	if status.StartTime == nil { // earlier releases did not write it, and the Ready condition no longer shows the start
-		status.StartTime = &created
-	}
 	return status
 }
 

@@ -33,7 +33,7 @@ func TestChatsAndMessagesWithoutAState(t *testing.T) {
 	for name, tc := range map[string]struct{ got, want any }{
 		"a chat that waits": {ChatPending(v1beta1.AgentChatStatus{Messages: 2}, missing, unstartedAt),
 			v1beta1.AgentChatStatus{Phase: v1beta1.ChatIdle, Messages: 2, Conditions: stalled(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonRoleNotFound, "Create the role.")}},
-		"a chat whose history is lost": {ChatHistoryLost(v1beta1.AgentChatStatus{Phase: v1beta1.ChatWaiting, Waiting: []v1beta1.ChatWaitingItem{{}}}, created, missing, unstartedAt),
+		"a chat whose history is lost": {ChatHistoryLost(v1beta1.AgentChatStatus{Phase: v1beta1.ChatWaiting, StartTime: &created, Waiting: []v1beta1.ChatWaitingItem{{}}}, missing, unstartedAt),
 			v1beta1.AgentChatStatus{Phase: v1beta1.ChatIdle, StartTime: &created, Conditions: stalled(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonRoleNotFound, "Create the role.")}},
 		"a chat in an outage": {ChatInterrupted(v1beta1.AgentChatStatus{}, nil, down, 3, unstartedAt),
 			v1beta1.AgentChatStatus{Phase: v1beta1.ChatIdle, Conditions: condition(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonLedgerQuota, "It is full.")}},

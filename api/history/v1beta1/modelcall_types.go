@@ -77,8 +77,7 @@ type ModelCallStatus struct {
 	// durationMillis is the time between the two.
 	// +optional
 	DurationMillis *int64 `json:"durationMillis,omitempty"`
-	// sent describes the HTTP request that was sent last, to the provider that answered; absent if nothing was sent, and for calls of
-	// earlier releases.
+	// sent describes the HTTP request that was sent last, to the provider that answered; absent if nothing was sent.
 	// +optional
 	Sent *SentRequest `json:"sent,omitempty"`
 	// usage is the usage of the call; absent if the provider did not report it.

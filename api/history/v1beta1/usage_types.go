@@ -65,7 +65,7 @@ type CallUsage struct {
 	// completionTokens is the number of tokens in the replies of models.
 	// +optional
 	CompletionTokens int64 `json:"completionTokens,omitempty"`
-	// reasoningTokens is how many of the completionTokens were spent on reasoning. Calls of earlier releases count as none.
+	// reasoningTokens is how many of the completionTokens were spent on reasoning.
 	// +optional
 	ReasoningTokens int64 `json:"reasoningTokens,omitempty"`
 	// totalTokens is the sum of promptTokens and completionTokens.

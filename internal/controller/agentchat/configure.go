@@ -28,7 +28,7 @@ func (r *Reconciler) start(ctx context.Context, chat *v1beta1.AgentChat, lost *a
 	if err := r.Runner.Engine.Blocked(string(chat.UID)); err != nil {
 		return r.reportOutage(ctx, chat, err) // it starts when the ledger is available
 	}
-	anew := hasStarted(chat) || lost != nil
+	anew := chat.Status.StartTime != nil || lost != nil
 	if anew {
 		if result, done, err := r.handleLostHistory(ctx, chat, lost); done || err != nil {
 			return result, err

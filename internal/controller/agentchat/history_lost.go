@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,12 +20,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/projection"
 )
-
-// hasStarted reports whether the status of a chat shows that its orchestrator had started. Earlier releases wrote no startTime, but only a
-// started chat is Ready.
-func hasStarted(chat *v1beta1.AgentChat) bool {
-	return chat.Status.StartTime != nil || meta.IsStatusConditionTrue(chat.Status.Conditions, v1beta1.ConditionReady)
-}
 
 const (
 	lostMessage = "The chat had started, but the ledger has no events of it: a ledger was lost, or an older one was restored."
@@ -47,7 +40,7 @@ func (r *Reconciler) handleLostHistory(ctx context.Context, chat *v1beta1.AgentC
 	told := shown == at
 	condition := status.NotReady(chat.Generation, v1beta1.ReasonHistoryLost, words+lostAdvice)
 	next := chat.DeepCopy()
-	next.Status = projection.ChatHistoryLost(chat.Status, chat.CreationTimestamp, condition, agents.Now())
+	next.Status = projection.ChatHistoryLost(chat.Status, condition, agents.Now())
 	waits, err := r.isMessagePending(ctx, chat, after)
 	if err != nil || (waits && told) {
 		return ctrl.Result{}, false, err

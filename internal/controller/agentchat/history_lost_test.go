@@ -69,7 +69,6 @@ func TestAChatSaysWhyItCannotGoOn(t *testing.T) {
 		words  string
 	}{
 		"started, and not in the ledger":                          {v1beta1.AgentChatStatus{StartTime: &began}, false, v1beta1.ReasonHistoryLost, "The next message starts a new conversation."},
-		"started under an earlier release, and not in the ledger": {v1beta1.AgentChatStatus{Conditions: ready}, false, v1beta1.ReasonHistoryLost, "a ledger was lost"},
 		"started, and the ledger does not respond":                {v1beta1.AgentChatStatus{StartTime: &began, Conditions: ready}, true, v1beta1.ReasonLedgerUnavailable, "The ledger sqlite:here fails"},
 		"not started, and the ledger does not respond":            {v1beta1.AgentChatStatus{}, true, v1beta1.ReasonLedgerUnavailable, "Nothing is lost."},
 	} {

@@ -81,7 +81,7 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 	}
 	out := Resolved{Role: found, NamespaceUID: uid}
 	out.Config = agent.Config{
-		Kind: s.Kind, Name: s.Name, Depth: s.Depth, MaxDepth: s.MaxDepth, Role: roleOf(found, s.Namespace), Generation: s.Generation, SummarisesContext: true, Titles: true,
+		Kind: s.Kind, Name: s.Name, Depth: s.Depth, MaxDepth: s.MaxDepth, Role: roleOf(found, s.Namespace), Generation: s.Generation,
 		Limits: s.limits(found),
 	}
 	if err := s.checkRole(found); err != nil {

@@ -248,7 +248,7 @@ func (p *pods) restore(ctx context.Context, spec pod.Spec, name types.Namespaced
 	return nil
 }
 
-// awaitsRestore reports whether a pod serves nothing before it was restored. One of an earlier release does not wait.
+// awaitsRestore reports whether a pod serves nothing before it was restored.
 func awaitsRestore(found *corev1.Pod) bool {
 	return slices.ContainsFunc(found.Spec.Containers, func(c corev1.Container) bool {
 		return c.Name == pod.Container && slices.Contains(c.Args, pod.AwaitRestore)

@@ -19,7 +19,7 @@ import (
 // newConversation returns a sub-agent with one model call in flight.
 func newConversation(context int64) agent.State {
 	s, _ := agent.Step(agent.State{}, agent.Event{At: 1, Fact: agent.Started{Config: agent.Config{
-		Kind: agent.SubAgent, Name: "worker", Depth: 1, MaxDepth: 2, SummarisesContext: true, Role: agent.Role{Name: "worker", Prompt: "You work.", Allow: []string{"look"}},
+		Kind: agent.SubAgent, Name: "worker", Depth: 1, MaxDepth: 2, Role: agent.Role{Name: "worker", Prompt: "You work.", Allow: []string{"look"}},
 		Task: agent.Task{Instruction: "Work."}, Tools: []agent.Tool{{Name: "look", ReadOnly: true}},
 		Limits: agent.Limits{MaxIterations: 100, ContextTokens: context},
 	}}})

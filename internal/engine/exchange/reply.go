@@ -24,7 +24,7 @@ func Fact(e agent.CallModel, reply model.Reply, usage budget.Usage) agent.Fact {
 		failed.Message = "the provider's content filter stopped the reply"
 		return failed
 	}
-	fact := agent.ModelReplied{Call: e.Call, Text: ValidUTF8(reply.Text), Usage: usage, PostText: true, Reasoning: ValidUTF8(reply.Reasoning), ReasoningItems: recordedReasoning(reply.ReasoningItems)}
+	fact := agent.ModelReplied{Call: e.Call, Text: ValidUTF8(reply.Text), Usage: usage, Reasoning: ValidUTF8(reply.Reasoning), ReasoningItems: recordedReasoning(reply.ReasoningItems)}
 	if reply.Outcome() == model.OutcomeTruncated {
 		fact.Finish = agent.FinishLength
 	}

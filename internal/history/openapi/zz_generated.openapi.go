@@ -186,7 +186,7 @@ func schema_nestor_api_history_v1beta1_CallUsage(ref common.ReferenceCallback) c
 					},
 					"reasoningTokens": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reasoningTokens is how many of the completionTokens were spent on reasoning. Calls of earlier releases count as none.",
+							Description: "reasoningTokens is how many of the completionTokens were spent on reasoning.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -906,7 +906,7 @@ func schema_nestor_api_history_v1beta1_ModelCallStatus(ref common.ReferenceCallb
 					},
 					"sent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sent describes the HTTP request that was sent last, to the provider that answered; absent if nothing was sent, and for calls of earlier releases.",
+							Description: "sent describes the HTTP request that was sent last, to the provider that answered; absent if nothing was sent.",
 							Ref:         ref(v1beta1.SentRequest{}.OpenAPIModelName()),
 						},
 					},

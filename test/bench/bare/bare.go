@@ -241,7 +241,7 @@ func (r *run) startAgent(uid, name string, number int) error {
 		UID: uid, Kind: "SubAgent", Namespace: "bench", NamespaceUID: namespaceUID, Name: name, Root: uid, Role: Role, Depth: 1, ShardHash: shard.Hash(uid),
 		Provider: provider, Model: modelName, CreatedAt: time.Now(),
 	}, agent.Started{Config: agent.Config{
-		Kind: agent.SubAgent, Name: name, Depth: 1, MaxDepth: 2, SummarisesContext: true, Provider: provider, Model: modelName, Generation: 1,
+		Kind: agent.SubAgent, Name: name, Depth: 1, MaxDepth: 2, Provider: provider, Model: modelName, Generation: 1,
 		Role:   agent.Role{Name: Role, Prompt: "You work.", Allow: []string{"bench__*"}},
 		Task:   agent.Task{Instruction: fmt.Sprintf("Work %d", number)},
 		Tools:  r.tools.specs(),
