@@ -4,7 +4,6 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -143,15 +142,12 @@ func (t limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	if sent := model.SentOf(req.Context()); sent != nil && req.Method == http.MethodPost && req.Body != nil {
-		body, err := io.ReadAll(req.Body)
-		if closeErr := req.Body.Close(); err != nil || closeErr != nil {
-			return nil, errors.Join(err, closeErr)
+	if sent := model.SentOf(req.Context()); sent != nil && req.GetBody != nil {
+		digest, err := bodyDigest(req)
+		if err != nil {
+			return nil, err
 		}
-		sum := sha256.Sum256(body)
-		sent.BodyDigest = hex.EncodeToString(sum[:])
-		req = req.Clone(req.Context()) // a RoundTripper must not change its request
-		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		sent.BodyDigest = digest
 	}
 	res, err := next.RoundTrip(req)
 	if err != nil || res.Body == nil {
@@ -170,4 +166,16 @@ func (t limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		res.Body = outbound.LimitBody(res.Body, maxStreamBytes)
 	}
 	return res, nil
+}
+
+// bodyDigest hashes a second reader of the body. All clients keep the encoded request in memory for GetBody, so that
+// hashing copies nothing.
+func bodyDigest(req *http.Request) (string, error) {
+	body, err := req.GetBody()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	_, err = io.Copy(sum, body)
+	return hex.EncodeToString(sum.Sum(nil)), errors.Join(err, body.Close())
 }
