@@ -6,6 +6,7 @@ package ledger
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -166,8 +167,8 @@ func (b *Batch) validateIntents() error {
 }
 
 func (b *Batch) checkIntent(kind, key string, started time.Time) error {
-	if key == "" || started.IsZero() {
-		return invalidf("agent %s: %s %q needs a key and a start", b.Agent, kind, key)
+	if key == "" || strings.HasPrefix(key, KeySeparator) || started.IsZero() {
+		return invalidf("agent %s: %s %q needs a key, which begins with the agent, and a start", b.Agent, kind, key)
 	}
 	return nil
 }

@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// KeySeparator separates the parts of a call's key. The first part is the UID of its agent.
+const KeySeparator = "/"
+
 // ModelCall is one model call. Its fields are the intent, written before the request is sent; Result is nil until the call has
 // ended.
 type ModelCall struct {

@@ -21,18 +21,18 @@ import (
 
 // unfilled are columns and tables that no flow fills, with what fills them and where that is tested.
 var unfilled = map[string]string{
-	"workspace_changes":     "the changes of pods are kept, and no pod runs here; internal/controller/workspace and the ledger's conformance suite fill it",
-	"agents.expired_at":     "retention marks the agents that it deletes next; internal/ledger/ledgertest",
-	"shards.released":       "while nobody is at work; internal/ledger/ledgertest",
-	"shards.request":        "while a second operator asks for the shard; internal/ledger/ledgertest",
-	"shards.hand_over":      "the same",
-	"shards.answered":       "the same",
-	"shares":                "only while replicas share the work; internal/ledger/ledgertest",
-	"detached_calls":        "only while a shard is handed over; internal/ledger/ledgertest",
-	"settings":              "only while replicas share the work; internal/ledger/ledgertest",
-	"quota_reservations":    "has a row only while a call is open; internal/ledger/ledgertest",
-	"model_calls.pruned_at": "only with --call-retention; internal/ledger/ledgertest",
-	"tool_calls.pruned_at":  "only with --call-retention; internal/ledger/ledgertest",
+	"workspace_changes":         "the changes of pods are kept, and no pod runs here; internal/controller/workspace and the ledger's conformance suite fill it",
+	"agents.expired_at":         "retention marks the agents that it deletes next; internal/ledger/ledgertest",
+	"shards.released":           "while nobody is at work; internal/ledger/ledgertest",
+	"shards.request":            "while a second operator asks for the shard; internal/ledger/ledgertest",
+	"shards.hand_over":          "the same",
+	"shards.answered":           "the same",
+	"shares":                    "only while replicas share the work; internal/ledger/ledgertest",
+	"detached_calls":            "only while a shard is handed over; internal/ledger/ledgertest",
+	"settings":                  "only while replicas share the work; internal/ledger/ledgertest",
+	"quota_reservations":        "has a row only while a call is open; internal/ledger/ledgertest",
+	"model_call_rows.pruned_at": "only with --call-retention; internal/ledger/ledgertest",
+	"tool_call_rows.pruned_at":  "only with --call-retention; internal/ledger/ledgertest",
 }
 
 // record covers what the ledger records about the work as a whole.
@@ -102,7 +102,8 @@ func (w *world) columnsWith(ctx context.Context, text string) ([]string, error) 
 // countColumns returns the columns of the ledger, with the number of rows, at most one, that meet a condition.
 func (w *world) countColumns(ctx context.Context, condition func(column) string) ([]column, error) {
 	driver, name := "pgx", w.LedgerURL
-	query := `SELECT table_name, column_name, is_nullable = 'YES' FROM information_schema.columns WHERE table_schema = current_schema()`
+	query := `SELECT c.table_name, c.column_name, c.is_nullable = 'YES' FROM information_schema.columns c JOIN information_schema.tables t
+		ON t.table_schema = c.table_schema AND t.table_name = c.table_name WHERE c.table_schema = current_schema() AND t.table_type = 'BASE TABLE'`
 	if path, ok := strings.CutPrefix(w.LedgerURL, "sqlite:"); ok {
 		driver, name = "sqlite", "file:"+path+"?_pragma=query_only(1)&_pragma=busy_timeout(10000)"
 		query = `SELECT t.name, c.name, c."notnull" = 0 FROM sqlite_schema t, pragma_table_xinfo(t.name) c WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'`

@@ -237,7 +237,7 @@ func testChainIsDeletedWithItsLastRequest(t *testing.T, db Database) {
 func testRecentChainIsKept(t *testing.T, db Database) {
 	l := db.Open(t)
 	requests := chainOf(t, l, "a", 2)
-	db.Exec(t, fmt.Sprintf(`UPDATE model_calls SET started_at = %d WHERE key = 'a/m1'`, time.Now().UnixMicro()))
+	db.Exec(t, fmt.Sprintf(`UPDATE model_call_rows SET started_at = %d WHERE key = 'a/m1'`, time.Now().UnixMicro()))
 	must(ledger.RetainCalls(t.Context(), l, at(100)))(t)
 	if call := must(l.ModelCall(t.Context(), "a/m1"))(t); call.PrunedAt.IsZero() || call.Request != nil {
 		t.Errorf("the request of a pruned call can be read: %+v", call)
@@ -257,7 +257,7 @@ func testDamageAffectsOneRowOnly(t *testing.T, db Database) {
 	l := db.Open(t)
 	good, bad := repeatedText("good", longText(1), 1), repeatedText("bad", longText(2), 1)
 	Append(t, l, good, bad)
-	db.Exec(t, `UPDATE events SET data = '{}' WHERE agent_uid = 'bad'`)
+	db.Exec(t, `UPDATE event_rows SET data = '{}' WHERE agent = (SELECT id FROM agents WHERE uid = 'bad')`)
 	call := must(l.ModelCall(t.Context(), "bad/m"))(t)
 	if want := `"(unreadable)"`; string(call.Request) != want || string(call.Result.Response) != want {
 		t.Errorf("a damaged request reads as %s, and the reply as %s", call.Request, call.Result.Response)

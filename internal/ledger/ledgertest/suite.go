@@ -66,6 +66,7 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"CancelledAppendInProgressEnds":       testCancelledAppendInProgressEnds,
 		"CloseRefusesWhatWaits":               testCloseRefusesWaitingAppends,
 		"LedgerBehavesLikeItsModel":           testLedgerBehavesLikeItsModel,
+		"KeysOfAllForms":                      testKeysOfAllForms,
 		"ModelCallKeepsEveryColumn":           testModelCallKeepsEveryColumn,
 		"RequestIsKeptByteForByte":            testRequestIsKeptByteForByte,
 		"UnknownUsageIsNotZero":               testUnknownUsageIsNotZero,

@@ -54,8 +54,8 @@ const superseded = `EXISTS (SELECT 1 FROM agents AS newer WHERE newer.namespace 
 const endedWithOpenCalls = `uid IN (SELECT recent.uid FROM agents AS recent
 	WHERE recent.expired_at IS NULL AND recent.finished_at IS NOT NULL AND recent.finished_at >= (
 		SELECT MAX(finished_at) FROM agents WHERE expired_at IS NULL AND finished_at IS NOT NULL) - 3600000000
-	AND (EXISTS (SELECT 1 FROM model_calls WHERE agent_uid = recent.uid AND finished_at IS NULL)
-		OR EXISTS (SELECT 1 FROM tool_calls WHERE agent_uid = recent.uid AND finished_at IS NULL)))`
+	AND (EXISTS (SELECT 1 FROM model_call_rows WHERE agent = recent.id AND finished_at IS NULL)
+		OR EXISTS (SELECT 1 FROM tool_call_rows WHERE agent = recent.id AND finished_at IS NULL)))`
 
 func agentsWhere(filter ledger.AgentFilter) where {
 	w := where{conditions: []string{"expired_at IS NULL"}}

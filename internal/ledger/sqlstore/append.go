@@ -17,15 +17,16 @@ func (s *Store) Append(ctx context.Context, batch ledger.Batch) error {
 	if err := batch.Validate(); err != nil {
 		return err
 	}
-	f, texts, draft, err := s.fold(ctx, batch)
+	f, draft, err := s.fold(ctx, batch)
 	if err != nil {
 		return err
 	}
 	if err = s.queue.submit(ctx, f); err == nil {
-		s.texts.put(batch.Agent, texts, draft, batch.Finish != nil)
+		s.texts.put(batch.Agent, f, draft, batch.Finish != nil)
 	}
 	var conflict *ledger.ConflictError
 	if errors.As(err, &conflict) {
+		f.texts.id.Store(0) // the agent may have been deleted and created again
 		return s.completeConflict(ctx, conflict)
 	}
 	if err != nil {

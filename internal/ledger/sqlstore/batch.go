@@ -6,6 +6,8 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
@@ -15,6 +17,8 @@ const (
 	(uid, kind, namespace, namespace_uid, name, parent_uid, root_uid, chat, role, depth, provider, model, shard_hash, created_at)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (uid) DO NOTHING`
 	advanceAgent = `UPDATE agents SET last_seq = $1, bytes = bytes + $4 WHERE uid = $2 AND last_seq = $3 AND expired_at IS NULL`
+	// advanceKnownAgent finds the row by its number, which is faster; the number may be that of a deleted agent.
+	advanceKnownAgent = advanceAgent + ` AND id = $5`
 )
 
 // advanceAgents advances each agent to the end of its batch, and refuses the batches of agents that another writer has advanced.
@@ -30,8 +34,12 @@ func advanceAgents(ctx context.Context, tx Tx, group []*pendingBatch, refused []
 			statements = append(statements, statement(insertAgent, a.UID, text(a.Kind), text(a.Namespace), text(a.NamespaceUID), text(a.Name),
 				a.Parent, a.Root, text(a.Chat), text(a.Role), a.Depth, text(a.Provider), text(a.Model), a.ShardHash, micros(a.CreatedAt)))
 		}
+		advance := statement(advanceAgent, b.After+int64(len(b.Events)), b.Agent, b.After, int64(b.size-len(b.Snapshot)))
+		if b.agentID = b.texts.id.Load(); b.agentID != 0 {
+			advance = statement(advanceKnownAgent, append(advance.Args, b.agentID)...)
+		}
 		advances[i] = len(statements)
-		statements = append(statements, statement(advanceAgent, b.After+int64(len(b.Events)), b.Agent, b.After, int64(b.size-len(b.Snapshot))))
+		statements = append(statements, advance)
 	}
 	if len(statements) == 0 {
 		return nil
@@ -45,7 +53,34 @@ func advanceAgents(ctx context.Context, tx Tx, group []*pendingBatch, refused []
 			refused[i] = &ledger.ConflictError{Agent: p.batch.Agent, Seq: p.batch.After + 1}
 		}
 	}
-	return nil
+	return readAgentIDs(ctx, tx, group, refused)
+}
+
+// readAgentIDs sets the numbers of the agents that this process appends to for the first time.
+func readAgentIDs(ctx context.Context, tx Tx, group []*pendingBatch, refused []error) error {
+	var w where
+	unknown := map[string][]*folded{}
+	for i, p := range group {
+		if refused[i] == nil && p.batch.agentID == 0 {
+			unknown[p.batch.Agent] = append(unknown[p.batch.Agent], p.batch)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	uids := slices.Collect(maps.Keys(unknown))
+	for len(uids)&(len(uids)-1) != 0 {
+		uids = append(uids, "") // few different statements are prepared
+	}
+	return tx.Query(ctx, func(r Row) error {
+		var uid string
+		var id int64
+		err := r.Scan(&uid, &id)
+		for _, b := range unknown[uid] {
+			b.agentID = id
+		}
+		return err
+	}, `SELECT uid, id FROM agents WHERE uid IN (`+addArgs(&w, uids)+`)`, w.args...)
 }
 
 // step is a statement. If ifUnchanged is not nil, it is the error if the statement changes no row.
@@ -75,7 +110,7 @@ func runSteps(ctx context.Context, tx Tx, steps []step) error {
 }
 
 const (
-	insertEvent  = `INSERT INTO events (agent_uid, seq, type, at, data) VALUES ($1, $2, $3, $4, $5)`
+	insertEvent  = `INSERT INTO event_rows (agent, seq, type, at, data) VALUES ($1, $2, $3, $4, $5)`
 	saveSnapshot = `INSERT INTO snapshots (agent_uid, seq, data, form) VALUES ($1, $2, $3, $4)
 	ON CONFLICT (agent_uid) DO UPDATE SET seq = excluded.seq, data = excluded.data, form = excluded.form`
 	updateAgent = `UPDATE agents SET role = $1, provider = $2, model = $3 WHERE uid = $4`
@@ -87,13 +122,13 @@ func appendSteps(steps []step, b *folded) []step {
 	last := b.After + int64(len(b.Events))
 	for i := range b.Events {
 		e := &b.Events[i]
-		steps = append(steps, step{Statement: statement(insertEvent, b.Agent, b.After+int64(i)+1, text(e.Type), micros(e.At), string(e.Data))})
+		steps = append(steps, step{Statement: statement(insertEvent, b.agentID, b.After+int64(i)+1, text(e.Type), micros(e.At), string(e.Data))})
 	}
 	for i := range b.ModelCalls {
-		steps = append(steps, modelIntent(b.Agent, &b.ModelCalls[i], b.requests[i]))
+		steps = append(steps, modelIntent(b, &b.ModelCalls[i], b.requests[i]))
 	}
 	for i := range b.ModelResults {
-		steps = append(steps, modelResult(b.Agent, &b.ModelResults[i], b.results[i]))
+		steps = append(steps, modelResult(b, &b.ModelResults[i], b.results[i]))
 	}
 	steps = imageSteps(toolSteps(steps, b), &b.Batch)
 	if b.Snapshot != nil {

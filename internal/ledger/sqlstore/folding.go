@@ -28,7 +28,10 @@ const (
 // folded is a batch in its stored form. Its slices are those of the batch, with known texts replaced by references.
 type folded struct {
 	ledger.Batch
-	size int
+	size  int
+	texts *agentTexts
+	// agentID is the number of the agent, which its transaction sets.
+	agentID int64
 	// The forms of requests, results and the snapshot, and the references of arguments and outputs that are not stored in their
 	// own columns.
 	requests, results  []int
@@ -49,6 +52,8 @@ type agentTexts struct {
 	fold.Texts
 	complete atomic.Bool
 	counted  int
+	// id is the number of the agent; 0 before it is known.
+	id atomic.Int64
 }
 
 // maxCachedTexts bounds the cache: a text takes about 200 bytes.
@@ -75,8 +80,10 @@ func (m *textCache) get(agent string, isNew bool) *agentTexts {
 }
 
 // put adds the texts of an append, and evicts an agent that has ended, or others if the cache is full.
-func (m *textCache) put(agent string, k *agentTexts, draft *fold.Draft, ended bool) {
+func (m *textCache) put(agent string, f *folded, draft *fold.Draft, ended bool) {
+	k := f.texts
 	k.Commit(draft)
+	k.id.Store(f.agentID)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.agents[agent] != k {
@@ -104,25 +111,25 @@ func (m *textCache) evict(agent string) {
 }
 
 // fold replaces the texts of a batch that its agent's events contain, and returns the new texts.
-func (s *Store) fold(ctx context.Context, b ledger.Batch) (*folded, *agentTexts, *fold.Draft, error) {
+func (s *Store) fold(ctx context.Context, b ledger.Batch) (*folded, *fold.Draft, error) {
 	k := s.texts.get(b.Agent, b.After == 0)
 	if !k.complete.Load() && needsAllTexts(&b) {
 		if err := s.loadTexts(ctx, b.Agent, b.After, k); err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
 	}
 	draft := k.Draft()
 	for i := range b.Events {
 		draft.Index(b.After+int64(i)+1, b.Events[i].Data)
 	}
-	f := &folded{Batch: b}
+	f := &folded{Batch: b, texts: k}
 	f.foldModelCalls(draft)
 	f.foldToolCalls(draft)
 	if data, ok := draft.Fold(b.Snapshot); ok {
 		f.Snapshot, f.snapshot = data, formFolded
 	}
 	f.size = f.Size()
-	return f, k, draft, nil
+	return f, draft, nil
 }
 
 // needsAllTexts reports whether a batch repeats more than the newest texts of its agent.
@@ -226,7 +233,7 @@ func (u *unfolder) events(agent string) fold.Events {
 			return data, nil
 		}
 		var data []byte
-		err := u.db.QueryRowContext(u.ctx, `SELECT data FROM events WHERE agent_uid = $1 AND seq = $2`, agent, seq).Scan(&data)
+		err := u.db.QueryRowContext(u.ctx, `SELECT data FROM event_rows WHERE agent = `+agentID("$1")+` AND seq = $2`, agent, seq).Scan(&data)
 		if err != nil {
 			return nil, missingEvent(err, seq)
 		}
@@ -245,7 +252,7 @@ func (u *unfolder) prefetch(agent string, document []byte) error {
 		return nil
 	}
 	page, err := list(u.ctx, u.db, scanEvent,
-		`SELECT seq, type, at, data FROM events WHERE agent_uid = $1 AND seq BETWEEN $2 AND $3`, agent, slices.Min(seqs), slices.Max(seqs))
+		`SELECT seq, type, at, data FROM event_rows WHERE agent = `+agentID("$1")+` AND seq BETWEEN $2 AND $3`, agent, slices.Min(seqs), slices.Max(seqs))
 	for i := range page {
 		read[page[i].Seq] = page[i].Data
 	}

@@ -40,7 +40,7 @@ func (s *Store) Events(ctx context.Context, uid string, after int64, limit int) 
 
 func events(ctx context.Context, db querier, uid string, after int64, limit int) ([]ledger.Event, error) {
 	return list(ctx, db, scanEvent,
-		`SELECT seq, type, at, data FROM events WHERE agent_uid = $1 AND seq > $2 ORDER BY seq LIMIT $3`, uid, after, limit)
+		`SELECT seq, type, at, data FROM event_rows WHERE agent = `+agentID("$1")+` AND seq > $2 ORDER BY seq LIMIT $3`, uid, after, limit)
 }
 
 func scanEvent(r row) (ledger.Event, error) {

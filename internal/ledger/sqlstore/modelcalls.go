@@ -13,34 +13,34 @@ import (
 )
 
 const (
-	insertModelCall = `INSERT INTO model_calls (key, parent_key, agent_uid, seq, namespace, namespace_uid, root_uid, chat, role, depth,
+	insertModelCall = `INSERT INTO model_call_rows (key, parent_key, agent, seq, namespace, role,
 	iteration, provider, model, request_type, system_prompt, context_mode, context_tokens, max_iterations, max_duration,
 	files, started_at, request, request_form, request_chain, request_place)
-	SELECT $1, $2, uid, $3, namespace, namespace_uid, root_uid, chat, role, depth, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18
-	FROM agents WHERE uid = $19 ON CONFLICT (key) DO NOTHING`
-	endModelCall = `UPDATE model_calls SET status = $1, response = $2, summary = $3, tool_calls = $4,
+	SELECT $1, $2, id, $3, namespace, role, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18
+	FROM agents WHERE id = $19 ON CONFLICT DO NOTHING`
+	endModelCall = `UPDATE model_call_rows SET status = $1, response = $2, summary = $3, tool_calls = $4,
 	prompt_tokens = $5, cached_tokens = $6, completion_tokens = $7, cost_micros = $8, bailout = $9, error = $10, finished_at = $11, result_form = $16, reasoning_tokens = $17, sent = $18, currency = $19,
 	provider = CASE WHEN $12 = '' THEN provider ELSE $12 END, model = CASE WHEN $13 = '' THEN model ELSE $13 END
-	WHERE key = $14 AND agent_uid = $15 AND finished_at IS NULL`
+	WHERE agent = $15 AND key = $14 AND finished_at IS NULL`
 	modelCallColumns = `key, parent_key, agent_uid, seq, namespace, namespace_uid, root_uid, chat, role, depth, iteration, provider, model,
 	request_type, system_prompt, context_mode, context_tokens, max_iterations, max_duration, files, started_at, status,
 	summary, tool_calls, prompt_tokens, cached_tokens, completion_tokens, cost_micros, bailout, error, finished_at, pruned_at, result_form,
 	reasoning_tokens, sent, currency`
 )
 
-func modelIntent(agent string, c *ledger.ModelCall, form int) step {
+func modelIntent(b *folded, c *ledger.ModelCall, form int) step {
 	chain, place := chainPlace(c)
 	return step{ifUnchanged: keyTaken("model call", c.Key), Statement: statement(insertModelCall,
-		text(c.Key), text(c.Parent), c.Seq, c.Iteration, text(c.Provider), text(c.Model), text(c.RequestType), text(c.SystemPrompt),
+		modelCallKind.rowKey(b.Agent, c.Key), text(c.Parent), c.Seq, c.Iteration, text(c.Provider), text(c.Model), text(c.RequestType), text(c.SystemPrompt),
 		text(c.ContextMode), number(c.ContextTokens), c.MaxIterations, c.MaxDuration.Microseconds(), jsonList(c.Files),
-		micros(c.StartedAt), string(c.Request), form, chain, place, agent)}
+		micros(c.StartedAt), string(c.Request), form, chain, place, b.agentID)}
 }
 
-func modelResult(agent string, r *ledger.ModelResult, form int) step {
+func modelResult(b *folded, r *ledger.ModelResult, form int) step {
 	return step{ifUnchanged: noIntent("model call", r.Key), Statement: statement(endModelCall,
 		string(r.Status), jsonText(r.Response), text(r.Summary), jsonText(r.ToolCalls), number(r.PromptTokens),
 		number(r.CachedTokens), number(r.CompletionTokens), number(r.CostMicros), text(r.Bailout), text(r.Error), micros(r.FinishedAt),
-		text(r.Provider), text(r.Model), text(r.Key), agent, form, number(r.ReasoningTokens), jsonText(r.Sent), text(r.Currency))}
+		text(r.Provider), text(r.Model), modelCallKind.rowKey(b.Agent, r.Key), b.agentID, form, number(r.ReasoningTokens), jsonText(r.Sent), text(r.Currency))}
 }
 
 // chainPlace returns the position of a request in its chain; NULL without a chain.
@@ -56,8 +56,10 @@ func (s *Store) ModelCall(ctx context.Context, key string) (ledger.ModelCall, er
 	err := s.read(ctx, func(db querier) error {
 		var request, response []byte
 		var form, chain, place sql.NullInt64
+		var w where
+		w.hasKey(modelCallKind, key)
 		read, err := scanModelCallAnd(db.QueryRowContext(ctx,
-			`SELECT `+modelCallColumns+`, request, response, request_form, request_chain, request_place FROM model_calls WHERE key = $1`, text(key)),
+			`SELECT `+modelCallColumns+`, request, response, request_form, request_chain, request_place FROM model_calls`+w.String(), w.args...),
 			&request, &response, &form, &chain, &place)
 		if err != nil {
 			return err
@@ -88,7 +90,8 @@ func (s *Store) ModelCall(ctx context.Context, key string) (ledger.ModelCall, er
 	return call, s.fail("read model call "+key, err)
 }
 
-const chainOfRequests = `SELECT key, request, request_form FROM model_calls WHERE agent_uid = $1 AND request_chain = $2 AND request_place <= $3 ORDER BY request_place`
+const chainOfRequests = `SELECT key, request, request_form FROM model_calls WHERE agent = (SELECT id FROM agents WHERE uid = $1)
+	AND request_chain = $2 AND request_place <= $3 ORDER BY request_place`
 
 // chained rebuilds a request from the previous ones in its chain.
 func (u *unfolder) chained(call ledger.ModelCall) (json.RawMessage, error) {
@@ -126,7 +129,7 @@ func (u *unfolder) chained(call ledger.ModelCall) (json.RawMessage, error) {
 func (s *Store) ModelCalls(ctx context.Context, filter ledger.CallFilter, page ledger.Page) (ledger.List[ledger.ModelCall], error) {
 	var w where
 	w.callScope(filter.Scope)
-	w.equal("agent_uid", filter.Agent)
+	w.ofAgent(filter.Agent)
 	if filter.Parent != "" {
 		w.add("parent_key <> '' AND parent_key = ", text(filter.Parent)) // in the form of the index
 	}

@@ -91,7 +91,7 @@ func (w *where) scope(s ledger.Scope, at string) {
 // callScope adds the conditions of a scope for model calls. The calls of a tree are selected by its agents.
 func (w *where) callScope(s ledger.Scope) {
 	if s.Root != "" {
-		w.conditions = append(w.conditions, "agent_uid IN (SELECT uid FROM agents WHERE root_uid = "+w.arg(text(s.Root))+")")
+		w.conditions = append(w.conditions, "agent IN (SELECT id FROM agents WHERE root_uid = "+w.arg(text(s.Root))+")")
 		s.Root = ""
 	}
 	w.scope(s, "started_at")

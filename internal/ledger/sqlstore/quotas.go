@@ -23,8 +23,8 @@ const (
 	dropUsage              = `DELETE FROM quota_usage WHERE namespace = $1`
 	dropReserved           = `DELETE FROM quota_reservations WHERE namespace = $1`
 	// endedReservations selects reservations whose calls have a result, or were pruned.
-	endedReservations = `SELECT r.key, r.hour, r.tokens, r.cost_micros, COALESCE(c.status, ''), c.total_tokens, c.cost_micros
-	FROM quota_reservations r LEFT JOIN model_calls c ON c.key = r.key
+	endedReservations = `SELECT r.key, r.hour, r.tokens, r.cost_micros, COALESCE(c.status, ''), c.prompt_tokens + c.completion_tokens, c.cost_micros
+	FROM quota_reservations r LEFT JOIN model_call_rows c ON c.agent = r.agent AND c.key = r.row_key
 	WHERE r.namespace = $1 AND (c.key IS NULL OR c.finished_at IS NOT NULL)`
 	dropReservation = `DELETE FROM quota_reservations WHERE key = $1`
 	addUsage        = `INSERT INTO quota_usage (namespace, hour, tokens, cost_micros) VALUES ($1, $2, $3, $4)
@@ -38,7 +38,7 @@ const (
 				WHEN c.status = 'Success' THEN COALESCE(c.context_tokens, 0) ELSE 0 END AS tokens,
 			CASE WHEN c.cost_micros > $3 THEN $3 ELSE COALESCE(c.cost_micros, 0) END AS cost
 		FROM model_calls c WHERE c.namespace = $1 AND c.started_at >= $2 AND c.finished_at IS NOT NULL AND ($4 = '' OR c.namespace_uid = '' OR c.namespace_uid = $4)
-			AND NOT EXISTS (SELECT 1 FROM quota_reservations r WHERE r.key = c.key)
+			AND NOT EXISTS (SELECT 1 FROM quota_reservations r WHERE r.agent = c.agent AND r.row_key = c.row_key)
 	) AS calls WHERE tokens > 0 OR cost > 0 GROUP BY namespace, hour
 	ON CONFLICT (namespace, hour) DO UPDATE SET
 		tokens = CASE WHEN excluded.tokens > quota_usage.tokens THEN excluded.tokens ELSE quota_usage.tokens END,
@@ -49,9 +49,9 @@ const (
 	(SELECT CAST(COALESCE(SUM(tokens), 0) AS BIGINT) AS tokens, CAST(COALESCE(SUM(cost_micros), 0) AS BIGINT) AS cost
 		FROM quota_reservations WHERE namespace = $1 AND hour >= $2) AS r`
 	isReserved        = `SELECT COUNT(*) FROM quota_reservations WHERE key = $1`
-	insertReservation = `INSERT INTO quota_reservations (key, namespace, hour, tokens, cost_micros) VALUES ($1, $2, $3, $4, $5)`
+	insertReservation = `INSERT INTO quota_reservations (key, agent, row_key, namespace, hour, tokens, cost_micros) VALUES ($1, $2, $3, $4, $5, $6, $7)`
 	// restartCall moves the start of a call that waited for its reservation into the hour in which it counts.
-	restartCall = `UPDATE model_calls SET started_at = $1 WHERE key = $2 AND started_at < $3 AND finished_at IS NULL`
+	restartCall = `UPDATE model_call_rows SET started_at = $1 WHERE agent = $2 AND key = $3 AND started_at < $4 AND finished_at IS NULL`
 )
 
 const maxCallAmount = int64(1e12)
@@ -146,9 +146,13 @@ func grant(ctx context.Context, tx Tx, q ledger.QuotaRequest, counts []ledger.Qu
 		if !fits(q.Limits, counts, call) {
 			continue
 		}
+		at, err := findModelCall(ctx, tx, call.Key)
+		if err != nil {
+			return nil, err
+		}
 		_, err = tx.Exec(ctx,
-			statement(insertReservation, text(call.Key), text(q.Namespace), hour, call.Tokens, call.CostMicros),
-			statement(restartCall, micros(q.At), text(call.Key), hour))
+			statement(insertReservation, text(call.Key), at.agent, at.key, text(q.Namespace), hour, call.Tokens, call.CostMicros),
+			statement(restartCall, micros(q.At), at.agent, at.key, hour))
 		if err != nil {
 			return nil, err
 		}
@@ -159,6 +163,14 @@ func grant(ctx context.Context, tx Tx, q ledger.QuotaRequest, counts []ledger.Qu
 		}
 	}
 	return granted, nil
+}
+
+// findModelCall returns the position of a call; the zero value if there is no such call.
+func findModelCall(ctx context.Context, tx Tx, key string) (at rowPosition, err error) {
+	var w where
+	w.hasKey(modelCallKind, key)
+	err = tx.Query(ctx, func(r Row) error { return r.Scan(&at.agent, &at.key) }, `SELECT agent, row_key FROM model_calls`+w.String(), w.args...)
+	return at, err
 }
 
 func fits(limits []ledger.QuotaLimit, counts []ledger.QuotaCount, call ledger.QuotaCall) bool {

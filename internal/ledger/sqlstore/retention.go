@@ -15,14 +15,14 @@ const expireAgents = `UPDATE agents SET expired_at = $1 WHERE uid IN (
 
 // pruneSteps delete the rows of expired agents, the agents themselves last: later steps find remaining rows through the agent.
 var pruneSteps = [...]string{
-	`DELETE FROM events WHERE (agent_uid, seq) IN (
-	SELECT e.agent_uid, e.seq FROM agents a JOIN events e ON e.agent_uid = a.uid WHERE a.expired_at IS NOT NULL LIMIT $1)`,
+	`DELETE FROM event_rows WHERE (agent, seq) IN (
+	SELECT e.agent, e.seq FROM agents a JOIN event_rows e ON e.agent = a.id WHERE a.expired_at IS NOT NULL LIMIT $1)`,
 	`DELETE FROM snapshots WHERE agent_uid IN (
 	SELECT s.agent_uid FROM agents a JOIN snapshots s ON s.agent_uid = a.uid WHERE a.expired_at IS NOT NULL LIMIT $1)`,
-	`DELETE FROM tool_calls WHERE key IN (
-	SELECT c.key FROM agents a JOIN tool_calls c ON c.agent_uid = a.uid WHERE a.expired_at IS NOT NULL LIMIT $1)`,
-	`DELETE FROM model_calls WHERE key IN (
-	SELECT c.key FROM agents a JOIN model_calls c ON c.agent_uid = a.uid WHERE a.expired_at IS NOT NULL LIMIT $1)`,
+	`DELETE FROM tool_call_rows WHERE (agent, key) IN (
+	SELECT c.agent, c.key FROM agents a JOIN tool_call_rows c ON c.agent = a.id WHERE a.expired_at IS NOT NULL LIMIT $1)`,
+	`DELETE FROM model_call_rows WHERE (agent, key) IN (
+	SELECT c.agent, c.key FROM agents a JOIN model_call_rows c ON c.agent = a.id WHERE a.expired_at IS NOT NULL LIMIT $1)`,
 	`DELETE FROM image_uses WHERE (agent_uid, digest) IN (
 	SELECT u.agent_uid, u.digest FROM agents a JOIN image_uses u ON u.agent_uid = a.uid WHERE a.expired_at IS NOT NULL LIMIT $1)`,
 	`DELETE FROM agents WHERE uid IN (SELECT uid FROM agents WHERE expired_at IS NOT NULL LIMIT $1)`,

@@ -31,24 +31,24 @@ func (s *Store) Bytes(ctx context.Context) ([]ledger.NamespaceBytes, error) {
 
 // Pruned bodies become NULL, or JSON null in columns that cannot be NULL. The row with its usage remains for quotas.
 const (
-	oldModelCalls = `SELECT key, agent_uid, COALESCE(octet_length(CAST(response AS TEXT)), 0) +
+	oldModelCalls = `SELECT agent, key, (SELECT uid FROM agents WHERE id = agent), COALESCE(octet_length(CAST(response AS TEXT)), 0) +
 	CASE WHEN request_chain IS NULL THEN octet_length(CAST(request AS TEXT)) ELSE 0 END
-	FROM model_calls WHERE key > $1 AND finished_at < $2 AND pruned_at IS NULL ORDER BY key LIMIT $3`
-	pruneModelCall = `UPDATE model_calls SET request = CASE WHEN request_chain IS NULL THEN 'null' ELSE request END, response = NULL, summary = '',
-	tool_calls = NULL, result_form = 0, pruned_at = $1 WHERE key = $2`
-	oldToolCalls = `SELECT key, agent_uid, COALESCE(length(output), 0)
-	FROM tool_calls WHERE key > $1 AND finished_at < $2 AND pruned_at IS NULL AND (output IS NOT NULL OR output_ref IS NOT NULL)
-	ORDER BY key LIMIT $3`
-	pruneToolCall = `UPDATE tool_calls SET output = NULL, output_ref = NULL, output_size = NULL, pruned_at = $1 WHERE key = $2`
+	FROM model_call_rows WHERE (agent, key) > ($1, $2) AND finished_at < $3 AND pruned_at IS NULL ORDER BY agent, key LIMIT $4`
+	pruneModelCall = `UPDATE model_call_rows SET request = CASE WHEN request_chain IS NULL THEN 'null' ELSE request END, response = NULL, summary = '',
+	tool_calls = NULL, result_form = 0, pruned_at = $1 WHERE agent = $2 AND key = $3`
+	oldToolCalls = `SELECT agent, key, (SELECT uid FROM agents WHERE id = agent), COALESCE(length(output), 0)
+	FROM tool_call_rows WHERE (agent, key) > ($1, $2) AND finished_at < $3 AND pruned_at IS NULL AND (output IS NOT NULL OR output_ref IS NOT NULL)
+	ORDER BY agent, key LIMIT $4`
+	pruneToolCall = `UPDATE tool_call_rows SET output = NULL, output_ref = NULL, output_size = NULL, pruned_at = $1 WHERE agent = $2 AND key = $3`
 	// deadChains selects the chains to delete. A chain is deleted when its last request is pruned and no new request can continue
 	// it.
-	deadChains = `SELECT agent_uid, request_chain FROM (
-	SELECT DISTINCT agent_uid, request_chain FROM model_calls WHERE pruned_at IS NOT NULL AND request_chain IS NOT NULL) c WHERE NOT EXISTS (
-	SELECT 1 FROM model_calls n WHERE n.agent_uid = c.agent_uid AND n.request_chain = c.request_chain AND (n.pruned_at IS NULL OR n.started_at >= $1)) LIMIT $2`
+	deadChains = `SELECT agent, request_chain, (SELECT uid FROM agents WHERE id = agent) FROM (
+	SELECT DISTINCT agent, request_chain FROM model_call_rows WHERE pruned_at IS NOT NULL AND request_chain IS NOT NULL) c WHERE NOT EXISTS (
+	SELECT 1 FROM model_call_rows n WHERE n.agent = c.agent AND n.request_chain = c.request_chain AND (n.pruned_at IS NULL OR n.started_at >= $1)) LIMIT $2`
 	// prunedInChain repeats the conditions of the index that finds these calls.
 	prunedInChain = `pruned_at IS NOT NULL AND request_chain IS NOT NULL`
-	bytesOfChain  = `SELECT CAST(COALESCE(SUM(octet_length(CAST(request AS TEXT))), 0) AS BIGINT) FROM model_calls WHERE agent_uid = $1 AND request_chain = $2 AND ` + prunedInChain
-	freeChain     = `UPDATE model_calls SET request = 'null', request_form = 0, request_chain = NULL, request_place = NULL WHERE agent_uid = $1 AND request_chain = $2 AND ` + prunedInChain
+	bytesOfChain  = `SELECT CAST(COALESCE(SUM(octet_length(CAST(request AS TEXT))), 0) AS BIGINT) FROM model_call_rows WHERE agent = $1 AND request_chain = $2 AND ` + prunedInChain
+	freeChain     = `UPDATE model_call_rows SET request = 'null', request_form = 0, request_chain = NULL, request_place = NULL WHERE agent = $1 AND request_chain = $2 AND ` + prunedInChain
 	freeBytes     = `UPDATE agents SET bytes = CASE WHEN bytes > $1 THEN bytes - $1 ELSE 0 END WHERE uid = $2`
 )
 
@@ -56,7 +56,7 @@ const (
 // starting over.
 type pruneProgress struct {
 	mu            sync.Mutex
-	models, tools string
+	models, tools rowPosition
 }
 
 func (s *Store) PruneCalls(ctx context.Context, before time.Time, limit int) (int64, error) {
@@ -97,14 +97,14 @@ func (s *Store) PruneCalls(ctx context.Context, before time.Time, limit int) (in
 const maxFreedChains = 50
 
 type chain struct {
-	agent string
-	first int64
+	agent, first int64
+	uid          string
 }
 
 func (s *Store) deadChains(ctx context.Context, limit int) ([]chain, error) {
 	return list(ctx, s.driver.Reader(), func(r row) (chain, error) {
 		var c chain
-		err := r.Scan(&c.agent, &c.first)
+		err := r.Scan(&c.agent, &c.first, &c.uid)
 		return c, err
 	}, deadChains, micros(time.Now().Add(-ledger.ChainRestTime)), limit)
 }
@@ -115,53 +115,60 @@ func freeChains(ctx context.Context, tx Tx, dead []chain) (int64, error) {
 	if len(dead) == 0 {
 		return 0, nil
 	}
-	slices.SortFunc(dead, func(a, b chain) int { return strings.Compare(a.agent, b.agent) }) // in the locking order of every writer
+	slices.SortFunc(dead, func(a, b chain) int { return strings.Compare(a.uid, b.uid) }) // in the locking order of every writer
 	var statements []Statement
 	for _, c := range dead {
 		bytes, err := tx.Int64(ctx, bytesOfChain, c.agent, c.first)
 		if err != nil {
 			return 0, err
 		}
-		statements = append(statements, statement(freeChain, c.agent, c.first), statement(freeBytes, bytes, c.agent))
+		statements = append(statements, statement(freeChain, c.agent, c.first), statement(freeBytes, bytes, c.uid))
 	}
 	_, err := tx.Exec(ctx, statements...)
 	return int64(len(dead)), err
 }
 
-// pruning is one step through the calls of a kind. It starts after a key and ends at the last call that it pruned, or wraps
+// rowPosition is the position of a call in the order of agents and keys.
+type rowPosition struct {
+	agent int64
+	key   string
+}
+
+// pruning is one step through the calls of a kind. It starts after a call and ends at the last call that it pruned, or wraps
 // around to the beginning at the end.
 type pruning struct {
-	find, prune, after string
-	limit              int
-	count              int64
+	find, prune string
+	after       rowPosition
+	limit       int
+	count       int64
 }
 
 func (p *pruning) run(ctx context.Context, tx Tx, before time.Time) error {
 	var statements []Statement
-	freed, now, last := map[string]int64{}, micros(time.Now()), ""
+	freed, now, last := map[string]int64{}, micros(time.Now()), rowPosition{}
 	err := tx.Query(ctx, func(r Row) error {
-		var agent string
+		var uid string
 		var bytes int64
-		if err := r.Scan(&last, &agent, &bytes); err != nil {
+		if err := r.Scan(&last.agent, &last.key, &uid, &bytes); err != nil {
 			return err
 		}
 		p.count++
-		freed[agent] += bytes
-		statements = append(statements, statement(p.prune, now, last))
+		freed[uid] += bytes
+		statements = append(statements, statement(p.prune, now, last.agent, last.key))
 		return nil
-	}, p.find, p.after, micros(before), p.limit)
+	}, p.find, p.after.agent, p.after.key, micros(before), p.limit)
 	if err != nil {
 		return err
 	}
 	p.after = last
 	if p.count < int64(p.limit) {
-		p.after = ""
+		p.after = rowPosition{}
 	}
 	if p.count == 0 {
 		return nil
 	}
-	for _, agent := range slices.Sorted(maps.Keys(freed)) { // in the locking order of every writer
-		statements = append(statements, statement(freeBytes, freed[agent], agent))
+	for _, uid := range slices.Sorted(maps.Keys(freed)) { // in the locking order of every writer
+		statements = append(statements, statement(freeBytes, freed[uid], uid))
 	}
 	_, err = tx.Exec(ctx, statements...)
 	return err

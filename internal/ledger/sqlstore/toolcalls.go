@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	insertToolCall = `INSERT INTO tool_calls (key, call_id, agent_uid, seq, model_call, tool, arguments, repeatable, decision, decided_by,
+	insertToolCall = `INSERT INTO tool_call_rows (key, call_id, agent, seq, model_call, tool, arguments, repeatable, decision, decided_by,
 	started_at, arguments_ref)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (key) DO NOTHING`
-	insertEndedToolCall = `INSERT INTO tool_calls (key, call_id, agent_uid, seq, model_call, tool, arguments, repeatable, decision, decided_by,
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING`
+	insertEndedToolCall = `INSERT INTO tool_call_rows (key, call_id, agent, seq, model_call, tool, arguments, repeatable, decision, decided_by,
 	started_at, arguments_ref, status, output, error, finished_at, output_ref, output_size)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) ON CONFLICT (key) DO NOTHING`
-	endToolCall = `UPDATE tool_calls SET status = $1, output = $2, error = $3, finished_at = $4, output_ref = $5, output_size = $6
-	WHERE key = $7 AND agent_uid = $8 AND finished_at IS NULL`
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) ON CONFLICT DO NOTHING`
+	endToolCall = `UPDATE tool_call_rows SET status = $1, output = $2, error = $3, finished_at = $4, output_ref = $5, output_size = $6
+	WHERE agent = $8 AND key = $7 AND finished_at IS NULL`
 	toolCallColumns = `key, call_id, agent_uid, seq, model_call, tool, arguments, repeatable, decision, decided_by, started_at, status,
 	error, finished_at, COALESCE(output_size, length(output), 0), arguments_ref`
 )
@@ -32,7 +32,7 @@ func toolSteps(steps []step, b *folded) []step {
 	for i := range b.ToolCalls {
 		c := &b.ToolCalls[i]
 		row := step{ifUnchanged: keyTaken("tool call", c.Key), Statement: statement(insertToolCall,
-			text(c.Key), text(c.CallID), b.Agent, c.Seq, text(c.ModelCall), text(c.Tool), text(c.Arguments), c.Repeatable,
+			toolCallKind.rowKey(b.Agent, c.Key), text(c.CallID), b.agentID, c.Seq, modelCallKind.rowKey(b.Agent, c.ModelCall), text(c.Tool), text(c.Arguments), c.Repeatable,
 			string(c.Decision), text(c.DecidedBy), micros(c.StartedAt), reference(b.arguments[i]))}
 		if at := slices.IndexFunc(b.ToolResults, func(r ledger.ToolResult) bool { return r.Key == c.Key }); at >= 0 {
 			r := &b.ToolResults[at]
@@ -44,15 +44,15 @@ func toolSteps(steps []step, b *folded) []step {
 	}
 	for i := range b.ToolResults {
 		if r := &b.ToolResults[i]; !inserted[r.Key] {
-			steps = append(steps, toolResult(b.Agent, r, b.outputs[i]))
+			steps = append(steps, toolResult(b, r, b.outputs[i]))
 		}
 	}
 	return steps
 }
 
-func toolResult(agent string, r *ledger.ToolResult, ref string) step {
+func toolResult(b *folded, r *ledger.ToolResult, ref string) step {
 	return step{ifUnchanged: noIntent("tool call", r.Key), Statement: statement(endToolCall,
-		string(r.Status), r.Output, text(r.Error), micros(r.FinishedAt), reference(ref), outputSize(r, ref), text(r.Key), agent)}
+		string(r.Status), r.Output, text(r.Error), micros(r.FinishedAt), reference(ref), outputSize(r, ref), toolCallKind.rowKey(b.Agent, r.Key), b.agentID)}
 }
 
 // outputSize returns NULL for an output that is stored in its own column.
@@ -66,8 +66,10 @@ func outputSize(r *ledger.ToolResult, ref string) any {
 func (s *Store) ToolCall(ctx context.Context, key string) (ledger.ToolCall, error) {
 	var output []byte
 	var ref sql.NullString
+	var w where
+	w.hasKey(toolCallKind, key)
 	read, err := scanToolCallAnd(s.driver.Reader().QueryRowContext(ctx,
-		`SELECT `+toolCallColumns+`, output, output_ref FROM tool_calls WHERE key = $1`, text(key)), &output, &ref)
+		`SELECT `+toolCallColumns+`, output, output_ref FROM tool_calls`+w.String(), w.args...), &output, &ref)
 	if err != nil {
 		return ledger.ToolCall{}, s.fail("read tool call "+key, err)
 	}
@@ -84,7 +86,7 @@ func (s *Store) ToolCall(ctx context.Context, key string) (ledger.ToolCall, erro
 
 func (s *Store) ToolCalls(ctx context.Context, agent string, page ledger.Page) (ledger.List[ledger.ToolCall], error) {
 	var w where
-	w.add("agent_uid = ", agent)
+	w.ofAgent(agent)
 	if err := w.after(page.Cursor, "started_at", "key"); err != nil {
 		return ledger.List[ledger.ToolCall]{}, err
 	}
@@ -110,7 +112,7 @@ func toolCalls(ctx context.Context, db querier, query string, args ...any) ([]le
 }
 
 func (s *Store) OpenCalls(ctx context.Context, agent string) (ledger.OpenCalls, error) {
-	const open = ` WHERE agent_uid = $1 AND finished_at IS NULL ORDER BY started_at, key`
+	const open = ` WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND finished_at IS NULL ORDER BY started_at, key`
 	var calls ledger.OpenCalls
 	err := s.read(ctx, func(db querier) error {
 		var err error
@@ -125,9 +127,9 @@ func (s *Store) OpenCalls(ctx context.Context, agent string) (ledger.OpenCalls, 
 
 // findToolOutput searches the tree of the agent's root. A call named with its agent comes first, then the agent's own calls.
 const findToolOutput = `SELECT COALESCE(substr(c.output, $1, $2), ''), COALESCE(c.output_size, length(c.output), 0), c.pruned_at IS NOT NULL,
-	c.agent_uid, c.output_ref
+	a.uid, c.output_ref
 	FROM agents self JOIN agents a ON a.root_uid = self.root_uid AND a.namespace = self.namespace AND a.expired_at IS NULL
-	JOIN tool_calls c ON c.agent_uid = a.uid
+	JOIN tool_call_rows c ON c.agent = a.id
 	WHERE self.uid = $3 AND c.finished_at IS NOT NULL AND (c.call_id = $4 OR (a.name = $5 AND c.call_id = $6))
 	ORDER BY CASE WHEN a.name = $5 AND c.call_id = $6 THEN 0 WHEN a.uid = self.uid THEN 1 ELSE 2 END, c.started_at DESC, c.key DESC LIMIT 1`
 

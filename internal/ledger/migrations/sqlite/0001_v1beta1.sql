@@ -3,7 +3,9 @@
 -- There are no foreign keys: an append holds the row of its agent in the same transaction.
 
 CREATE TABLE agents (
-    uid           TEXT NOT NULL PRIMARY KEY,
+    -- The number of the agent in the rows of its events and calls. It is never used again.
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    uid           TEXT NOT NULL UNIQUE,
     kind          TEXT NOT NULL,
     namespace     TEXT NOT NULL,
     -- The UID of the namespace: a namespace that is created again does not show the history of the old one.
@@ -46,14 +48,16 @@ CREATE INDEX agents_expired ON agents (uid) WHERE expired_at IS NOT NULL;
 
 -- A text is stored once: in the event that contains it first. Requests, replies, snapshots and outputs refer to strings of the agent's events,
 -- and a request is stored as an edit of the previous one in its chain. A form of 0 means that there are no references, and 1 that there are.
+--
+-- Rows have the number of their agent, which takes 3 bytes where its UID takes 37. The views events, model_calls and tool_calls have the UIDs.
 
-CREATE TABLE events (
-    agent_uid TEXT NOT NULL,
-    seq       INTEGER NOT NULL,
-    type      TEXT NOT NULL,
-    at        INTEGER NOT NULL,
-    data      TEXT NOT NULL,
-    PRIMARY KEY (agent_uid, seq)
+CREATE TABLE event_rows (
+    agent INTEGER NOT NULL,
+    seq   INTEGER NOT NULL,
+    type  TEXT NOT NULL,
+    at    INTEGER NOT NULL,
+    data  TEXT NOT NULL,
+    PRIMARY KEY (agent, seq)
 ) STRICT;
 
 CREATE TABLE snapshots (
@@ -63,17 +67,14 @@ CREATE TABLE snapshots (
     data      TEXT NOT NULL
 ) STRICT;
 
-CREATE TABLE model_calls (
-    key               TEXT NOT NULL PRIMARY KEY,
+CREATE TABLE model_call_rows (
+    agent             INTEGER NOT NULL,
+    -- A key UID/model/CALL/ATTEMPT of the agent itself is stored as /CALL/ATTEMPT, and any other key as it is.
+    key               TEXT NOT NULL,
     parent_key        TEXT NOT NULL,
-    agent_uid         TEXT NOT NULL,
     seq               INTEGER NOT NULL,
     namespace         TEXT NOT NULL,
-    namespace_uid     TEXT NOT NULL,
-    root_uid          TEXT NOT NULL,
-    chat              TEXT NOT NULL,
     role              TEXT NOT NULL,
-    depth             INTEGER NOT NULL,
     iteration         INTEGER NOT NULL,
     provider          TEXT NOT NULL,
     model             TEXT NOT NULL,
@@ -94,13 +95,11 @@ CREATE TABLE model_calls (
     completion_tokens INTEGER,
     -- The part of the completion tokens that was reasoning.
     reasoning_tokens  INTEGER,
-    total_tokens      INTEGER GENERATED ALWAYS AS (prompt_tokens + completion_tokens) STORED,
     cost_micros       INTEGER,
     currency          TEXT NOT NULL DEFAULT '',
     bailout           TEXT NOT NULL DEFAULT '',
     error             TEXT NOT NULL DEFAULT '',
     finished_at       INTEGER,
-    duration          INTEGER GENERATED ALWAYS AS (finished_at - started_at) STORED,
     -- When the body was deleted because of its age. The rest shows that there was a call, and its usage.
     pruned_at         INTEGER,
     request_form      INTEGER NOT NULL,
@@ -115,27 +114,32 @@ CREATE TABLE model_calls (
     sent              TEXT,
     -- The large columns are last, so that reading the others does not read them.
     request           TEXT NOT NULL,
-    response          TEXT
+    response          TEXT,
+    PRIMARY KEY (agent, key)
 ) STRICT;
 
 -- Half of the cost of an append is indexes. Calls with the same time are few, so that sorting them needs no key in an index; the calls of a tree
 -- are found by its agents, and open calls among those of their agent.
 
-CREATE INDEX model_calls_by_agent ON model_calls (agent_uid, started_at);
+CREATE INDEX model_calls_by_agent ON model_call_rows (agent, started_at);
 
-CREATE INDEX model_calls_by_parent ON model_calls (parent_key) WHERE parent_key <> '';
+-- Keys that are stored as they are must be unique too.
+CREATE UNIQUE INDEX model_calls_by_key ON model_call_rows (key) WHERE substr(key, 1, 1) <> '/';
 
-CREATE INDEX model_calls_by_namespace ON model_calls (namespace, started_at);
+CREATE INDEX model_calls_by_parent ON model_call_rows (parent_key) WHERE parent_key <> '';
 
-CREATE INDEX model_calls_by_start ON model_calls (started_at);
+CREATE INDEX model_calls_by_namespace ON model_call_rows (namespace, started_at);
+
+CREATE INDEX model_calls_by_start ON model_call_rows (started_at);
 
 -- Requests that cannot be read any more, and that later ones may be edits of.
-CREATE INDEX model_calls_waiting ON model_calls (agent_uid, request_chain) WHERE pruned_at IS NOT NULL AND request_chain IS NOT NULL;
+CREATE INDEX model_calls_waiting ON model_call_rows (agent, request_chain) WHERE pruned_at IS NOT NULL AND request_chain IS NOT NULL;
 
-CREATE TABLE tool_calls (
-    key           TEXT NOT NULL PRIMARY KEY,
+CREATE TABLE tool_call_rows (
+    agent         INTEGER NOT NULL,
+    -- A key UID/tool/CALL/ID of the agent itself is stored as /CALL/ID, and its model call UID/model/CALL/ATTEMPT as /CALL/ATTEMPT.
+    key           TEXT NOT NULL,
     call_id       TEXT NOT NULL,
-    agent_uid     TEXT NOT NULL,
     seq           INTEGER NOT NULL,
     model_call    TEXT NOT NULL,
     tool          TEXT NOT NULL,
@@ -148,16 +152,42 @@ CREATE TABLE tool_calls (
     status        TEXT NOT NULL DEFAULT 'Running',
     error         TEXT NOT NULL DEFAULT '',
     finished_at   INTEGER,
-    duration      INTEGER GENERATED ALWAYS AS (finished_at - started_at) STORED,
     pruned_at     INTEGER,
     -- Where the text is in the agent's events if the column itself is empty: seq, offset and length.
     arguments_ref TEXT,
     output_ref    TEXT,
     output_size   INTEGER,
-    output        BLOB
+    output        BLOB,
+    PRIMARY KEY (agent, key)
 ) STRICT;
 
-CREATE INDEX tool_calls_by_agent ON tool_calls (agent_uid, started_at);
+CREATE INDEX tool_calls_by_agent ON tool_call_rows (agent, started_at);
+
+CREATE UNIQUE INDEX tool_calls_by_key ON tool_call_rows (key) WHERE substr(key, 1, 1) <> '/';
+
+-- The record as people read it.
+
+CREATE VIEW events AS
+SELECT a.uid AS agent_uid, e.seq, e.type, e.at, e.data, e.agent
+FROM event_rows e LEFT JOIN agents a ON a.id = e.agent;
+
+CREATE VIEW model_calls AS
+SELECT CASE WHEN substr(c.key, 1, 1) = '/' THEN a.uid || '/model' || c.key ELSE c.key END AS key,
+    c.parent_key, a.uid AS agent_uid, c.seq, c.namespace, a.namespace_uid, a.root_uid, a.chat, c.role, a.depth, c.iteration, c.provider, c.model,
+    c.request_type, c.system_prompt, c.context_mode, c.context_tokens, c.max_iterations, c.max_duration, c.started_at, c.status, c.summary,
+    c.tool_calls, c.files, c.prompt_tokens, c.cached_tokens, c.completion_tokens, c.reasoning_tokens,
+    c.prompt_tokens + c.completion_tokens AS total_tokens, c.cost_micros, c.currency, c.bailout, c.error, c.finished_at,
+    c.finished_at - c.started_at AS duration, c.pruned_at, c.request_form, c.request_chain, c.request_place, c.result_form, c.sent,
+    c.request, c.response, c.agent, c.key AS row_key
+FROM model_call_rows c LEFT JOIN agents a ON a.id = c.agent;
+
+CREATE VIEW tool_calls AS
+SELECT CASE WHEN substr(c.key, 1, 1) = '/' THEN a.uid || '/tool' || c.key ELSE c.key END AS key,
+    c.call_id, a.uid AS agent_uid, c.seq,
+    CASE WHEN substr(c.model_call, 1, 1) = '/' THEN a.uid || '/model' || c.model_call ELSE c.model_call END AS model_call,
+    c.tool, c.arguments, c.repeatable, c.decision, c.decided_by, c.started_at, c.status, c.error, c.finished_at,
+    c.finished_at - c.started_at AS duration, c.pruned_at, c.arguments_ref, c.output_ref, c.output_size, c.output, c.agent, c.key AS row_key
+FROM tool_call_rows c LEFT JOIN agents a ON a.id = c.agent;
 
 -- Images that tools returned, once for each content, and the agents whose events refer to them. An image is deleted with the last of them.
 
@@ -197,6 +227,9 @@ CREATE TABLE quota_usage (
 -- The possible usage of open calls. The next writer moves a row whose call has a result to quota_usage.
 CREATE TABLE quota_reservations (
     key         TEXT NOT NULL PRIMARY KEY,
+    -- The row of the call: its agent, which is 0 if there is no such call, and its key there.
+    agent       INTEGER NOT NULL,
+    row_key     TEXT NOT NULL,
     namespace   TEXT NOT NULL,
     hour        INTEGER NOT NULL,
     tokens      INTEGER NOT NULL,
@@ -204,6 +237,8 @@ CREATE TABLE quota_reservations (
 ) STRICT;
 
 CREATE INDEX quota_reservations_by_namespace ON quota_reservations (namespace, hour);
+
+CREATE INDEX quota_reservations_by_call ON quota_reservations (agent, row_key);
 
 -- Which operator may append. An append has the epoch of its writer, and one with an old epoch is refused.
 
