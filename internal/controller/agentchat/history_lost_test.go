@@ -68,9 +68,9 @@ func TestAChatSaysWhyItCannotGoOn(t *testing.T) {
 		reason string
 		words  string
 	}{
-		"started, and not in the ledger":                          {v1beta1.AgentChatStatus{StartTime: &began}, false, v1beta1.ReasonHistoryLost, "The next message starts a new conversation."},
-		"started, and the ledger does not respond":                {v1beta1.AgentChatStatus{StartTime: &began, Conditions: ready}, true, v1beta1.ReasonLedgerUnavailable, "The ledger sqlite:here fails"},
-		"not started, and the ledger does not respond":            {v1beta1.AgentChatStatus{}, true, v1beta1.ReasonLedgerUnavailable, "Nothing is lost."},
+		"started, and not in the ledger":               {v1beta1.AgentChatStatus{StartTime: &began}, false, v1beta1.ReasonHistoryLost, "The next message starts a new conversation."},
+		"started, and the ledger does not respond":     {v1beta1.AgentChatStatus{StartTime: &began, Conditions: ready}, true, v1beta1.ReasonLedgerUnavailable, "The ledger sqlite:here fails"},
+		"not started, and the ledger does not respond": {v1beta1.AgentChatStatus{}, true, v1beta1.ReasonLedgerUnavailable, "Nothing is lost."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: types.UID("uid"), CreationTimestamp: began}, Status: test.status}
