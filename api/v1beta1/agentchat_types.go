@@ -185,6 +185,10 @@ type TaskCounts struct {
 
 // AgentChatStatus is the observed state of a chat. The whole conversation is in its AgentMessages and in the ledger.
 type AgentChatStatus struct {
+	// observedGeneration is the generation of the spec that is in effect (a change during a turn takes effect with the next one); -1 until the operator has checked the object.
+	// +optional
+	// +kubebuilder:validation:Minimum=-1
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// phase is Idle, Running or Waiting.
 	// +optional
 	Phase ChatPhase `json:"phase,omitempty"`
@@ -265,6 +269,7 @@ type AgentChat struct {
 	Spec AgentChatSpec `json:"spec,omitzero"`
 	// status is the observed state of the chat.
 	// +optional
+	// +default={"observedGeneration": -1}
 	Status AgentChatStatus `json:"status,omitzero"`
 }
 

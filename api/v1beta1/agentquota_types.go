@@ -53,6 +53,10 @@ type QuotaAmount struct {
 
 // AgentQuotaStatus is the observed usage of a quota.
 type AgentQuotaStatus struct {
+	// observedGeneration is the generation of the spec that is in effect; -1 until the operator has checked the object.
+	// +optional
+	// +kubebuilder:validation:Minimum=-1
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// used is the usage of the finished model calls of the namespace in this period.
 	// +optional
 	Used QuotaAmount `json:"used,omitzero"`
@@ -99,6 +103,7 @@ type AgentQuota struct {
 	Spec AgentQuotaSpec `json:"spec,omitzero"`
 	// status is the observed usage.
 	// +optional
+	// +default={"observedGeneration": -1}
 	Status AgentQuotaStatus `json:"status,omitzero"`
 }
 

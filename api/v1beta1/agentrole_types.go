@@ -300,6 +300,10 @@ type RoleLimits struct {
 
 // AgentRoleStatus is the observed state of a role.
 type AgentRoleStatus struct {
+	// observedGeneration is the generation of the spec that is in effect; -1 until the operator has checked the object.
+	// +optional
+	// +kubebuilder:validation:Minimum=-1
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// skills are the skills of the role, if all of them are valid.
 	// +optional
 	// +listType=map
@@ -345,6 +349,7 @@ type AgentRole struct {
 	Spec AgentRoleSpec `json:"spec,omitzero"`
 	// status is the observed state of the role.
 	// +optional
+	// +default={"observedGeneration": -1}
 	Status AgentRoleStatus `json:"status,omitzero"`
 }
 

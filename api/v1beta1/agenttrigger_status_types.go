@@ -116,6 +116,10 @@ const (
 
 // AgentTriggerStatus is the observed state of a trigger, and its record of firings.
 type AgentTriggerStatus struct {
+	// observedGeneration is the generation of the spec that is in effect; -1 until the operator has checked the object.
+	// +optional
+	// +kubebuilder:validation:Minimum=-1
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// lastFiredTime is when the trigger last fired.
 	// +optional
 	LastFiredTime *metav1.Time `json:"lastFiredTime,omitempty"`

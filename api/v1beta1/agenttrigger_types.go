@@ -281,6 +281,7 @@ type AgentTrigger struct {
 	Spec AgentTriggerSpec `json:"spec,omitzero"`
 	// status is the observed state, and the record of the firings.
 	// +optional
+	// +default={"observedGeneration": -1}
 	Status AgentTriggerStatus `json:"status,omitzero"`
 }
 

@@ -169,6 +169,10 @@ type ModelInfo struct {
 
 // ModelProviderStatus is the observed state of a provider.
 type ModelProviderStatus struct {
+	// observedGeneration is the generation of the spec that is in effect; -1 until the operator has checked the object.
+	// +optional
+	// +kubebuilder:validation:Minimum=-1
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// conditions contains Ready.
 	// +optional
 	// +listType=map
@@ -202,6 +206,7 @@ type ModelProvider struct {
 	Spec ModelProviderSpec `json:"spec,omitzero"`
 	// status is the observed state of the provider.
 	// +optional
+	// +default={"observedGeneration": -1}
 	Status ModelProviderStatus `json:"status,omitzero"`
 }
 

@@ -182,6 +182,10 @@ type ToolPin struct {
 
 // ToolServerStatus is the observed state of a tool server.
 type ToolServerStatus struct {
+	// observedGeneration is the generation of the spec that is in effect; -1 until the operator has checked the object.
+	// +optional
+	// +kubebuilder:validation:Minimum=-1
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// tools are the server's tools, by name; at most 128 are listed.
 	// +optional
 	// +listType=atomic
@@ -237,6 +241,7 @@ type ToolServer struct {
 	Spec ToolServerSpec `json:"spec,omitzero"`
 	// status is the observed state of the server.
 	// +optional
+	// +default={"observedGeneration": -1}
 	Status ToolServerStatus `json:"status,omitzero"`
 }
 

@@ -28,6 +28,8 @@ type ChatFacts struct {
 
 func Chat(s agent.State, facts ChatFacts, old v1beta1.AgentChatStatus, generation int64) v1beta1.AgentChatStatus {
 	status := v1beta1.AgentChatStatus{
+		ObservedGeneration: generation,
+
 		Phase:       v1beta1.ChatIdle,
 		Title:       s.Title,
 		StartTime:   moment(s.Clock.Started),

@@ -16,6 +16,7 @@ import (
 // ChatPending returns the status of a chat that has not started. The condition names the missing reference.
 func ChatPending(old v1beta1.AgentChatStatus, c metav1.Condition, at agent.Time) v1beta1.AgentChatStatus {
 	status := *old.DeepCopy()
+	status.ObservedGeneration = c.ObservedGeneration
 	status.Phase = v1beta1.ChatIdle
 	status.Conditions = withCondition(status.Conditions, "AgentChat", c, at)
 	return status
@@ -33,7 +34,7 @@ func ChatHistoryLost(old v1beta1.AgentChatStatus, c metav1.Condition, at agent.T
 type Outage struct{ Reason, Message string }
 
 // ChatInterrupted returns the status of a chat during an outage: the next one, with the conditions from before the outage and one for the
-// outage.
+// outage. The generation in effect stays: nothing can take effect without the ledger.
 func ChatInterrupted(next v1beta1.AgentChatStatus, shown []metav1.Condition, o Outage, generation int64, at agent.Time) v1beta1.AgentChatStatus {
 	status := *next.DeepCopy()
 	status.Phase = cmp.Or(status.Phase, v1beta1.ChatIdle)

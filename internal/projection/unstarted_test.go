@@ -32,11 +32,11 @@ func TestChatsAndMessagesWithoutAState(t *testing.T) {
 	green := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Generation: 3}, Spec: v1beta1.AgentMessageSpec{Content: "Green"}}
 	for name, tc := range map[string]struct{ got, want any }{
 		"a chat that waits": {ChatPending(v1beta1.AgentChatStatus{Messages: 2}, missing, unstartedAt),
-			v1beta1.AgentChatStatus{Phase: v1beta1.ChatIdle, Messages: 2, Conditions: stalled(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonRoleNotFound, "Create the role.")}},
+			v1beta1.AgentChatStatus{ObservedGeneration: 3, Phase: v1beta1.ChatIdle, Messages: 2, Conditions: stalled(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonRoleNotFound, "Create the role.")}},
 		"a chat whose history is lost": {ChatHistoryLost(v1beta1.AgentChatStatus{Phase: v1beta1.ChatWaiting, StartTime: &created, Waiting: []v1beta1.ChatWaitingItem{{}}}, missing, unstartedAt),
-			v1beta1.AgentChatStatus{Phase: v1beta1.ChatIdle, StartTime: &created, Conditions: stalled(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonRoleNotFound, "Create the role.")}},
-		"a chat in an outage": {ChatInterrupted(v1beta1.AgentChatStatus{}, nil, down, 3, unstartedAt),
-			v1beta1.AgentChatStatus{Phase: v1beta1.ChatIdle, Conditions: condition(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonLedgerQuota, "It is full.")}},
+			v1beta1.AgentChatStatus{ObservedGeneration: 3, Phase: v1beta1.ChatIdle, StartTime: &created, Conditions: stalled(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonRoleNotFound, "Create the role.")}},
+		"a chat in an outage": {ChatInterrupted(v1beta1.AgentChatStatus{ObservedGeneration: 2}, nil, down, 3, unstartedAt),
+			v1beta1.AgentChatStatus{ObservedGeneration: 2, Phase: v1beta1.ChatIdle, Conditions: condition(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonLedgerQuota, "It is full.")}},
 		"a message that waits": {Message(green, v1beta1.MessagePending, "Delivered", "It waits.", unstartedAt),
 			v1beta1.AgentMessageStatus{Phase: v1beta1.MessagePending, Reason: "Delivered", Preview: "Green", Conditions: condition(v1beta1.ConditionSucceeded, metav1.ConditionUnknown, "Delivered", "It waits.")}},
 		"a message that was handled": {Message(green, v1beta1.MessageHandled, v1beta1.ReasonHandled, "Done.", unstartedAt),

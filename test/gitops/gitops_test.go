@@ -40,6 +40,8 @@ var wanted = []struct{ kind, name, spec, verdict string }{
 	{"AgentRole", "helper", "systemPrompt: You help.", "True Ready"},
 	{"AgentRole", "lonely", "{systemPrompt: You help., delegation: {roles: [nobody]}}", "False RoleNotFound"},
 	{"ToolServer", "silent", "url: http://127.0.0.1:1/mcp", "False Unreachable"},
+	{"AgentQuota", "daily", "{period: Day, maxTokens: 1000000000}", "True Ready"},
+	{"AgentTrigger", "morning", "{schedule: {cron: '0 7 * * *'}, task: {role: helper, instruction: Begin}}", "True Ready"},
 	{"AgentChat", "talk", "{}", "True Ready"},
 	{"AgentChat", "stuck", "{role: nobody}", "False RoleNotFound"},
 	{"AgentMessage", "hello", "{chat: talk, content: Load}", "True Handled"},
@@ -67,15 +69,47 @@ func TestGitOpsToolsSeeTheHealthOfObjects(t *testing.T) {
 			t.Fatalf("create %s %s: %v", w.kind, w.name, err)
 		}
 	}
+	var unobserved bytes.Buffer
 	for _, w := range wanted {
 		object := await(t, s, makeObject(t, w.kind, w.name, w.spec), w.verdict)
-		text, err := yaml.Marshal(object.Object)
-		if err != nil {
+		writeObject(t, &judged, object)
+		if mainCondition(w.kind).Type != v1beta1.ConditionReady {
+			continue
+		}
+		edited := object.DeepCopy()
+		edited.SetGeneration(object.GetGeneration() + 1)
+		writeObject(t, &unobserved, edited)
+		created := makeObject(t, w.kind, "new", w.spec)
+		if err := s.API.Create(t.Context(), created, client.DryRunAll); err != nil {
 			t.Fatal(err)
 		}
-		judged.WriteString("---\n" + string(text))
+		writeObject(t, &unobserved, created)
 	}
 	expectGolden(t, toolReport(t, &judged))
+	expectInProgress(t, toolReport(t, &unobserved))
+}
+
+// expectInProgress checks the report about objects whose spec the operator has not observed.
+func expectInProgress(t *testing.T, report string) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(report), "\n")[1:]
+	if len(lines) == 0 {
+		t.Error("no objects")
+	}
+	for _, line := range lines {
+		if fields := strings.Fields(line); strings.Join(fields[2:], " ") != "InProgress InProgress Progressing" {
+			t.Errorf("an object that was not observed is not in progress: %s", line)
+		}
+	}
+}
+
+func writeObject(t *testing.T, to *bytes.Buffer, object *unstructured.Unstructured) {
+	t.Helper()
+	text, err := yaml.Marshal(object.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to.WriteString("---\n" + string(text))
 }
 
 func makeObject(t *testing.T, kind, name, spec string) *unstructured.Unstructured {

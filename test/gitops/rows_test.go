@@ -5,7 +5,6 @@ package gitops_test
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -60,12 +59,8 @@ func TestEveryRow_VerdictOfTheTools(t *testing.T) {
 				all := conditions.Set(nil, kind, main, metav1.Now())
 				object := makeObject(t, kind, r.Reason+status, "{}")
 				object.SetGeneration(1)
-				object.Object["status"] = map[string]any{"conditions": conditions.Set(all, kind, c, metav1.Now())}
-				text, err := yaml.Marshal(object.Object)
-				if err != nil {
-					t.Fatal(err)
-				}
-				fmt.Fprintf(&objects, "---\n%s", text)
+				object.Object["status"] = map[string]any{"observedGeneration": int64(1), "conditions": conditions.Set(all, kind, c, metav1.Now())}
+				writeObject(t, &objects, object)
 				expected := verdicts[group].standing
 				if main.Type == v1beta1.ConditionSucceeded {
 					expected = verdicts[group].run

@@ -138,8 +138,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // allObserved reports whether the status of every quota is about its current spec.
 func allObserved(quotas []v1beta1.AgentQuota) bool {
 	for i := range quotas {
-		conditions := quotas[i].Status.Conditions
-		if len(conditions) == 0 || conditions[0].ObservedGeneration != quotas[i].Generation {
+		if quotas[i].Status.ObservedGeneration != quotas[i].Generation {
 			return false
 		}
 	}

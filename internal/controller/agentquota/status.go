@@ -26,7 +26,8 @@ func statusOf(object *v1beta1.AgentQuota, usage []engine.QuotaUsage, now time.Ti
 	}
 	used, count := usage[i], usage[i].Count
 	reset := metav1.NewTime(q.Period.End(now))
-	next := v1beta1.AgentQuotaStatus{ActiveAgents: int32(used.Active), ResetTime: &reset, Conditions: object.Status.Conditions}
+	next := v1beta1.AgentQuotaStatus{ObservedGeneration: object.Generation, ActiveAgents: int32(used.Active), ResetTime: &reset,
+		Conditions: object.Status.Conditions}
 	if q.MaxTokens > 0 {
 		next.Used.Tokens = new(count.Tokens)
 		next.Remaining.Tokens = new(max(0, q.MaxTokens-count.Tokens-count.ReservedTokens))

@@ -75,7 +75,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return status.Result(r.Status.WriteCondition(ctx, &object, &object.Status.Conditions, condition, func() { object.Status.Skills = skillsOf(read) }))
+	return status.Result(r.Status.WriteCondition(ctx, &object, condition, func() { object.Status.Skills = skillsOf(read) }))
 }
 
 func skillsOf(read role.Role) []v1beta1.RoleSkill {

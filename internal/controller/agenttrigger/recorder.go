@@ -225,7 +225,9 @@ func isRuntimeProblem(reason string) bool {
 	return false
 }
 
+// setCondition sets the Ready condition, and the generation that it is about.
 func setCondition(status *v1beta1.AgentTriggerStatus, c metav1.Condition) {
+	status.ObservedGeneration = c.ObservedGeneration
 	status.Conditions = conditions.Set(status.Conditions, "AgentTrigger", c, metav1.Now())
 }
 

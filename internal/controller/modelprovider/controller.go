@@ -70,7 +70,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := r.Status.WriteCondition(ctx, &object, &object.Status.Conditions, condition, nil); err != nil {
+	if err := r.Status.WriteCondition(ctx, &object, condition, nil); err != nil {
 		return status.Result(err)
 	}
 	return ctrl.Result{RequeueAfter: again}, nil

@@ -94,7 +94,7 @@ func TestAnEventSaysOnceThatAnObjectIsNotReady(t *testing.T) {
 		if err := objects.Get(t.Context(), client.ObjectKeyFromObject(provider), &read); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.WriteCondition(t.Context(), &read, &read.Status.Conditions, condition, nil); err != nil {
+		if err := w.WriteCondition(t.Context(), &read, condition, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

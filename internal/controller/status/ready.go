@@ -54,20 +54,20 @@ func FromMissing(generation int64, err error) (metav1.Condition, bool) {
 	return NotReady(generation, missing.Reason, missing.Message), true
 }
 
-// WriteCondition writes the Ready condition and what change sets in the status of a role, provider or tool server, if that is new. It emits
-// an Event if the object becomes not ready.
-func (w *Writer) WriteCondition(ctx context.Context, object client.Object, all *[]metav1.Condition, condition metav1.Condition,
-	change func(),
-) error {
+// WriteCondition writes the Ready condition with its generation, and what change sets in the status of a role, provider or tool server, if
+// that is new. It emits an Event if the object becomes not ready.
+func (w *Writer) WriteCondition(ctx context.Context, object client.Object, condition metav1.Condition, change func()) error {
 	kind, err := w.Client.GroupVersionKindFor(object)
 	if err != nil {
 		return fmt.Errorf("write the status of %s/%s: %w", object.GetNamespace(), object.GetName(), err)
 	}
 	before := object.DeepCopyObject()
+	observed, all := readinessOf(object)
 	old := meta.FindStatusCondition(*all, condition.Type)
 	if change != nil {
 		change()
 	}
+	*observed = condition.ObservedGeneration
 	*all = conditions.Set(*all, kind.Kind, condition, metav1.Now())
 	if equality.Semantic.DeepEqual(before, object) {
 		return nil
@@ -77,6 +77,19 @@ func (w *Writer) WriteCondition(ctx context.Context, object client.Object, all *
 	}
 	w.recordNotReady(object, old, condition)
 	return nil
+}
+
+// readinessOf returns the fields of a status that WriteCondition sets.
+func readinessOf(object client.Object) (observed *int64, all *[]metav1.Condition) {
+	switch o := object.(type) {
+	case *v1beta1.AgentRole:
+		return &o.Status.ObservedGeneration, &o.Status.Conditions
+	case *v1beta1.ModelProvider:
+		return &o.Status.ObservedGeneration, &o.Status.Conditions
+	case *v1beta1.ToolServer:
+		return &o.Status.ObservedGeneration, &o.Status.Conditions
+	}
+	panic(fmt.Sprintf("%T has no readiness that WriteCondition writes", object))
 }
 
 // Update writes the status of an object. A deleted object is not an error.

@@ -81,14 +81,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	for _, ref := range secretRefs(object.Spec) {
 		_, err := r.Finder.Secret(ctx, object.Namespace, ref)
 		if condition, missing := status.FromMissing(object.Generation, err); missing {
-			return status.Result(r.Status.WriteCondition(ctx, &object, &object.Status.Conditions, condition, nil))
+			return status.Result(r.Status.WriteCondition(ctx, &object, condition, nil))
 		}
 		if err != nil {
 			return ctrl.Result{}, err
 		}
 	}
 	known := r.Pool.Ensure(r.server(&object)).Status()
-	return status.Result(r.Status.WriteCondition(ctx, &object, &object.Status.Conditions, conditionOf(object.Generation, known), func() {
+	return status.Result(r.Status.WriteCondition(ctx, &object, conditionOf(object.Generation, known), func() {
 		if known.Ready {
 			Pin(&object, known)
 		}
