@@ -99,6 +99,7 @@ func data(t table) string {
 			field(&b, "Group", s.group.Group)
 			field(&b, "Doctor", s.group.Doctor)
 			field(&b, "Standstill", cmp.Or(r.Standstill, s.group.Standstill))
+			field(&b, "Event", cmp.Or(r.Event, s.group.Event))
 			b.WriteString("},\n")
 		}
 		b.WriteString("},\n},\n")

@@ -38,12 +38,13 @@ func TestTableRefuses(t *testing.T) {
 		"another status":         {"[{reason: A, group: G, text: T, states: {Ready=Maybe: [K]}}]", `the status "Maybe"`},
 		"a kind without it":      {"[{reason: A, group: G, text: T, states: {Ready=True: [L]}}]", "L has no condition Ready"},
 		"a kind without Stalled": {"[{reason: A, group: S, text: T, states: {Ready=True: [K]}}]", "K has no condition Stalled"},
+		"no problem":             {"[{reason: A, group: W, text: T, states: {Ready=True: [K]}}]", "no problem"},
 		"a group of no state":    {"[{reason: A, group: G, text: T, states: {Ready=True: [K]}, stateGroups: {Ready=False: G}}]", "does not have"},
 		"an unknown field":       {"[{reason: A, colour: blue}]", "colour"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "conditions.yaml")
-			text := "conditions: [{type: Ready, kinds: [K]}]\ngroups: [{group: G}, {group: S, stalled: true}]\nreasons: " + test.reasons
+			text := "conditions: [{type: Ready, kinds: [K]}]\ngroups: [{group: G}, {group: S, stalled: true}, {group: W, standstill: Waiting}]\nreasons: " + test.reasons
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -24,8 +24,9 @@ something is wrong, so that kstatus, Flux and Argo CD understand them. [GitOps](
 const reasonsHead = `
 ## Reasons
 
-**Stalled** marks the reasons that also set the condition ` + "`Stalled`" + `: a person must act. The other columns show what Argo CD displays and what
-` + "`kubectl nestor doctor`" + ` reports. The message of a condition names the objects.
+**Stalled** marks the reasons that also set the condition ` + "`Stalled`" + `: a person must act. The other columns show what Argo CD displays, what
+` + "`kubectl nestor doctor`" + ` reports, and the type of the Event of chats, tasks, roles, providers and tool servers; a cancelled task has a Normal one.
+The message of a condition names the objects.
 
 `
 
@@ -37,9 +38,9 @@ func reference(t table) string {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", c.Type, c.Polarity, strings.Join(c.Kinds, ", "), c.Meaning, c.Present)
 	}
 	b.WriteString(reasonsHead)
-	b.WriteString("| group | meaning | Stalled | Argo CD | doctor |\n|---|---|---|---|---|\n")
+	b.WriteString("| group | meaning | Stalled | Argo CD | doctor | Event |\n|---|---|---|---|---|---|\n")
 	for _, g := range t.Groups {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", g.Group, g.Title, yes(g.Stalled), g.Argo, g.Doctor)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", g.Group, g.Title, yes(g.Stalled), g.Argo, g.Doctor, g.Event)
 	}
 	for _, g := range t.Groups {
 		var rows strings.Builder

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -36,6 +37,7 @@ type group struct {
 	Argo       string `json:"argo"`
 	Doctor     string `json:"doctor"`
 	Standstill string `json:"standstill"`
+	Event      string `json:"event"`
 }
 
 type reason struct {
@@ -45,6 +47,7 @@ type reason struct {
 	States      map[string][]string `json:"states"`
 	StateGroups map[string]string   `json:"stateGroups"`
 	Standstill  string              `json:"standstill"`
+	Event       string              `json:"event"`
 	Head        string              `json:"head"`
 	Problem     *problem            `json:"problem"`
 	Text        string              `json:"text"`
@@ -109,6 +112,11 @@ func (t table) check() error {
 	for _, c := range t.Conditions {
 		kinds[c.Type] = c.Kinds
 	}
+	for _, g := range t.Groups {
+		if g.Event != "Warning" && (g.Stalled || g.Doctor == "Failed") {
+			fail("the group %s has no Event of type Warning, and a person must act", g.Group)
+		}
+	}
 	seen := map[string]bool{}
 	for _, r := range t.Reasons {
 		if seen[r.Reason] {
@@ -126,6 +134,9 @@ func (t table) check() error {
 		for _, s := range t.states(r) {
 			if s.group.Group == "" {
 				fail("%s has an unknown group", r.Reason)
+			}
+			if waits := cmp.Or(r.Standstill, s.group.Standstill); r.Problem == nil && (waits == "Waiting" || waits == "OverQuota") {
+				fail("%s: work of many objects waits for it, and it has no problem", r.Reason)
 			}
 			if !slices.Contains([]string{"True", "False", "Unknown"}, s.status) {
 				fail("%s has the status %q", r.Reason, s.status)

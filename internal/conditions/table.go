@@ -34,6 +34,8 @@ type State struct {
 	// Doctor is OK, Warning or Failed.
 	Doctor     string
 	Standstill string
+	// Event is the type of the Event that a new condition emits, if any.
+	Event string
 }
 
 // Find returns the row of a condition of an object, or false if the table has none: another program, or a newer operator, has written
@@ -49,4 +51,10 @@ func Find(kind string, c metav1.Condition) (Reason, State, bool) {
 		return Reason{}, State{}, false
 	}
 	return row, row.States[i], true
+}
+
+// Problem returns the row of a reason for which work of many objects may wait, or false for other reasons.
+func Problem(reason string) (Reason, bool) {
+	row := reasons[reason]
+	return row, row.Problem != ""
 }

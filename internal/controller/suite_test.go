@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/conditions"
 	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/localcluster"
@@ -144,14 +145,21 @@ func warnings(namespace string) func() ([]string, error) {
 }
 
 // ready returns the Ready condition of an object as "Status Reason: Message", once it is for the current generation.
-func ready(object client.Object, conditions func() []metav1.Condition) func() (string, error) {
+func ready(object client.Object, all func() []metav1.Condition) func() (string, error) {
 	return func() (string, error) {
 		if err := api.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return "", err
 		}
-		c := meta.FindStatusCondition(conditions(), v1beta1.ConditionReady)
+		c := meta.FindStatusCondition(all(), v1beta1.ConditionReady)
 		if c == nil || c.ObservedGeneration != object.GetGeneration() {
 			return "no current Ready condition", nil
+		}
+		kind, err := api.GroupVersionKindFor(object)
+		if err != nil {
+			return "", err
+		}
+		if _, _, listed := conditions.Find(kind.Kind, *c); !listed {
+			return "", fmt.Errorf("%s: %s %s is not in the table of conditions", kind.Kind, c.Status, c.Reason)
 		}
 		return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message), nil
 	}

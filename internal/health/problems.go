@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/conditions"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
@@ -270,35 +271,10 @@ func (c *collection) toolServer(s *v1beta1.ToolServer) {
 	}
 }
 
-// cause is what work waits for. If it has no todo, the message of the condition has it.
-type cause struct {
-	kind     Kind
-	severity Severity
-	todo     string
-}
-
-// causes maps the reasons for which work waits to problems.
-var causes = map[string]cause{
-	v1beta1.ReasonProviderUnavailable: {Provider, Error, "The call is retried by itself. Look at the provider: kubectl get modelproviders"},
-	v1beta1.ReasonRetrying:            {Provider, Warning, "It is retried by itself."},
-	v1beta1.ReasonRateLimited:         {RateLimit, Warning, "Work continues by itself. Set spec.maxRequestsPerMinute and spec.maxTokensPerMinute of the ModelProvider to what the provider allows, or ask the provider for more."},
-	v1beta1.ReasonQueuedForProvider:   {RateLimit, Warning, "Work continues by itself. Raise spec.maxConcurrentRequests, spec.maxRequestsPerMinute or spec.maxTokensPerMinute of the ModelProvider if the provider allows more."},
-	v1beta1.ReasonQuotaExhausted:      {Quota, Error, "Look at it: kubectl get agentquotas"},
-	v1beta1.ReasonLedgerQuota:         {Quota, Error, ""},
-}
-
-func causeOf(reason string) (cause, bool) {
-	known, ok := causes[reason]
-	if !ok && strings.HasPrefix(reason, "Ledger") {
-		return cause{kind: Ledger, severity: Error}, true
-	}
-	return known, ok
-}
-
 // isNews reports whether the reason of a condition is a problem of a kind that is not known yet.
 func (c *collection) isNews(reason string) bool {
-	found, ok := causeOf(reason)
-	return ok && !slices.ContainsFunc(c.problems, func(p Problem) bool { return p.Kind == found.kind })
+	cause, ok := conditions.Problem(reason)
+	return ok && !slices.ContainsFunc(c.problems, func(p Problem) bool { return p.Kind == Kind(cause.Problem) })
 }
 
 // waiting adds why the work of an object stands still, unless only this object is concerned.
@@ -306,13 +282,15 @@ func (c *collection) waiting(object string, still *view.Standstill) {
 	if still == nil {
 		return
 	}
-	if found, ok := causeOf(still.Reason); ok {
-		head := strings.TrimPrefix(still.Head, "Waiting: ")
-		c.add(Problem{
-			Kind: found.kind, Severity: found.severity, Object: object, Message: fmt.Sprintf("%s %s: %s", sentence(head), object, sentence(still.Message)),
-			Todo: cmp.Or(found.todo, still.Message), StartTime: &still.StartTime,
-		})
+	cause, ok := conditions.Problem(still.Reason)
+	if !ok {
+		return
 	}
+	head := strings.TrimPrefix(still.Head, "Waiting: ")
+	c.add(Problem{
+		Kind: Kind(cause.Problem), Severity: Severity(cause.Severity), Object: object,
+		Message: fmt.Sprintf("%s %s: %s", sentence(head), object, sentence(still.Message)), Todo: cause.Todo, StartTime: &still.StartTime,
+	})
 }
 
 func sentence(text string) string {

@@ -55,6 +55,7 @@ func TestEventsCarryTheText(t *testing.T) {
 			[]string{"Warning RoleNotFound: Create the AgentRole clerk."}},
 		"a failure": {running, taskIn("ModelError", "the model\u202e refuses <b>it</b>", metav1.ConditionFalse, ""),
 			[]string{"Warning ModelError: the model refuses it"}},
+		"a cancel":    {running, taskIn(string(v1beta1.ErrorCancelled), "", metav1.ConditionFalse, ""), []string{"Normal Cancelled: Cancelled"}},
 		"a success":   {running, taskIn(v1beta1.ReasonSuccess, "The run ended with a result.", metav1.ConditionTrue, ""), nil},
 		"a new start": {first, running, nil},
 	} {

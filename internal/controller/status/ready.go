@@ -55,7 +55,7 @@ func FromMissing(generation int64, err error) (metav1.Condition, bool) {
 }
 
 // WriteCondition writes the Ready condition with its generation, and what change sets in the status of a role, provider or tool server, if
-// that is new. It emits an Event if the object becomes not ready.
+// that is new. It emits an Event as the table of conditions has it.
 func (w *Writer) WriteCondition(ctx context.Context, object client.Object, condition metav1.Condition, change func()) error {
 	kind, err := w.Client.GroupVersionKindFor(object)
 	if err != nil {
@@ -75,7 +75,7 @@ func (w *Writer) WriteCondition(ctx context.Context, object client.Object, condi
 	if err := Update(ctx, w.Client, object); err != nil {
 		return err
 	}
-	w.recordNotReady(object, old, condition)
+	w.record(object, kind.Kind, "Check", old, condition)
 	return nil
 }
 
