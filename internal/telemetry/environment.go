@@ -11,8 +11,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// environment reads the variables of OpenTelemetry. The SDK and its exporters read some themselves: protocol, headers, timeouts,
-// limits, batches, certificates.
+// environment reads the variables of OpenTelemetry. The SDK and its exporters read some themselves: headers, timeouts, limits,
+// batches, certificates.
 type environment func(name string) string
 
 // The signals, as they appear in variable names.
@@ -21,8 +21,8 @@ const (
 	metrics = "METRICS"
 )
 
-// enabled reports whether a signal is enabled: it has an endpoint, and it is not turned off. Of the exporters of autoexport only
-// otlp is allowed: console would mix with the log, and prometheus would open a port that no chart and no NetworkPolicy covers.
+// enabled reports whether a signal is enabled: it has an endpoint, and it is not turned off. Of OpenTelemetry's exporters
+// only otlp is allowed: console would mix with the log, and prometheus would open a port that no chart and no NetworkPolicy covers.
 func (env environment) enabled(signal string) (bool, error) {
 	if env.isTrue("OTEL_SDK_DISABLED") {
 		return false, nil

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"go.opentelemetry.io/contrib/exporters/autoexport"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -68,7 +67,7 @@ func Start(ctx context.Context, options Options) (*Telemetry, error) {
 		err = t.startTraces(ctx, env, res)
 	}
 	if err == nil && wantsMetrics {
-		err = t.startMetrics(ctx, res)
+		err = t.startMetrics(ctx, env, res)
 	}
 	if err != nil {
 		return nil, errors.Join(err, t.stop(ctx))
@@ -84,7 +83,7 @@ func (t *Telemetry) startTraces(ctx context.Context, env environment, res *resou
 	if t.content, err = env.capturesContent(); err != nil {
 		return err
 	}
-	exporter, err := autoexport.NewSpanExporter(ctx)
+	exporter, err := newSpanExporter(ctx, env)
 	if err != nil {
 		return fmt.Errorf("set up the export of traces (OTEL_EXPORTER_OTLP_*): %w", err)
 	}
@@ -100,8 +99,8 @@ func (t *Telemetry) useTraces(processor sdktrace.SpanProcessor, res *resource.Re
 	t.shutdown = append(t.shutdown, provider.Shutdown)
 }
 
-func (t *Telemetry) startMetrics(ctx context.Context, res *resource.Resource) error {
-	reader, err := autoexport.NewMetricReader(ctx)
+func (t *Telemetry) startMetrics(ctx context.Context, env environment, res *resource.Resource) error {
+	reader, err := newMetricReader(ctx, env)
 	if err != nil {
 		return fmt.Errorf("set up the export of metrics (OTEL_EXPORTER_OTLP_*): %w", err)
 	}

@@ -7,10 +7,8 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/wire"
@@ -19,11 +17,14 @@ import (
 // DefaultBaseURL is the base URL of an endpoint that has none.
 const DefaultBaseURL = "https://api.anthropic.com"
 
+// apiVersion is the version of the API, which each request names.
+const apiVersion = "2023-06-01"
+
 // Client calls one provider. It is safe for concurrent use.
 type Client struct {
 	wire.Completer[dialect]
 
-	service anthropic.Client
+	address string // with the version in the path
 }
 
 // NewClient returns a client for an endpoint. Its base URL may end with /v1 or before it.
@@ -34,44 +35,21 @@ func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	address := strings.TrimSuffix(strings.TrimSuffix(connection.BaseURL(), "/"), "/v1")
-	// The SDK's client is not made by anthropic.NewClient, which would read ANTHROPIC_* and profiles from the environment. Its
-	// spans are off, because their content is set by the environment too and the engine records calls itself. Retries are left
-	// to the caller, which stores their time instead of blocking a goroutine.
-	options := []option.RequestOption{
-		option.WithBaseURL(address),
-		option.WithHTTPClient(connection.HTTPClient()),
-		option.WithMaxRetries(0),
-		option.WithoutOpenTelemetry(),
-	}
-	for name, values := range connection.Query() {
-		for _, value := range values {
-			options = append(options, option.WithQueryAdd(name, value))
-		}
-	}
-	c := &Client{service: anthropic.Client{Options: options}}
+	c := &Client{address: strings.TrimSuffix(strings.TrimSuffix(connection.BaseURL(), "/"), "/v1") + "/v1"}
 	c.Completer = wire.Completer[dialect]{Connection: connection, ByEffort: true, Encode: encodeRequest, Send: c.send, Read: readReply}
 	return c, nil
 }
 
-func callOptions(call *wire.Call, more http.Header) []option.RequestOption {
-	var options []option.RequestOption
+func authenticate(call *wire.Call, header http.Header) {
+	header.Set("Anthropic-Version", apiVersion)
 	if call.Key != "" {
-		options = append(options, option.WithAPIKey(call.Key))
+		header.Set("X-Api-Key", call.Key)
 	}
-	for _, header := range []http.Header{call.Header, more} {
-		for name, values := range header {
-			for _, value := range values {
-				options = append(options, option.WithHeader(name, value))
-			}
-		}
-	}
-	return options
 }
 
-func (c *Client) send(ctx context.Context, call *wire.Call, _ model.Request, body []byte, header http.Header) (response *http.Response, err error) {
-	err = c.service.Post(ctx, "v1/messages", body, &response, callOptions(call, header)...)
-	return response, err
+func (c *Client) send(ctx context.Context, call *wire.Call, _ model.Request, body []byte, header http.Header) (*http.Response, error) {
+	authenticate(call, header)
+	return call.Post(ctx, c.address+"/messages", nil, header, body)
 }
 
 // Models lists the provider's models, which is a cheap check of the address and the key.
@@ -80,26 +58,9 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	limited, cancel := call.Context()
-	defer cancel()
-	var response *http.Response
-	if err := c.service.Get(limited, "v1/models?limit=1000", nil, &response, callOptions(call, nil)...); err != nil {
-		return nil, call.Fail(response, err)
-	}
-	defer response.Body.Close()
-	var page struct {
-		Data []struct {
-			ID string `json:"id"`
-		} `json:"data"`
-	}
-	if err := wire.DecodeJSON(response.Body, &page); err != nil {
-		return nil, call.Fail(nil, err)
-	}
-	names := make([]string, 0, len(page.Data))
-	for _, m := range page.Data {
-		names = append(names, m.ID)
-	}
-	return names, nil
+	header := http.Header{}
+	authenticate(call, header)
+	return call.GetModels(c.address+"/models", url.Values{"limit": {"1000"}}, header)
 }
 
 var _ model.Client = (*Client)(nil)

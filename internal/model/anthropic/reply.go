@@ -11,8 +11,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/anthropics/anthropic-sdk-go"
-
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
@@ -280,7 +278,7 @@ func (a *accumulator) reply(req model.Request) model.Reply {
 		ID: a.id, Model: a.model, Text: a.text.String(), Reasoning: a.reasoning.String(),
 		FinishReason: finishReason(a.stop), Usage: a.usage.usage(),
 	}
-	if a.stop == string(anthropic.StopReasonRefusal) {
+	if a.stop == stopRefusal {
 		// What was written so far must not be used; its calls would need results.
 		reply.Text, reply.Refusal = "", cmp.Or(reply.Text, a.explanation, "The model refused to answer.")
 		return reply
@@ -295,13 +293,23 @@ func (a *accumulator) reply(req model.Request) model.Reply {
 	return reply
 }
 
+// The stop reasons that are not passed on as they are.
+const (
+	stopEndTurn         = "end_turn"
+	stopSequence        = "stop_sequence"
+	stopRefusal         = "refusal"
+	stopToolUse         = "tool_use"
+	stopMaxTokens       = "max_tokens"
+	stopContextExceeded = "model_context_window_exceeded"
+)
+
 func finishReason(stop string) model.FinishReason {
-	switch anthropic.StopReason(stop) {
-	case anthropic.StopReasonEndTurn, anthropic.StopReasonStopSequence, anthropic.StopReasonRefusal, "":
+	switch stop {
+	case stopEndTurn, stopSequence, stopRefusal, "":
 		return model.FinishStop
-	case anthropic.StopReasonToolUse:
+	case stopToolUse:
 		return model.FinishToolCalls
-	case anthropic.StopReasonMaxTokens, anthropic.StopReasonModelContextWindowExceeded:
+	case stopMaxTokens, stopContextExceeded:
 		return model.FinishLength
 	}
 	return model.FinishReason(stop)

@@ -4,12 +4,8 @@
 package gemini
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"fmt"
-	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -28,7 +24,6 @@ type Client struct {
 	wire.Completer[dialect]
 
 	address string // with the version of the API
-	client  *http.Client
 }
 
 // apiVersion matches the last element of a base URL that has the version of the API.
@@ -46,14 +41,20 @@ func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	if !apiVersion.MatchString(path.Base(address)) {
 		address += "/v1beta"
 	}
-	c := &Client{address: address, client: connection.HTTPClient()}
-	c.Completer = wire.Completer[dialect]{Connection: connection, ByEffort: true, Encode: encodeRequest, Send: c.generate, Read: readReply}
+	c := &Client{address: address}
+	c.Completer = wire.Completer[dialect]{Connection: connection, ByEffort: true, Encode: encodeRequest, Send: c.send, Read: readReply}
 	return c, nil
 }
 
-func (c *Client) generate(ctx context.Context, call *wire.Call, req model.Request, body []byte, header http.Header) (*http.Response, error) {
-	header.Set("Content-Type", "application/json")
-	return c.send(ctx, call, http.MethodPost, modelPath(req.Model)+":streamGenerateContent", url.Values{"alt": {"sse"}}, bytes.NewReader(body), header)
+func (c *Client) send(ctx context.Context, call *wire.Call, req model.Request, body []byte, header http.Header) (*http.Response, error) {
+	authenticate(call, header)
+	return call.Post(ctx, c.address+modelPath(req.Model)+":streamGenerateContent", url.Values{"alt": {"sse"}}, header, body)
+}
+
+func authenticate(call *wire.Call, header http.Header) {
+	if call.Key != "" {
+		header.Set("X-Goog-Api-Key", call.Key)
+	}
 }
 
 var modelKind = regexp.MustCompile(`^[a-zA-Z]+$`)
@@ -67,54 +68,21 @@ func modelPath(name string) string {
 	return "/" + kind + "/" + url.PathEscape(rest)
 }
 
-// send sends a request with the query of the endpoint, and the key and headers of a call. The error is a *model.Error.
-func (c *Client) send(ctx context.Context, call *wire.Call, method, path string, query url.Values, body io.Reader, header http.Header) (*http.Response, error) {
-	all := url.Values{}
-	maps.Copy(all, c.Query())
-	maps.Copy(all, query)
-	request, err := http.NewRequestWithContext(ctx, method, c.address+path+"?"+all.Encode(), body)
-	if err != nil {
-		return nil, call.Fail(nil, err)
-	}
-	request.Header = header
-	request.Header.Set("User-Agent", "nestor")
-	if call.Key != "" {
-		request.Header.Set("X-Goog-Api-Key", call.Key)
-	}
-	for name, values := range call.Header {
-		request.Header[http.CanonicalHeaderKey(name)] = values
-	}
-	response, err := c.client.Do(request)
-	if err != nil {
-		return nil, call.Fail(nil, err)
-	}
-	if response.StatusCode >= http.StatusBadRequest {
-		defer response.Body.Close()
-		return nil, call.Fail(response, fmt.Errorf("status %d", response.StatusCode))
-	}
-	return response, nil
-}
-
 // Models lists the provider's models, which is a cheap check of the address and the key.
 func (c *Client) Models(ctx context.Context) ([]string, error) {
 	call, err := c.Start(ctx)
 	if err != nil {
 		return nil, err
 	}
-	limited, cancel := call.Context()
-	defer cancel()
-	response, err := c.send(limited, call, http.MethodGet, "/models", url.Values{"pageSize": {"1000"}}, nil, http.Header{})
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
+	header := http.Header{}
+	authenticate(call, header)
 	var page struct {
 		Models []struct {
 			Name string `json:"name"`
 		} `json:"models"`
 	}
-	if err := wire.DecodeJSON(response.Body, &page); err != nil {
-		return nil, call.Fail(nil, err)
+	if err := call.Get(c.address+"/models", url.Values{"pageSize": {"1000"}}, header, &page); err != nil {
+		return nil, err
 	}
 	names := make([]string, 0, len(page.Models))
 	for _, m := range page.Models {

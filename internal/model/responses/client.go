@@ -7,22 +7,13 @@ import (
 	"context"
 	"net/http"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/responses"
-
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
 // Client calls one provider. It is safe for concurrent use.
-type Client struct {
-	wire.Completer[dialect]
-
-	service responses.ResponseService
-	models  sdk.ModelService
-}
+type Client struct{ wire.Completer[dialect] }
 
 func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	endpoint.Path = "/responses"
@@ -30,17 +21,16 @@ func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{service: responses.NewResponseService(openai.Options(connection)...), models: openai.NewModelService(connection)}
+	c := &Client{}
 	c.Completer = wire.Completer[dialect]{Connection: connection, Encode: encodeRequest, Send: c.send, Read: readReply}
 	return c, nil
 }
 
 func (c *Client) Models(ctx context.Context) ([]string, error) {
-	return openai.ListModels(ctx, c.Connection, c.models)
+	return openai.ListModels(ctx, c.Connection)
 }
 
-func (c *Client) send(ctx context.Context, call *wire.Call, _ model.Request, body []byte, header http.Header) (response *http.Response, err error) {
-	_, err = c.service.New(ctx, responses.ResponseNewParams{}, append(openai.CallOptions(call, header),
-		option.WithRequestBody("application/json", body), option.WithResponseBodyInto(&response))...)
-	return response, err
+func (c *Client) send(ctx context.Context, call *wire.Call, _ model.Request, body []byte, header http.Header) (*http.Response, error) {
+	openai.Authenticate(call, header)
+	return call.Post(ctx, openai.Address(c.Connection, "/responses"), nil, header, body)
 }

@@ -31,7 +31,7 @@ type Completer[D Dialect[D]] struct {
 	// ByEffort reports that the dialect of a model depends on the reasoning effort.
 	ByEffort bool
 	Encode   func(req model.Request, used D) ([]byte, error)
-	// Send sends one HTTP request. The response may be nil if there is an error.
+	// Send sends one HTTP request. The error is a *model.Error.
 	Send func(ctx context.Context, call *Call, req model.Request, body []byte, header http.Header) (*http.Response, error)
 	Read func(body io.ReadCloser, req model.Request, listen func(model.Delta)) (model.Reply, error)
 
@@ -85,7 +85,7 @@ func (c *Completer[D]) attempt(call *Call, req model.Request, used D, listen fun
 	}
 	response, err := c.Send(limited, call, req, body, header)
 	if err != nil {
-		return model.Reply{}, call.Fail(response, err)
+		return model.Reply{}, err
 	}
 	defer response.Body.Close()
 	reply, err := c.Read(response.Body, req, listen)

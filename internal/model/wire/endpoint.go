@@ -47,6 +47,7 @@ type Connection struct {
 	endpoint Endpoint
 	url      url.URL // without the query
 	query    url.Values
+	client   *http.Client
 }
 
 // Connect checks an endpoint and returns a connection to it. No request is sent.
@@ -63,7 +64,9 @@ func Connect(endpoint Endpoint) (*Connection, error) {
 	}
 	query := u.Query()
 	u.RawQuery, u.Fragment = "", ""
-	return &Connection{endpoint: endpoint, url: *u, query: query}, nil
+	client := *endpoint.HTTPClient
+	client.Transport = limitedTransport{client.Transport}
+	return &Connection{endpoint: endpoint, url: *u, query: query, client: &client}, nil
 }
 
 // Host returns the host of the endpoint, with its port if that is not the scheme's default.
@@ -72,13 +75,9 @@ func (c *Connection) Host() string { return c.url.Host }
 // BaseURL returns the base URL of the endpoint, without its query.
 func (c *Connection) BaseURL() string { return c.url.String() }
 
-// Query returns the query of the base URL, which is sent with each request.
-func (c *Connection) Query() url.Values { return c.query }
-
-// HTTPClient returns the client that sends the requests. It bounds the bodies of responses and rejects redirects.
+// HTTPClient returns a copy of the client that sends the requests. It bounds the bodies of responses and rejects redirects.
 func (c *Connection) HTTPClient() *http.Client {
-	client := *c.endpoint.HTTPClient
-	client.Transport = limitedTransport{client.Transport}
+	client := *c.client
 	return &client
 }
 
