@@ -40,12 +40,12 @@ type damagedRecord struct {
 }
 
 var damagedRecords = []damagedRecord{
-	{name: "an event is empty", damage: []string{`UPDATE event_rows SET data = '{}' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}, names: "Event 2 (ModelReplied)"},
-	{name: "an event is of a type that does not exist", damage: []string{`UPDATE event_rows SET data = '{"v":1,"type":"Nonsense","at":1}' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}, names: "Nonsense"},
-	{name: "an event is of a later release", damage: []string{`UPDATE event_rows SET data = '{"v":99,"type":"Woke","at":1}' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}, names: "version 99"},
-	{name: "an event has another shape", damage: []string{`UPDATE event_rows SET data = '{"v":1,"type":"ModelReplied","at":1,"fact":{"calls":{"a":1}}}' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}, names: "Event 2 (ModelReplied)"},
-	{name: "an event is not JSON", only: stack.SQLite, damage: []string{`UPDATE event_rows SET data = 'nonsense' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}, names: "Event 2 (ModelReplied)"},
-	{name: "the first event is unreadable", damage: []string{`UPDATE event_rows SET data = '[]' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 1`}, names: "Event 1 (Started)"},
+	{name: "an event is empty", damage: []string{`UPDATE event_rows SET form = 0, data = '{}' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}, names: "Event 2 (ModelReplied)"},
+	{name: "an event is of a type that does not exist", damage: []string{`UPDATE event_rows SET form = 0, data = '{"v":1,"type":"Nonsense","at":1}' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}, names: "Nonsense"},
+	{name: "an event is of a later release", damage: []string{`UPDATE event_rows SET form = 0, data = '{"v":99,"type":"Woke","at":1}' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}, names: "version 99"},
+	{name: "an event has another shape", damage: []string{`UPDATE event_rows SET form = 0, data = '{"v":1,"type":"ModelReplied","at":1,"fact":{"calls":{"a":1}}}' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}, names: "Event 2 (ModelReplied)"},
+	{name: "an event is not JSON", only: stack.SQLite, damage: []string{`UPDATE event_rows SET form = 0, data = 'nonsense' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}, names: "Event 2 (ModelReplied)"},
+	{name: "the first event is unreadable", damage: []string{`UPDATE event_rows SET form = 0, data = '[]' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 1`}, names: "Event 1 (Started)"},
 	{name: "an event is missing", damage: []string{`DELETE FROM event_rows WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 1`}, names: "Event 1 (missing)"},
 	{name: "the newest event is missing", damage: []string{`DELETE FROM event_rows WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}, names: "Event 2 (missing)"},
 	{name: "a snapshot is unreadable", harmless: true, damage: []string{`INSERT INTO snapshots (agent_uid, seq, form, data) VALUES ($1, 2, 0, '{"v":99}')`}},
@@ -53,7 +53,7 @@ var damagedRecords = []damagedRecord{
 	{name: "a snapshot makes the operator panic", harmless: true, damage: []string{`INSERT INTO snapshots (agent_uid, seq, form, data) VALUES ($1, 2, 0,
 		'{"v":1,"state":{"config":{"kind":"SubAgent","name":"victim"},"phase":"Cancelling","history":{}}}')`}},
 	{name: "a snapshot and an event are unreadable", names: "Event 2 (ModelReplied)", damage: []string{
-		`INSERT INTO snapshots (agent_uid, seq, form, data) VALUES ($1, 2, 0, '{"v":99}')`, `UPDATE event_rows SET data = '{}' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}},
+		`INSERT INTO snapshots (agent_uid, seq, form, data) VALUES ($1, 2, 0, '{"v":99}')`, `UPDATE event_rows SET form = 0, data = '{}' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}},
 }
 
 // damagedStack returns the damaged stack.
@@ -91,7 +91,7 @@ func (w *target) startDamaged(t testing.TB) *damagedStack {
 			}
 		}
 	}
-	const unreadable = `UPDATE event_rows SET data = '{}' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`
+	const unreadable = `UPDATE event_rows SET form = 0, data = '{}' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`
 	damage(t, db, unreadable, finished.subAgent("victim").UID)
 	damage(t, db, unreadable, d.rooms["child"].subAgent("chat-1").UID)
 	var chat v1beta1.AgentChat

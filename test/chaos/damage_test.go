@@ -66,7 +66,7 @@ func (w *world) damageEvent(ctx context.Context, uid string) error {
 	}
 	defer func() { _ = db.Close() }()
 	for _, statement := range []string{
-		`UPDATE event_rows SET data = '{"v":1,"type":"Poison","at":1,"fact":{}}' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = (SELECT MAX(seq) FROM events WHERE agent_uid = $1)`,
+		`UPDATE event_rows SET form = 0, data = '{"v":1,"type":"Poison","at":1,"fact":{}}' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = (SELECT MAX(seq) FROM events WHERE agent_uid = $1)`,
 		`DELETE FROM snapshots WHERE agent_uid = $1`,
 	} {
 		if _, err := db.ExecContext(ctx, statement, uid); err != nil {

@@ -110,7 +110,7 @@ func runSteps(ctx context.Context, tx Tx, steps []step) error {
 }
 
 const (
-	insertEvent  = `INSERT INTO event_rows (agent, seq, type, at, data) VALUES ($1, $2, $3, $4, $5)`
+	insertEvent  = `INSERT INTO event_rows (agent, seq, type, at, data, form) VALUES ($1, $2, $3, $4, $5, $6)`
 	saveSnapshot = `INSERT INTO snapshots (agent_uid, seq, data, form) VALUES ($1, $2, $3, $4)
 	ON CONFLICT (agent_uid) DO UPDATE SET seq = excluded.seq, data = excluded.data, form = excluded.form`
 	updateAgent = `UPDATE agents SET role = $1, provider = $2, model = $3 WHERE uid = $4`
@@ -122,7 +122,7 @@ func appendSteps(steps []step, b *folded) []step {
 	last := b.After + int64(len(b.Events))
 	for i := range b.Events {
 		e := &b.Events[i]
-		steps = append(steps, step{Statement: statement(insertEvent, b.agentID, b.After+int64(i)+1, text(e.Type), micros(e.At), string(e.Data))})
+		steps = append(steps, step{Statement: statement(insertEvent, b.agentID, b.After+int64(i)+1, text(e.Type), micros(e.At), string(e.Data), b.events[i])})
 	}
 	for i := range b.ModelCalls {
 		steps = append(steps, modelIntent(b, &b.ModelCalls[i], b.requests[i]))

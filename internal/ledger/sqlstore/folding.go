@@ -19,10 +19,12 @@ import (
 const (
 	formPlain  = 0
 	formFolded = 1
+	formFact   = 1
 
 	formResponse  = 1
 	formToolCalls = 2
 	formOwnCalls  = 4
+	formOwnUsage  = 8
 )
 
 // folded is a batch in its stored form. Its slices are those of the batch, with known texts replaced by references.
@@ -32,8 +34,9 @@ type folded struct {
 	texts *agentTexts
 	// agentID is the number of the agent, which its transaction sets.
 	agentID int64
-	// The forms of requests, results and the snapshot, and the references of arguments and outputs that are not stored in their
+	// The forms of events, requests, results and the snapshot, and the references of arguments and outputs that are not stored in their
 	// own columns.
+	events             []int
 	requests, results  []int
 	arguments, outputs []string
 	snapshot           int
@@ -119,10 +122,12 @@ func (s *Store) fold(ctx context.Context, b ledger.Batch) (*folded, *fold.Draft,
 		}
 	}
 	draft := k.Draft()
-	for i := range b.Events {
-		draft.Index(b.After+int64(i)+1, b.Events[i].Data)
-	}
 	f := &folded{Batch: b, texts: k}
+	f.Events, f.events = slices.Clone(b.Events), make([]int, len(b.Events))
+	for i := range f.Events {
+		f.events[i] = stripEvent(&f.Events[i])
+		draft.Index(b.After+int64(i)+1, f.Events[i].Data)
+	}
 	f.foldModelCalls(draft)
 	f.foldToolCalls(draft)
 	if data, ok := draft.Fold(b.Snapshot); ok {
@@ -140,7 +145,7 @@ func needsAllTexts(b *ledger.Batch) bool {
 func (s *Store) loadTexts(ctx context.Context, agent string, until int64, k *agentTexts) error {
 	draft := k.Draft()
 	for after := int64(0); after < until; {
-		page, err := events(ctx, s.driver.Reader(), agent, after, ledger.Page{Limit: math.MaxInt32}.Size())
+		page, err := list(ctx, s.driver.Reader(), scanEventText, eventsAfter, agent, after, ledger.Page{Limit: math.MaxInt32}.Size())
 		if err != nil {
 			return s.fail("read the texts of agent "+agent, err)
 		}
@@ -175,6 +180,9 @@ func (f *folded) foldModelCalls(draft *fold.Draft) {
 func foldResult(draft *fold.Draft, r *ledger.ModelResult) (form int) {
 	if stripToolCalls(r) {
 		form = formOwnCalls
+	}
+	if stripUsage(r) {
+		form |= formOwnUsage
 	}
 	if data, ok := draft.Fold(r.Response); ok {
 		r.Response, form = data, form|formResponse
@@ -251,8 +259,8 @@ func (u *unfolder) prefetch(agent string, document []byte) error {
 	if len(seqs) < many {
 		return nil
 	}
-	page, err := list(u.ctx, u.db, scanEvent,
-		`SELECT seq, type, at, data FROM event_rows WHERE agent = `+agentID("$1")+` AND seq BETWEEN $2 AND $3`, agent, slices.Min(seqs), slices.Max(seqs))
+	page, err := list(u.ctx, u.db, scanEventText,
+		`SELECT seq, type, at, form, data FROM event_rows WHERE agent = `+agentID("$1")+` AND seq BETWEEN $2 AND $3`, agent, slices.Min(seqs), slices.Max(seqs))
 	for i := range page {
 		read[page[i].Seq] = page[i].Data
 	}

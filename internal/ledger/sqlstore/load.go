@@ -38,17 +38,31 @@ func (s *Store) Events(ctx context.Context, uid string, after int64, limit int) 
 	return page, s.fail("read events of agent "+uid, err)
 }
 
+const eventsAfter = `SELECT seq, type, at, form, data FROM event_rows WHERE agent = (SELECT id FROM agents WHERE uid = $1)
+	AND seq > $2 ORDER BY seq LIMIT $3`
+
 func events(ctx context.Context, db querier, uid string, after int64, limit int) ([]ledger.Event, error) {
-	return list(ctx, db, scanEvent,
-		`SELECT seq, type, at, data FROM event_rows WHERE agent = `+agentID("$1")+` AND seq > $2 ORDER BY seq LIMIT $3`, uid, after, limit)
+	return list(ctx, db, scanEvent, eventsAfter, uid, after, limit)
 }
 
 func scanEvent(r row) (ledger.Event, error) {
-	var e ledger.Event
-	var at int64
-	err := r.Scan(&e.Seq, &e.Type, &at, (*[]byte)(&e.Data))
-	e.At = fromMicros(at)
+	e, form, err := scanStoredEvent(r)
+	restoreEvent(&e, form)
 	return e, err
+}
+
+// scanEventText scans an event for its texts.
+func scanEventText(r row) (ledger.Event, error) {
+	e, _, err := scanStoredEvent(r)
+	return e, err
+}
+
+// scanStoredEvent scans an event with its data as it is stored, which is what references refer to.
+func scanStoredEvent(r row) (e ledger.Event, form int, err error) {
+	var at int64
+	err = r.Scan(&e.Seq, &e.Type, &at, &form, (*[]byte)(&e.Data))
+	e.At = fromMicros(at)
+	return e, form, err
 }
 
 func snapshot(ctx context.Context, db querier, uid string) (*ledger.Snapshot, error) {

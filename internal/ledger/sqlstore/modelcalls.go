@@ -19,13 +19,13 @@ const (
 	SELECT $1, $2, id, $3, namespace, role, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18
 	FROM agents WHERE id = $19 ON CONFLICT DO NOTHING`
 	endModelCall = `UPDATE model_call_rows SET status = $1, response = $2, summary = $3, tool_calls = $4,
-	prompt_tokens = $5, cached_tokens = $6, completion_tokens = $7, cost_micros = $8, bailout = $9, error = $10, finished_at = $11, result_form = $16, reasoning_tokens = $17, sent = $18, currency = $19,
+	prompt_tokens = $5, cached_tokens = $6, completion_tokens = $7, cost_micros = $8, bailout = $9, error = $10, finished_at = $11, result_form = $16, reasoning_tokens = $17, sent = $18, currency = $19, body_digest = $20,
 	provider = CASE WHEN $12 = '' THEN provider ELSE $12 END, model = CASE WHEN $13 = '' THEN model ELSE $13 END
 	WHERE agent = $15 AND key = $14 AND finished_at IS NULL`
 	modelCallColumns = `key, parent_key, agent_uid, seq, namespace, namespace_uid, root_uid, chat, role, depth, iteration, provider, model,
 	request_type, system_prompt, context_mode, context_tokens, max_iterations, max_duration, files, started_at, status,
 	summary, tool_calls, prompt_tokens, cached_tokens, completion_tokens, cost_micros, bailout, error, finished_at, pruned_at, result_form,
-	reasoning_tokens, sent, currency`
+	reasoning_tokens, body_digest, sent, currency`
 )
 
 func modelIntent(b *folded, c *ledger.ModelCall, form int) step {
@@ -37,10 +37,11 @@ func modelIntent(b *folded, c *ledger.ModelCall, form int) step {
 }
 
 func modelResult(b *folded, r *ledger.ModelResult, form int) step {
+	digest, sent := splitSent(r.Sent)
 	return step{ifUnchanged: noIntent("model call", r.Key), Statement: statement(endModelCall,
 		string(r.Status), jsonText(r.Response), text(r.Summary), jsonText(r.ToolCalls), number(r.PromptTokens),
 		number(r.CachedTokens), number(r.CompletionTokens), number(r.CostMicros), text(r.Bailout), text(r.Error), micros(r.FinishedAt),
-		text(r.Provider), text(r.Model), modelCallKind.rowKey(b.Agent, r.Key), b.agentID, form, number(r.ReasoningTokens), jsonText(r.Sent), text(r.Currency))}
+		text(r.Provider), text(r.Model), modelCallKind.rowKey(b.Agent, r.Key), b.agentID, form, number(r.ReasoningTokens), sent, text(r.Currency), digest)}
 }
 
 // chainPlace returns the position of a request in its chain; NULL without a chain.
@@ -71,6 +72,9 @@ func (s *Store) ModelCall(ctx context.Context, key string) (ledger.ModelCall, er
 		if call.Result != nil && response != nil {
 			if call.Result.Response, err = u.body(call.Agent, response, read.form&formResponse != 0); err != nil {
 				return err
+			}
+			if read.form&formOwnUsage != 0 {
+				call.Result.Response = restoreUsage(call.Result)
 			}
 			if read.form&formOwnCalls != 0 {
 				call.Result.Response = restoreToolCalls(call.Result.Response, call.Result.ToolCalls)
@@ -183,10 +187,11 @@ func scanModelCallAnd(r row, more ...any) (modelCallRow, error) {
 	var started, maxDuration int64
 	var contextTokens, prompt, cached, completion, reasoning, cost, finished, pruned sql.NullInt64
 	var files []byte
+	var digest sql.NullString
 	err := r.Scan(append([]any{&c.Key, &c.Parent, &c.Agent, &c.Seq, &c.Namespace, &c.NamespaceUID, &c.Root, &c.Chat, &c.Role, &c.Depth, &c.Iteration,
 		&c.Provider, &c.Model, &c.RequestType, &c.SystemPrompt, &c.ContextMode, &contextTokens, &c.MaxIterations, &maxDuration,
 		&files, &started, &res.Status, &res.Summary, (*[]byte)(&res.ToolCalls),
-		&prompt, &cached, &completion, &cost, &res.Bailout, &res.Error, &finished, &pruned, &c.form, &reasoning, (*[]byte)(&res.Sent), &res.Currency}, more...)...)
+		&prompt, &cached, &completion, &cost, &res.Bailout, &res.Error, &finished, &pruned, &c.form, &reasoning, &digest, (*[]byte)(&res.Sent), &res.Currency}, more...)...)
 	if err != nil {
 		return modelCallRow{}, err
 	}
@@ -204,6 +209,7 @@ func scanModelCallAnd(r row, more ...any) (modelCallRow, error) {
 	res.Key, res.FinishedAt = c.Key, fromMicros(finished.Int64)
 	res.PromptTokens, res.CachedTokens, res.CompletionTokens = numberOf(prompt), numberOf(cached), numberOf(completion)
 	res.ReasoningTokens, res.CostMicros = numberOf(reasoning), numberOf(cost)
+	res.Sent = joinSent(digest.String, res.Sent)
 	c.Result = &res
 	return c, nil
 }

@@ -56,6 +56,8 @@ CREATE TABLE event_rows (
     seq   BIGINT NOT NULL,
     type  TEXT NOT NULL,
     at    BIGINT NOT NULL,
+    -- 1 if data is the fact of an event, and 0 if it is the whole event.
+    form  SMALLINT NOT NULL,
     data  JSON NOT NULL,
     PRIMARY KEY (agent, seq)
 );
@@ -108,9 +110,10 @@ CREATE TABLE model_call_rows (
     request_chain     BIGINT,
     request_place     BIGINT,
     -- Bits: 1 if the response has references, 2 if the tool calls have, 4 if the response has {"$calls":0} instead of its tool calls, which are
-    -- those in tool_calls.
+    -- those in tool_calls, 8 if it has 0 instead of its usage, which is that in the columns.
     result_form       BIGINT NOT NULL DEFAULT 0,
-    -- What was sent to the provider, as JSON: the digest of the HTTP body and the parameters. NULL: nothing was sent.
+    -- What was sent to the provider: the SHA-256 of the HTTP body, and the parameters as JSON. NULL: nothing was sent.
+    body_digest       BYTEA,
     sent              TEXT,
     -- The large columns are last, so that reading the others does not read them.
     request           JSON NOT NULL,
@@ -168,7 +171,7 @@ CREATE UNIQUE INDEX tool_calls_by_key ON tool_call_rows (key) WHERE substr(key, 
 -- The record as people read it.
 
 CREATE VIEW events AS
-SELECT a.uid AS agent_uid, e.seq, e.type, e.at, e.data, e.agent
+SELECT a.uid AS agent_uid, e.seq, e.type, e.at, e.form, e.data, e.agent
 FROM event_rows e LEFT JOIN agents a ON a.id = e.agent;
 
 CREATE VIEW model_calls AS
@@ -177,7 +180,8 @@ SELECT CASE WHEN substr(c.key, 1, 1) = '/' THEN a.uid || '/model' || c.key ELSE 
     c.request_type, c.system_prompt, c.context_mode, c.context_tokens, c.max_iterations, c.max_duration, c.started_at, c.status, c.summary,
     c.tool_calls, c.files, c.prompt_tokens, c.cached_tokens, c.completion_tokens, c.reasoning_tokens,
     c.prompt_tokens + c.completion_tokens AS total_tokens, c.cost_micros, c.currency, c.bailout, c.error, c.finished_at,
-    c.finished_at - c.started_at AS duration, c.pruned_at, c.request_form, c.request_chain, c.request_place, c.result_form, c.sent,
+    c.finished_at - c.started_at AS duration, c.pruned_at, c.request_form, c.request_chain, c.request_place, c.result_form,
+    encode(c.body_digest, 'hex') AS body_digest, c.sent,
     c.request, c.response, c.agent, c.key AS row_key
 FROM model_call_rows c LEFT JOIN agents a ON a.id = c.agent;
 
