@@ -25,6 +25,11 @@ const (
 	reconcilesPerSecond = 25
 )
 
+// endPriority is the priority of work that has ended in the controller's queue: its result is written before other work
+// starts, which has priority 0, or shows progress. An object ends once and only after it has started, so ends cannot keep
+// others from starting.
+const endPriority = 100
+
 // Queue passes names to a controller. Adding never blocks, and a waiting name is queued once.
 type Queue struct {
 	mu    sync.Mutex
@@ -39,7 +44,12 @@ func NewQueue() *Queue {
 }
 
 // Add reconciles an object at once.
-func (q *Queue) Add(name types.NamespacedName) {
+func (q *Queue) Add(name types.NamespacedName) { q.add(name, 0) }
+
+// AddEnded reconciles an object whose work has ended before those that were added with Add.
+func (q *Queue) AddEnded(name types.NamespacedName) { q.add(name, endPriority) }
+
+func (q *Queue) add(name types.NamespacedName, priority int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if timer, ok := q.due[name]; ok {
@@ -50,7 +60,7 @@ func (q *Queue) Add(name types.NamespacedName) {
 		q.early[name] = true
 		return
 	}
-	q.queue.Add(reconcile.Request{NamespacedName: name})
+	q.enqueue(name, priority)
 }
 
 // AddDelayed reconciles an object within about a second, or later if very many are waiting, for progress that is not
@@ -75,14 +85,18 @@ func (q *Queue) addDue(name types.NamespacedName) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.due, name)
+	q.enqueue(name, handler.LowPriority)
+}
+
+// enqueue adds a name to the controller's queue, which has priorities unless it is that of a test.
+func (q *Queue) enqueue(name types.NamespacedName, priority int) {
 	request := reconcile.Request{NamespacedName: name}
 	byPriority, ok := q.queue.(priorityqueue.PriorityQueue[reconcile.Request])
 	if !ok {
 		q.queue.Add(request)
 		return
 	}
-	low := handler.LowPriority
-	byPriority.AddWithOpts(priorityqueue.AddOpts{Priority: &low}, request)
+	byPriority.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, request)
 }
 
 // Source returns the source for the controller.
@@ -101,11 +115,15 @@ func (q *Queue) Source() source.Source {
 
 // DelayedHandler returns a handler for watches: a change of an object reconciles the object that it belongs to with a delay.
 func (q *Queue) DelayedHandler(belongsTo func(client.Object) (types.NamespacedName, bool)) handler.EventHandler {
-	wake := func(object client.Object) {
+	return Handler(func(object client.Object) {
 		if name, ok := belongsTo(object); ok {
 			q.AddDelayed(name)
 		}
-	}
+	})
+}
+
+// Handler returns a handler for watches, which calls wake with an object that was created, changed or deleted.
+func Handler(wake func(client.Object)) handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, _ queue) { wake(e.Object) },

@@ -5,6 +5,7 @@ package cluster_test
 
 import (
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/internal/cluster"
@@ -111,6 +113,36 @@ func TestReconcilesDoNotGrowWithTheNumberOfAgents(t *testing.T) {
 		advance(time.Second)
 		if n := requests.count(); n != before+1 {
 			t.Errorf("%d requests within a second after all ended and one started, want one", n-before)
+		}
+	})
+}
+
+// TestEndsAreReconciledBeforeStarts: a thousand objects that start at the same time must not delay the results of those
+// that have ended.
+func TestEndsAreReconciledBeforeStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pokes, requests := cluster.NewQueue(), priorityqueue.New[reconcile.Request]("test")
+		defer requests.ShutDown()
+		if err := pokes.Source().Start(t.Context(), requests); err != nil {
+			t.Fatal(err)
+		}
+		pokes.AddDelayed(name(0)) // progress
+		advance(time.Second)
+		for i := range 4 {
+			requests.Add(reconcile.Request{NamespacedName: name(1 + i)}) // as a watch event of an object does
+		}
+		pokes.AddEnded(name(5))
+		pokes.Add(name(6))
+		pokes.AddEnded(name(3)) // it starts and ends
+		synctest.Wait()
+		var order []string
+		for range 7 {
+			request, _ := requests.Get()
+			order = append(order, request.Name)
+			requests.Done(request)
+		}
+		if got, want := strings.Join(order, " "), "5 3 1 2 4 6 0"; got != want {
+			t.Errorf("reconciled in the order %s, want %s", got, want)
 		}
 	})
 }

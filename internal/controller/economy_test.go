@@ -115,6 +115,7 @@ var _ = Describe("The economy of writes", Serial, func() {
 	It("writes a short agent three times: its sub-agent, and the end of both", func() {
 		c := conversation{newNamespace(nil)}
 		provideCached(c)
+		before := reconciles()
 		agentTask(c, "short", "Load step 1")
 		Eventually(c.task("short")).Should(Equal("Success"))
 		Expect(subAgent(c, "short")()).To(Equal(v1beta1.SubAgentCompleted), "its end is written before that of its task")
@@ -127,6 +128,7 @@ var _ = Describe("The economy of writes", Serial, func() {
 		Expect(writes.of(c.namespace)).To(HaveKeyWithValue("POST subagents", 1))
 		Expect(writes.of(c.namespace)).To(HaveKeyWithValue("PUT subagents/short/status", BeNumerically("<=", statuses)))
 		Expect(writes.of(c.namespace)).To(HaveKeyWithValue("PUT agenttasks/short/status", BeNumerically("<=", statuses)))
+		Expect(reconciles()-before).To(BeNumerically("<=", 2+2*statuses), "the start and the end of both")
 	})
 
 	It("reconciles and writes an agent a number of times that does not grow with its steps", func() {

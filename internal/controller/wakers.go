@@ -63,8 +63,16 @@ func (w *wakers) stepped(c engine.Change) {
 		w.unreported.Retry(c.Agent.Namespace)
 	}
 	add := (*cluster.Queue).AddDelayed
-	if isUrgent(c) {
+	addTask := add
+	switch {
+	case c.After.Phase.Terminal() && !c.Before.Phase.Terminal():
+		add = (*cluster.Queue).AddEnded
+		if c.Agent.Kind != "SubAgent" { // the task of a sub-agent is enqueued when the status of the sub-agent shows the end
+			addTask = add
+		}
+	case isUrgent(c):
 		add = (*cluster.Queue).Add
+		addTask = add
 	}
 	switch c.Agent.Kind {
 	case "AgentChat":
@@ -76,7 +84,7 @@ func (w *wakers) stepped(c engine.Change) {
 	case "SubAgent":
 		add(w.agents, name)
 	}
-	add(w.tasks, types.NamespacedName{Namespace: c.Agent.Namespace, Name: c.After.Config.ChildName()})
+	addTask(w.tasks, types.NamespacedName{Namespace: c.Agent.Namespace, Name: c.After.Config.ChildName()})
 	if changesAsks(c) {
 		w.asksChanged(c.Agent)
 	}

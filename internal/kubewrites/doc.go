@@ -11,4 +11,6 @@
 //   - When they take much longer, they are queueing at the API server: the limit is lowered by a quarter, so that the
 //     next ones queue here.
 //   - When the API server rejects a write because it is overloaded, the limit is halved.
+//
+// The writes that wait are not admitted in the order of their arrival: results come before the starts of new work.
 package kubewrites

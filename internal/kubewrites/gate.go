@@ -11,13 +11,32 @@ import (
 	"time"
 )
 
-// Gate limits the number of writes in flight. Further writes wait and are admitted in order.
+// Kind is what a write is for.
+type Kind int
+
+const (
+	// Result is the end of work, its progress, or anything else that a person or another agent waits for.
+	Result Kind = iota
+	// Start creates the object of new work. It waits for results, which would otherwise wait for all the work that was
+	// created later.
+	Start
+
+	kinds
+)
+
+// startShare is the share of admitted writes that are starts while both kinds wait: one in startShare. Without it,
+// results could keep new work from starting.
+const startShare = 4
+
+// Gate limits the number of writes in flight. Further writes wait; those of a kind are admitted in order.
 type Gate struct {
 	mu       sync.Mutex
 	limit    int
 	limiter  *limiter // nil: the limit is fixed
 	inFlight int
-	waiting  []chan struct{}
+	waiting  [kinds][]chan struct{}
+	// overtaken is the number of results that were admitted since a start while a start was waiting.
+	overtaken int
 }
 
 // Stats are the current limit, writes in flight and waiting writes of a gate.
@@ -31,12 +50,12 @@ func Adaptive() *Gate { return &Gate{limit: initialLimit, limiter: newLimiter()}
 func (g *Gate) Stats() Stats {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return Stats{Limit: g.limit, InFlight: g.inFlight, Waiting: len(g.waiting)}
+	return Stats{Limit: g.limit, InFlight: g.inFlight, Waiting: len(g.waiting[Result]) + len(g.waiting[Start])}
 }
 
 // Do runs a write when it is admitted. It fails if ctx ends before.
-func (g *Gate) Do(ctx context.Context, write func() (*http.Response, error)) (*http.Response, error) {
-	if err := g.acquire(ctx); err != nil {
+func (g *Gate) Do(ctx context.Context, kind Kind, write func() (*http.Response, error)) (*http.Response, error) {
+	if err := g.acquire(ctx, kind); err != nil {
 		return nil, err
 	}
 	began := time.Now()
@@ -45,7 +64,7 @@ func (g *Gate) Do(ctx context.Context, write func() (*http.Response, error)) (*h
 	return response, err
 }
 
-func (g *Gate) acquire(ctx context.Context) error {
+func (g *Gate) acquire(ctx context.Context, kind Kind) error {
 	g.mu.Lock()
 	if g.inFlight < g.limit {
 		g.inFlight++
@@ -53,7 +72,7 @@ func (g *Gate) acquire(ctx context.Context) error {
 		return nil
 	}
 	turn := make(chan struct{})
-	g.waiting = append(g.waiting, turn)
+	g.waiting[kind] = append(g.waiting[kind], turn)
 	g.mu.Unlock()
 	select {
 	case <-turn:
@@ -62,8 +81,8 @@ func (g *Gate) acquire(ctx context.Context) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if at := slices.Index(g.waiting, turn); at >= 0 {
-		g.waiting = slices.Delete(g.waiting, at, at+1)
+	if at := slices.Index(g.waiting[kind], turn); at >= 0 {
+		g.waiting[kind] = slices.Delete(g.waiting[kind], at, at+1)
 		return ctx.Err()
 	}
 	g.inFlight-- // it was admitted at the same moment: admit the next one instead
@@ -96,9 +115,23 @@ func (g *Gate) record(began time.Time, response *http.Response, err error) {
 
 // admit admits waiting writes up to the limit.
 func (g *Gate) admit() {
-	for g.inFlight < g.limit && len(g.waiting) > 0 {
-		close(g.waiting[0])
-		g.waiting = g.waiting[1:]
+	for g.inFlight < g.limit && len(g.waiting[Result])+len(g.waiting[Start]) > 0 {
+		kind := g.next()
+		close(g.waiting[kind][0])
+		g.waiting[kind] = g.waiting[kind][1:]
 		g.inFlight++
 	}
+}
+
+// next returns the kind of the write that is admitted next.
+func (g *Gate) next() Kind {
+	starts, results := len(g.waiting[Start]) > 0, len(g.waiting[Result]) > 0
+	if starts && (!results || g.overtaken >= startShare-1) {
+		g.overtaken = 0
+		return Start
+	}
+	if starts {
+		g.overtaken++
+	}
+	return Result
 }

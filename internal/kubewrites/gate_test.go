@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,7 +40,7 @@ func load(gate *kubewrites.Gate, server *apiServer, writers int, during time.Dur
 	for range writers {
 		go func() {
 			for time.Now().Before(end) {
-				_, _ = gate.Do(context.Background(), server.write) //nolint:bodyclose // it has none
+				_, _ = gate.Do(context.Background(), kubewrites.Result, server.write) //nolint:bodyclose // it has none
 			}
 		}()
 	}
@@ -126,6 +127,44 @@ func TestFixedGateKeepsItsLimit(t *testing.T) {
 	})
 }
 
+// TestResultsAreAdmittedBeforeStarts: results overtake the starts that wait, but one of four writes is a start.
+func TestResultsAreAdmittedBeforeStarts(t *testing.T) {
+	for name, tc := range map[string]struct{ waiting, want string }{
+		"one result":       {"ssssr", "rssss"},
+		"in order":         {"srsr", "rrss"},
+		"starts proceed":   {"ssrrrrrrrr", "rrrsrrrsrr"},
+		"nothing to do":    {"", ""},
+		"only starts":      {"sss", "sss"},
+		"more starts left": {"sssrr", "rrsss"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				gate, server := kubewrites.Fixed(1), newServer(1, time.Second)
+				var admitted strings.Builder
+				write := func(kind kubewrites.Kind, letter rune) {
+					_, err := gate.Do(t.Context(), kind, func() (*http.Response, error) { //nolint:bodyclose // it has none
+						admitted.WriteRune(letter)
+						return server.write()
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+				go write(kubewrites.Result, '-') // in flight
+				synctest.Wait()
+				for _, letter := range tc.waiting {
+					go write(map[rune]kubewrites.Kind{'s': kubewrites.Start, 'r': kubewrites.Result}[letter], letter)
+					synctest.Wait()
+				}
+				time.Sleep(time.Minute) //nolint:forbidigo // fake time of synctest
+				if got := admitted.String(); got != "-"+tc.want {
+					t.Errorf("admitted %s, want -%s", got, tc.want)
+				}
+			})
+		})
+	}
+}
+
 // TestAWriteThatIsGivenUpTakesNobodysTurn: a write that is cancelled while it waits does not use up a slot.
 func TestAWriteThatIsGivenUpTakesNobodysTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -133,7 +172,7 @@ func TestAWriteThatIsGivenUpTakesNobodysTurn(t *testing.T) {
 		server := newServer(1, time.Second)
 		ended := make(chan error, 3)
 		write := func(ctx context.Context) {
-			_, err := gate.Do(ctx, server.write) //nolint:bodyclose // it has none
+			_, err := gate.Do(ctx, kubewrites.Result, server.write) //nolint:bodyclose // it has none
 			ended <- err
 		}
 		go write(t.Context())

@@ -5,6 +5,7 @@ package operator
 
 import (
 	"net/http"
+	"path"
 	"strings"
 
 	"k8s.io/client-go/rest"
@@ -34,7 +35,7 @@ func (f fewWrites) RoundTrip(r *http.Request) (*http.Response, error) {
 		return f.next.RoundTrip(r)
 	}
 	sent := false
-	response, err := f.gate.Do(r.Context(), func() (*http.Response, error) {
+	response, err := f.gate.Do(r.Context(), kindOf(r), func() (*http.Response, error) {
 		sent = true
 		return f.next.RoundTrip(r)
 	})
@@ -42,4 +43,13 @@ func (f fewWrites) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = r.Body.Close()
 	}
 	return response, err
+}
+
+// kindOf returns what a write is for: creating a task or a sub-agent starts work.
+func kindOf(r *http.Request) kubewrites.Kind {
+	kind := path.Base(r.URL.Path)
+	if r.Method == http.MethodPost && (kind == "agenttasks" || kind == "subagents") {
+		return kubewrites.Start
+	}
+	return kubewrites.Result
 }

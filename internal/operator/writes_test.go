@@ -8,10 +8,13 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/nestor-dev/nestor/internal/kubewrites"
 )
 
 // busyServer delays its responses to POSTs until it is released, and responds to everything else at once.
@@ -81,6 +84,23 @@ func TestOnlySomeWritesAreOnTheirWayAtOnce(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestCreationsOfWorkAreStarts(t *testing.T) {
+	const api = "http://api/apis/nestor.dev/v1beta1/namespaces/a/"
+	for request, want := range map[string]kubewrites.Kind{
+		"POST agenttasks": kubewrites.Start, "POST subagents": kubewrites.Start, "POST agentmessages": kubewrites.Result,
+		"PUT subagents/one/status": kubewrites.Result, "DELETE agenttasks/subagents": kubewrites.Result,
+	} {
+		method, resource, _ := strings.Cut(request, " ")
+		r, err := http.NewRequestWithContext(t.Context(), method, api+resource, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := kindOf(r); got != want {
+			t.Errorf("%s is of the kind %d, want %d", request, got, want)
+		}
+	}
 }
 
 func TestWithoutALimitWritesAdapt(t *testing.T) {

@@ -49,7 +49,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if r.Tracker.Kind == "AgentTask" {
 		return b.Named("agenttask").
 			For(&v1beta1.AgentTask{}, builder.WithPredicates(predicate.Or(edited, cluster.Released()))).
-			Owns(&v1beta1.SubAgent{}, builder.WithPredicates(predicate.Or(cluster.Deleted(), cluster.ShownByTask()))).
+			Watches(&v1beta1.SubAgent{}, cluster.Handler(r.wakeTask),
+				builder.WithPredicates(predicate.Or(cluster.Deleted(), cluster.ShownByTask()))).
 			Watches(&v1beta1.AgentChat{}, enqueue(r.finishedTasks), builder.WithPredicates(ttlChanged())).
 			Complete(r.Runner.Gate.Agents(&v1beta1.AgentTask{}, r.Tracker, r))
 	}
@@ -61,10 +62,26 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r.Runner.Gate.Agents(&v1beta1.SubAgent{}, r.Tracker, r))
 }
 
+// wakeTask enqueues the task of a sub-agent. The end of the sub-agent is the end of the task.
+func (r *Reconciler) wakeTask(object client.Object) {
+	name, owned := ownerOf(object, "AgentTask")
+	sub, ok := object.(*v1beta1.SubAgent)
+	switch {
+	case !owned || !ok:
+	case sub.Status.CompletionTime != nil:
+		r.Changed.AddEnded(name)
+	default:
+		r.Changed.Add(name)
+	}
+}
+
 // parentOf returns the sub-agent that asked for a task, if any.
-func parentOf(object client.Object) (types.NamespacedName, bool) {
+func parentOf(task client.Object) (types.NamespacedName, bool) { return ownerOf(task, "SubAgent") }
+
+// ownerOf returns the name of an object's controller, if it is of this kind.
+func ownerOf(object client.Object, kind string) (types.NamespacedName, bool) {
 	owner := metav1.GetControllerOf(object)
-	if owner == nil || owner.Kind != "SubAgent" {
+	if owner == nil || owner.Kind != kind {
 		return types.NamespacedName{}, false
 	}
 	return types.NamespacedName{Namespace: object.GetNamespace(), Name: owner.Name}, true
