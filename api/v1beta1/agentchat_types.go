@@ -270,6 +270,7 @@ type AgentChat struct {
 	// status is the observed state of the chat.
 	// +optional
 	// +default={"observedGeneration": -1}
+	// +structType=atomic
 	Status AgentChatStatus `json:"status,omitzero"`
 }
 

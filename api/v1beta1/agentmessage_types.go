@@ -255,6 +255,7 @@ type AgentMessage struct {
 	Spec AgentMessageSpec `json:"spec,omitzero"`
 	// status is the observed state of the message.
 	// +optional
+	// +structType=atomic
 	Status AgentMessageStatus `json:"status,omitzero"`
 }
 

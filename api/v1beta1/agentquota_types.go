@@ -104,6 +104,7 @@ type AgentQuota struct {
 	// status is the observed usage.
 	// +optional
 	// +default={"observedGeneration": -1}
+	// +structType=atomic
 	Status AgentQuotaStatus `json:"status,omitzero"`
 }
 

@@ -350,6 +350,7 @@ type AgentRole struct {
 	// status is the observed state of the role.
 	// +optional
 	// +default={"observedGeneration": -1}
+	// +structType=atomic
 	Status AgentRoleStatus `json:"status,omitzero"`
 }
 

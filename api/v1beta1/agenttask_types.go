@@ -274,6 +274,7 @@ type AgentTask struct {
 	Spec AgentTaskSpec `json:"spec,omitzero"`
 	// status is the observed state of the task.
 	// +optional
+	// +structType=atomic
 	Status AgentTaskStatus `json:"status,omitzero"`
 }
 

@@ -282,6 +282,7 @@ type AgentTrigger struct {
 	// status is the observed state, and the record of the firings.
 	// +optional
 	// +default={"observedGeneration": -1}
+	// +structType=atomic
 	Status AgentTriggerStatus `json:"status,omitzero"`
 }
 

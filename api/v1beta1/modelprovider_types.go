@@ -207,6 +207,7 @@ type ModelProvider struct {
 	// status is the observed state of the provider.
 	// +optional
 	// +default={"observedGeneration": -1}
+	// +structType=atomic
 	Status ModelProviderStatus `json:"status,omitzero"`
 }
 

@@ -356,9 +356,11 @@ type SubAgent struct {
 	metav1.ObjectMeta `json:"metadata,omitzero"`
 	// spec is the agent's assignment. Only cancel can change.
 	// +required
+	// +structType=atomic
 	Spec SubAgentSpec `json:"spec,omitzero"`
 	// status is the observed state of the agent.
 	// +optional
+	// +structType=atomic
 	Status SubAgentStatus `json:"status,omitzero"`
 }
 

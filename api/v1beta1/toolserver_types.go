@@ -242,6 +242,7 @@ type ToolServer struct {
 	// status is the observed state of the server.
 	// +optional
 	// +default={"observedGeneration": -1}
+	// +structType=atomic
 	Status ToolServerStatus `json:"status,omitzero"`
 }
 

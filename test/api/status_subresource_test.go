@@ -30,6 +30,10 @@ var _ = Describe("The status subresource", func() {
 			Expect(object.Object["spec"]).To(Equal(spec), "a status update keeps the spec")
 			Expect(object.Object["status"]).To(Equal(status("WrittenByTheOperator")))
 			Expect(object.GetGeneration()).To(BeEquivalentTo(1), "only a new spec is a new generation")
+			managers := object.GetManagedFields()
+			Expect(managers).To(HaveLen(2), "a status update without a spec keeps the owner of the spec")
+			Expect(managers[1].Subresource).To(Equal("status"))
+			Expect(string(managers[1].FieldsV1.Raw)).To(Equal(`{"f:status":{}}`), "every request would carry and merge the names of its fields")
 
 			object.Object["status"] = status("WrittenByAUser")
 			object.SetLabels(map[string]string{"changed": "true"})
