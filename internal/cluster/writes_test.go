@@ -4,11 +4,14 @@
 package cluster
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
@@ -27,4 +30,40 @@ func TestExpiredWritesAreRemoved(t *testing.T) {
 			}
 		}
 	})
+}
+
+// server records the object of a status update, and responds with the stored one.
+type server struct {
+	client.SubResourceWriter
+	sent   client.Object
+	stored v1beta1.SubAgent
+}
+
+func (s *server) Update(_ context.Context, object client.Object, _ ...client.SubResourceUpdateOption) error {
+	s.sent, _ = object.DeepCopyObject().(client.Object)
+	sub, _ := object.(*v1beta1.SubAgent)
+	s.stored.Status = sub.Status
+	s.stored.ResourceVersion = "8"
+	s.stored.DeepCopyInto(sub)
+	return nil
+}
+
+func TestAStatusUpdateSendsOnlyTheStatus(t *testing.T) {
+	sub := v1beta1.SubAgent{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "a", Name: "one", UID: "u", ResourceVersion: "7", Labels: map[string]string{v1beta1.LabelRole: "worker"},
+	}}
+	sub.Spec.Instruction = "Work."
+	server := &server{stored: *sub.DeepCopy()}
+	sub.Status.Phase = v1beta1.SubAgentCompleted
+	want := v1beta1.SubAgent{Status: sub.Status, ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "one", UID: "u", ResourceVersion: "7"}}
+	writer := statusWriter{SubResourceWriter: server, client: NewClient(nil)}
+	if err := writer.Update(t.Context(), &sub); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(client.Object(&want), server.sent); diff != "" {
+		t.Errorf("the request differs (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(server.stored, sub); diff != "" {
+		t.Errorf("the object is not that of the response (-want +got):\n%s", diff)
+	}
 }
