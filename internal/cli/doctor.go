@@ -46,8 +46,8 @@ func newDoctor(f *Factory) *cobra.Command {
 		Short: "Check what a chat needs, and advise on what is missing",
 		Long: dedent(`
 			Check what a chat needs, and advise on what is missing: the cluster, Nestor's resources, the operator and what
-			its replicas hold, the model provider and its key, the history API, your permissions, and what the conditions of all
-			objects of the namespace report.
+			its replicas hold, the model provider and its key, the history API, your permissions, what the conditions of all
+			objects of the namespace report, and runs that are stuck.
 
 			It only reads, unless --probe is set: then it also runs a task with the calculator.
 

@@ -38,8 +38,15 @@ const (
 // object is the part of an object that shows its health.
 type object struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
-	Status   struct {
+	Spec     struct {
+		Limits struct {
+			MaxDurationSeconds int64 `json:"maxDurationSeconds"`
+		} `json:"limits"`
+	} `json:"spec"`
+	Status struct {
 		Conditions    []metav1.Condition     `json:"conditions"`
+		SubAgent      string                 `json:"subAgent"`
+		Phase         string                 `json:"phase"`
 		LastDrop      *v1beta1.DroppedFiring `json:"lastDrop"`
 		LastFiredTime *metav1.Time           `json:"lastFiredTime"`
 	} `json:"status"`
@@ -59,38 +66,43 @@ func (t Target) objects(ctx context.Context, reported []string) []Finding {
 			}
 			for i := range list.Items {
 				var o object
-				if runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &o) != nil ||
-					k.kind == "ModelProvider" && slices.Contains(reported, o.Metadata.Name) {
+				if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &o); err != nil {
+					all.count(k.kind+"/unreadable", found(k.check, Unknown, "%s %s cannot be read: %v", k.kind, list.Items[i].GetName(), err))
 					continue
 				}
-				all.add(k.check, k.kind, o)
+				if k.kind != "ModelProvider" || !slices.Contains(reported, o.Metadata.Name) {
+					all.add(k.check, k.kind, o)
+				}
 			}
 		}
 	}
 	return all.finish()
 }
 
-// report collects the findings about objects.
-type report struct {
+// report collects the findings about objects: groups of those with the same kind and reason, or of those that wait for the same cause.
+type report struct{ groups []group }
+
+type group struct {
+	alike    string
 	findings []Finding
-	// alike counts the findings by kind and reason, or by problem if many objects wait for the same cause.
-	alike map[string]int
-	order []string
-	// told has the reasons and messages of tasks, which their sub-agents repeat.
-	told map[string]bool
 }
 
 func (r *report) add(check, kind string, o object) {
 	name := kind + " " + o.Metadata.Name
-	if main := mainCondition(o.Status.Conditions); main == nil || main.ObservedGeneration < o.Metadata.Generation {
-		if age := time.Since(changeTime(o.Metadata)); age > patience {
+	main := mainCondition(o.Status.Conditions)
+	if main == nil || main.ObservedGeneration < o.Metadata.Generation {
+		if age := time.Since(changeTime(o.Metadata, "")); age > patience {
 			r.count(kind+"/", found(check, Failed, "no operator has checked %s, which changed %s ago", name, age.Round(time.Second)).
 				advise("Start the operator, or look at its log."))
 		}
 		return
 	}
 	for _, c := range o.Status.Conditions {
-		r.condition(check, kind, name, c)
+		r.condition(check, kind, o, c)
+	}
+	if still := o.withoutProgress(main.Reason); still > 0 {
+		r.count(kind+"/stuck", found(check, Failed, "%s is stuck: it has made no progress for %s, longer than it may run", name, still.Round(time.Second)).
+			advise("Look at the operator's log, or cancel it: kubectl nestor cancel %s", o.Metadata.Name))
 	}
 	if drop := o.Status.LastDrop; drop != nil && (o.Status.LastFiredTime == nil || o.Status.LastFiredTime.Before(&drop.Time)) {
 		r.count(kind+"/"+string(drop.Reason), found(check, Warning, "%s dropped its last firing: %s", name, drop.Reason).advise("%s", drop.Message))
@@ -98,58 +110,60 @@ func (r *report) add(check, kind string, o object) {
 }
 
 // condition adds what a condition reports. Stalled repeats the main condition.
-func (r *report) condition(check, kind, name string, c metav1.Condition) {
+func (r *report) condition(check, kind string, o object, c metav1.Condition) {
 	row, state, known := conditions.Find(kind, c)
 	status := Status(state.Doctor)
+	late := state.Group == "Waiting" && time.Since(changeTime(o.Metadata, "status")) > slowStart
 	switch {
-	case known && state.Group == "Waiting" && time.Since(c.LastTransitionTime.Time) > slowStart:
+	case late && c.Reason == v1beta1.ReasonPending, // it waits for nothing
+		!known && c.Type == v1beta1.ConditionReady && c.Status == metav1.ConditionFalse: // a newer operator has set it
+		status = Failed
+	case late:
 		status = Warning
-	case !known && c.Type == v1beta1.ConditionReady && c.Status == metav1.ConditionFalse:
-		status = Failed // a newer operator has set it
 	}
 	if status == "" || status == OK || c.Type == v1beta1.ConditionStalled {
 		return
 	}
-	said := c.Reason + ": " + c.Message
-	if kind == "SubAgent" && r.told[said] {
-		return
-	}
-	if r.told == nil {
-		r.told = map[string]bool{}
-	}
-	r.told[said] = true
+	name := kind + " " + o.Metadata.Name
 	message := fmt.Sprintf("%s: %s", name, c.Reason)
 	if c.Type == v1beta1.ConditionReady && c.Status == metav1.ConditionFalse {
 		message = fmt.Sprintf("%s is not ready: %s", name, c.Reason)
 	}
+	f := found(check, status, "%s", message).advise("%s", cmp.Or(c.Message, row.Todo))
 	alike := kind + "/" + c.Reason
-	if row.Problem != "" && kind != "AgentQuota" {
+	switch {
+	case row.Problem != "" && kind != "AgentQuota":
 		alike = c.Reason
+	case kind == "SubAgent":
+		alike = "AgentTask/" + c.Reason
 	}
-	r.count(alike, found(check, status, "%s", message).advise("%s", cmp.Or(c.Message, row.Todo)))
+	repeats := func(g group) bool {
+		return g.alike == alike && slices.ContainsFunc(g.findings, func(task Finding) bool { return task.Advice == f.Advice })
+	}
+	if kind != "SubAgent" || !slices.ContainsFunc(r.groups, repeats) {
+		r.count(alike, f)
+	}
 }
 
-// count adds a finding, unless there are many like it.
+// count adds a finding to those like it.
 func (r *report) count(alike string, f Finding) {
-	if r.alike == nil {
-		r.alike = map[string]int{}
+	i := slices.IndexFunc(r.groups, func(g group) bool { return g.alike == alike })
+	if i < 0 {
+		i, r.groups = len(r.groups), append(r.groups, group{alike: alike})
 	}
-	if r.alike[alike] == 0 {
-		r.order = append(r.order, alike)
-	}
-	if r.alike[alike]++; r.alike[alike] <= maxAlike {
-		r.findings = append(r.findings, f)
-	}
+	r.groups[i].findings = append(r.groups[i].findings, f)
 }
 
-// finish returns the findings, and how many more there are.
+// finish returns the findings: the first ones of each group, and how many more there are.
 func (r *report) finish() []Finding {
-	for _, alike := range r.order {
-		if more := r.alike[alike] - maxAlike; more > 0 {
-			r.findings = append(r.findings, found("more", Warning, "%d more objects like these: %s", more, alike))
+	var all []Finding
+	for _, g := range r.groups {
+		all = append(all, g.findings[:min(len(g.findings), maxAlike)]...)
+		if more := len(g.findings) - maxAlike; more > 0 {
+			all = append(all, found("more", Warning, "%d more objects like these: %s", more, g.alike))
 		}
 	}
-	return r.findings
+	return all
 }
 
 func mainCondition(all []metav1.Condition) *metav1.Condition {
@@ -157,15 +171,4 @@ func mainCondition(all []metav1.Condition) *metav1.Condition {
 		return c
 	}
 	return meta.FindStatusCondition(all, v1beta1.ConditionSucceeded)
-}
-
-// changeTime returns when an object was last changed, without its status.
-func changeTime(m metav1.ObjectMeta) time.Time {
-	last := m.CreationTimestamp.Time
-	for _, f := range m.ManagedFields {
-		if f.Subresource == "" && f.Time != nil && f.Time.After(last) {
-			last = f.Time.Time
-		}
-	}
-	return last
 }

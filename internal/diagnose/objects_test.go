@@ -113,19 +113,19 @@ func TestObjects_OperatorDoesNotCheck(t *testing.T) {
 	}
 	now := metav1.Now()
 	changed := metav1.ObjectMeta{CreationTimestamp: old, ManagedFields: []metav1.ManagedFieldsEntry{{Time: &now}, {Time: &old, Subresource: "status"}}}
-	if got := changeTime(changed); !got.Equal(now.Time) {
+	if got := changeTime(changed, ""); !got.Equal(now.Time) {
 		t.Errorf("it changed at %s, want %s", got, now)
 	}
 }
 
 func TestObjects_SlowStart_LastDrop_Warn(t *testing.T) {
-	pending := metav1.Condition{Type: v1beta1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: v1beta1.ReasonPending,
+	queued := metav1.Condition{Type: v1beta1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: v1beta1.ReasonParallelLimit,
 		Message: "It waits.", LastTransitionTime: metav1.NewTime(time.Now().Add(-2 * slowStart))}
 	trigger := &v1beta1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "drops"}, Status: v1beta1.AgentTriggerStatus{
 		Conditions: []metav1.Condition{{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonReady}},
 		LastDrop:   &v1beta1.DroppedFiring{ID: "1", Time: metav1.Now(), Reason: v1beta1.DropRefused, Message: "Too large."},
 	}}
-	for _, o := range []client.Object{withCondition(t, "AgentTask", "late", pending), trigger} {
+	for _, o := range []client.Object{withCondition(t, "AgentTask", "late", queued), trigger} {
 		if findings := examine(t, o); len(findings) != 1 || findings[0].Status != Warning {
 			t.Errorf("%s: %v", o.GetName(), findings)
 		}
@@ -163,7 +163,7 @@ func withCondition(t *testing.T, kind, name string, c metav1.Condition) client.O
 	}
 	all := conditions.Set(conditions.Set(nil, kind, main, now), kind, c, now)
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&object{
-		Metadata: metav1.ObjectMeta{Namespace: "team", Name: name, Generation: 1, CreationTimestamp: metav1.Now()},
+		Metadata: metav1.ObjectMeta{Namespace: "team", Name: name, Generation: 1, CreationTimestamp: now},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func withCondition(t *testing.T, kind, name string, c metav1.Condition) client.O
 
 func examine(t *testing.T, objects ...client.Object) []Finding {
 	t.Helper()
-	return Target{API: fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(objects...).Build(), Namespace: "team"}.objects(t.Context(), nil)
+	return Target{API: fake.NewClientBuilder().WithScheme(scheme(t)).WithReturnManagedFields().WithObjects(objects...).Build(), Namespace: "team"}.objects(t.Context(), nil)
 }
 
 func scheme(t *testing.T) *runtime.Scheme {
