@@ -27,8 +27,8 @@ type AgentQuotaSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000000000
 	MaxTokens *int64 `json:"maxTokens,omitempty"`
-	// maxCostMicros is how much the model calls of the namespace may cost in a period, in millionths of the currency;
-	// every model that is used needs a price in its ModelProvider. If absent, there is no limit.
+	// maxCostMicros is how much the model calls of the namespace may cost in a period, in millionths of the currency of the
+	// period's first call; every model that is used needs a price in that currency. If absent, there is no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000000000
@@ -46,9 +46,15 @@ type QuotaAmount struct {
 	// tokens is a number of tokens. It is absent if the quota does not limit tokens.
 	// +optional
 	Tokens *int64 `json:"tokens,omitempty"`
-	// costMicros is an amount of money in millionths of the currency. It is absent if the quota does not limit cost.
+	// costMicros is an amount of money in millionths of the currency. It is absent if the quota does not limit cost, or if calls of the
+	// period have prices in different currencies.
 	// +optional
 	CostMicros *int64 `json:"costMicros,omitempty"`
+	// currency is the currency of costMicros: that of the first call of the period that costs something.
+	// +optional
+	// +kubebuilder:validation:MaxLength=3
+	// +kubebuilder:validation:Pattern="^[A-Z]{3}$"
+	Currency string `json:"currency,omitempty"`
 }
 
 // AgentQuotaStatus is the observed usage of a quota.
@@ -88,6 +94,9 @@ type AgentQuotaStatus struct {
 // +kubebuilder:printcolumn:name="Period",type=string,JSONPath=`.spec.period`
 // +kubebuilder:printcolumn:name="Tokens",type=integer,JSONPath=`.status.used.tokens`
 // +kubebuilder:printcolumn:name="Max tokens",type=integer,JSONPath=`.spec.maxTokens`
+// +kubebuilder:printcolumn:name="Cost micros",type=integer,JSONPath=`.status.used.costMicros`,priority=1
+// +kubebuilder:printcolumn:name="Max cost micros",type=integer,JSONPath=`.spec.maxCostMicros`,priority=1
+// +kubebuilder:printcolumn:name="Currency",type=string,JSONPath=`.status.used.currency`,priority=1
 // +kubebuilder:printcolumn:name="Active",type=integer,JSONPath=`.status.activeAgents`,priority=1
 // +kubebuilder:printcolumn:name="Max active",type=integer,JSONPath=`.spec.maxActiveAgents`,priority=1
 // +kubebuilder:printcolumn:name="Resets",type=string,JSONPath=`.status.resetTime`

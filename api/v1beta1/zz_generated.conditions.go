@@ -164,7 +164,7 @@ const (
 	// is larger than the operator allows.
 	ReasonWorkspaceNotAllowed = "WorkspaceNotAllowed"
 	// ReasonPriceUnknown: maxCostMicros is set, for the run or in an AgentQuota, and the model has no price in its
-	// ModelProvider.
+	// ModelProvider, or a price in another currency than the calls that the quota has counted.
 	ReasonPriceUnknown = "PriceUnknown"
 	// ReasonChatNotFound: The message waits until its chat exists.
 	ReasonChatNotFound = "ChatNotFound"

@@ -216,7 +216,6 @@ type AutoAnswer struct {
 
 // Price is the price of a million tokens, in millionths of the currency.
 type Price struct {
-	// Currency is that of the budget of an agent with this price.
 	Currency string `json:"currency,omitempty"`
 	Input    int64  `json:"input"`
 	Output   int64  `json:"output"`
@@ -231,6 +230,7 @@ func (l Limits) budget() budget.Amount {
 func (c Config) reserveFor(promptTokens int64) budget.Amount {
 	a := budget.Amount{Tokens: budget.Sum(promptTokens, c.Limits.MaxOutputTokens)}
 	if c.Price != nil {
+		a.Currency = c.Price.Currency
 		a.CostMicros = budget.Sum(budget.Cost(promptTokens, c.Price.Input), budget.Cost(c.Limits.MaxOutputTokens, c.Price.Output))
 	}
 	return a

@@ -4,6 +4,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -170,7 +171,7 @@ func childFinished(s State, f ChildFinished) State {
 	}
 	s.Children = children
 	s.Usage = s.Usage.Plus(f.Usage)
-	s.Budget = s.Budget.Settle(budget.Amount{}, f.Usage.Amount())
+	s.Budget = s.Budget.Settle(budget.Amount{}, cmp.Or(f.Counted, f.Usage.Amount()))
 	s = s.dropAsks(f.Child)
 	g := s.Children.group(s.Children.Live[s.Children.find(f.Child)].Group)
 	if g < 0 {

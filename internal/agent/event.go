@@ -168,6 +168,8 @@ type ChildFinished struct {
 	Outcome Outcome `json:"outcome"`
 	// Usage is the usage of the child and everything below it.
 	Usage budget.Usage `json:"usage,omitzero"`
+	// Counted is what counts against budgets if it is not the usage: an unknown cost counts as it was reserved.
+	Counted budget.Amount `json:"counted,omitzero"`
 }
 
 // ChildWaits is the fact that a child started or stopped waiting for a person or a quota. The time in which an agent waits only for such children

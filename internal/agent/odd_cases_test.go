@@ -141,7 +141,7 @@ func TestContinuedHistoryHasUniqueIDs(t *testing.T) {
 
 func TestUnknownCostIsSettledAtTheReservation(t *testing.T) {
 	c := oddSubAgent()
-	c.Limits.MaxCostMicros, c.Limits.MaxOutputTokens, c.Price = 10_000, 100, &Price{Input: 1_000_000, Output: 1_000_000}
+	c.Limits.MaxCostMicros, c.Limits.MaxOutputTokens, c.Price = 10_000, 100, &Price{Currency: "USD", Input: 1_000_000, Output: 1_000_000}
 	s := applyFacts(State{}, Started{Config: c})
 	for i := 0; i < 50 && s.Phase == PhaseRequesting; i++ {
 		id := fmt.Sprint("c", i)
@@ -224,5 +224,23 @@ func TestCallApprovedAfterTheDeadlineDoesNotRun(t *testing.T) {
 	}
 	if s.LimitReached == nil || s.LimitReached.Kind != ErrorTimedOut {
 		t.Errorf("phase %s with the outcome %+v, want a timeout", s.Phase, s.LimitReached)
+	}
+}
+
+// A child's calls with unknown cost count against the budget of its parent as they were reserved.
+func TestUnknownCostOfAChildCountsForItsParent(t *testing.T) {
+	counted := budget.Amount{Tokens: 100, CostMicros: 7, Currency: "EUR"}
+	known := int64(5)
+	for name, tc := range map[string]struct {
+		fact ChildFinished
+		want int64
+	}{
+		"unknown": {ChildFinished{Child: "child", Usage: budget.Usage{PromptTokens: 100, ModelCalls: 1}, Counted: counted}, 7},
+		"known":   {ChildFinished{Child: "child", Usage: budget.Usage{PromptTokens: 100, ModelCalls: 1, CostMicros: &known, Currency: "EUR"}}, 5},
+	} {
+		s := childFinished(State{Children: Children{Live: []Child{{ChildSpec: ChildSpec{Name: "child"}}}}}, tc.fact)
+		if got := s.Budget.Used; got.CostMicros != tc.want || got.Currency != "EUR" || got.Tokens != 100 {
+			t.Errorf("%s: %+v is counted, want %d", name, got, tc.want)
+		}
 	}
 }

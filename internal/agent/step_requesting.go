@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nestor-dev/nestor/internal/agent/budget"
+	"github.com/nestor-dev/nestor/internal/money"
 )
 
 // defaultRetry is the delay before a retry if the driver does not set RetryAt.
@@ -106,9 +107,8 @@ func (s State) endModelCall(usage budget.Usage) State {
 
 func (s State) settleModelCall(usage budget.Usage) State {
 	used := usage.Amount()
-	foreign := s.Config.Price != nil && !budget.SameCurrency(usage.Currency, s.Config.Price.Currency) // that of a fallback
-	if usage.ModelCalls > 0 && (usage.CostMicros == nil || foreign) {
-		used.CostMicros = s.ModelCall.Reserved.CostMicros // an unknown cost is settled at the reserved amount
+	if usage.ModelCalls > 0 && usage.CostMicros == nil { // an unknown cost is settled at the reserved amount
+		used.CostMicros, used.Currency = s.ModelCall.Reserved.CostMicros, s.ModelCall.Reserved.Currency
 	}
 	s.Budget = s.Budget.Settle(budget.Amount{}, used)
 	s.Usage = s.Usage.Plus(usage)
@@ -225,10 +225,13 @@ func modelCallFailed(s State, purpose Purpose, message string) State {
 
 // budgetReason names the limit that a call would exceed.
 func (s State) budgetReason(reserve budget.Amount) string {
-	total := s.Budget.Used.Plus(s.Budget.Reserved).Plus(reserve)
-	if limit := s.Budget.Limit.Tokens; limit > 0 && total.Tokens > limit {
-		return fmt.Sprintf("used %d of %d tokens, and the next call could need more than the rest", s.Budget.Used.Tokens, limit)
+	used, limit := s.Budget.Used, s.Budget.Limit
+	if problem := s.Budget.PriceProblem(reserve); problem != "" {
+		return problem
 	}
-	return fmt.Sprintf("used %d of %d millionths of the currency, and the next call could cost more than the rest",
-		s.Budget.Used.CostMicros, s.Budget.Limit.CostMicros)
+	if total := used.Plus(s.Budget.Reserved).Plus(reserve); limit.Tokens > 0 && total.Tokens > limit.Tokens {
+		return fmt.Sprintf("used %d of %d tokens, and the next call could need more than the rest", used.Tokens, limit.Tokens)
+	}
+	return fmt.Sprintf("used %s of %s, and the next call could cost more than the rest",
+		money.Format(used.CostMicros, reserve.Currency), money.Format(limit.CostMicros, reserve.Currency))
 }

@@ -669,8 +669,8 @@ var reasons = map[string]Reason{
 		},
 	},
 	"PriceUnknown": {
-		Text: "maxCostMicros is set, for the run or in an AgentQuota, and the model has no price in its ModelProvider.",
-		Todo: "Add the model's prices to its ModelProvider, or remove the limit.",
+		Text: "maxCostMicros is set, for the run or in an AgentQuota, and the model has no price in its ModelProvider, or a price in another currency than the calls that the quota has counted.",
+		Todo: "Add the model's prices to its ModelProvider, use a provider with prices in the currency that the message names, or remove the limit.",
 		States: []State{
 			{
 				Condition:  "Ready",

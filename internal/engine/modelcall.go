@@ -62,7 +62,7 @@ func (a *actor) callModel(ctx context.Context, r *stepResult, e agent.CallModel)
 		Agent: r.record, Key: a.ledgerKey(e), Reserve: e.Reserve, Budgets: a.engine.budgets, WaitRecorded: r.next.QuotaWait() != nil,
 		Ticket: schedule.Ticket{Provider: call.provider, Namespace: r.record.Namespace, Chat: r.record.Root, Tokens: e.Reserve.Tokens,
 			Failures: e.Attempt - 1, Attempts: r.next.Config.Limits.MaxRetries + 1},
-		MostCost: func() (int64, bool) { return a.mostCost(r, call, e) },
+		MostCost: func() (int64, string) { return a.mostCost(r.record, call, e) },
 		Started:  func(grant *schedule.Grant) { a.startModelCall(ctx, grant, r.record, call, e) },
 		Refused: func(refusal admission.Refusal) {
 			a.failModel(e, nil, budget.Amount{}, agent.ModelFailed{Failure: refusal.Failure, Message: refusal.Message}, 0)
@@ -85,24 +85,6 @@ func (a *actor) callModel(ctx context.Context, r *stepResult, e agent.CallModel)
 			a.abandonModelCall(e)
 		}
 	})
-}
-
-// mostCost returns the cost to reserve for a call, and whether its price is known. An agent that started before its model had a price
-// reserves at the current price.
-func (a *actor) mostCost(r *stepResult, call plannedCall, e agent.CallModel) (costMicros int64, priced bool) {
-	if r.next.Config.Price != nil {
-		return e.Reserve.CostMicros, true
-	}
-	endpoint, err := a.engine.options.Models.Endpoint(a.engine.ctx, r.record, call.provider)
-	if err != nil {
-		return e.Reserve.CostMicros, false
-	}
-	output := min(r.next.Config.Limits.MaxOutputTokens, e.Reserve.Tokens)
-	cost := endpoint.Prices.MostCost(endpoint.Model, e.Reserve.Tokens-output, output)
-	if cost == nil {
-		return e.Reserve.CostMicros, false
-	}
-	return *cost, true
 }
 
 // startModelCall makes a call that was admitted, unless the engine is closing.
@@ -149,6 +131,9 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 	var endpoint Endpoint
 	if err == nil {
 		endpoint, err = a.engine.options.Models.Endpoint(ctx, record, grant.Provider)
+	}
+	if err == nil {
+		err = a.checkCurrency(record, call, e, grant.Provider, endpoint)
 	}
 	if err != nil {
 		grant.Release(schedule.Result{})

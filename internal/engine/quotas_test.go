@@ -227,12 +227,42 @@ func TestAQuotaOfMoneyNeedsAPrice(t *testing.T) {
 	w.untilWaits("a", admission.PriceUnknown)
 	price := int64(1_000_000)
 	w.mu.Lock()
-	w.prices = model.Prices{{Name: "scripted", InputMicrosPerMillion: &price, OutputMicrosPerMillion: &price}}
+	w.prices = model.Prices{{Name: "scripted", Currency: "USD", InputMicrosPerMillion: &price, OutputMicrosPerMillion: &price}}
 	w.mu.Unlock()
 	w.restart() // the prices are part of the endpoint
 	w.untilCompleted("a")
-	if got := w.count(); got != (ledger.QuotaCount{Tokens: 100, CostMicros: 100}) {
+	if got := w.count(); got != (ledger.QuotaCount{Tokens: 100, CostMicros: 100, Currency: "USD"}) {
 		t.Errorf("the count is %+v, want 100 tokens for 100", got)
+	}
+}
+
+// A quota of money counts in the currency of the first call of its period, also after a restart. Without it both currencies are used.
+func TestAQuotaOfMoneyHoldsInOneCurrency(t *testing.T) {
+	w := newWorld(t, greetingScript)
+	price := int64(1_000_000)
+	prices := func(currency string) {
+		w.mu.Lock()
+		w.prices = model.Prices{{Name: "scripted", Currency: currency, InputMicrosPerMillion: &price, OutputMicrosPerMillion: &price}}
+		w.mu.Unlock()
+		w.restart()
+	}
+	prices("USD")
+	w.setQuotas(quota.Quota{Name: "money", Period: quota.Month, MaxCostMicros: 1_000_000})
+	w.startTask("a", nil)
+	w.untilCompleted("a")
+	prices("EUR")
+	w.startTask("b", nil)
+	w.untilWaits("b", admission.PriceUnknown)
+	if wait := w.state("b").QuotaWait(); !strings.Contains(wait.Message, "counts in USD since the first call of this period, and the price of the next call is in EUR") {
+		t.Errorf("the message is %q", wait.Message)
+	}
+	w.setQuotas()
+	w.untilCompleted("b")
+	w.setQuotas(quota.Quota{Name: "money", Period: quota.Month, MaxCostMicros: 1_000_000})
+	w.startTask("c", nil)
+	w.untilWaits("c", admission.PriceUnknown)
+	if wait := w.state("c").QuotaWait(); !strings.Contains(wait.Message, "several currencies") {
+		t.Errorf("the message is %q", wait.Message)
 	}
 }
 

@@ -70,7 +70,11 @@ func finishedFact(child string, s agent.State) agent.ChildFinished {
 	if s.Outcome != nil {
 		outcome = *s.Outcome
 	}
-	return agent.ChildFinished{Child: child, Outcome: outcome, Usage: s.Usage}
+	fact := agent.ChildFinished{Child: child, Outcome: outcome, Usage: s.Usage}
+	if s.Budget.Used != s.Usage.Amount() {
+		fact.Counted = s.Budget.Used
+	}
+	return fact
 }
 
 // notifyOthers reports the state after a step to the parent and to the orchestrator.

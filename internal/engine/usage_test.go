@@ -4,6 +4,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -31,6 +33,8 @@ import (
 type fixedProvider struct {
 	url   string
 	asked atomic.Int32
+	// currency is that of its prices, by default USD.
+	currency string
 	// body is the SHA-256 of the last request.
 	body atomic.Value
 }
@@ -77,7 +81,7 @@ func runAt(t *testing.T, limits func(*agent.Limits), main *fixedProvider, fallba
 			t.Fatal(err)
 		}
 		price := int64(1_000_000 * (i + 1)) // the price of a token in micros is the position of the provider
-		endpoints[name] = Endpoint{Client: client, Model: name + "-model", Prices: model.Prices{{InputMicrosPerMillion: &price, OutputMicrosPerMillion: &price, ContextTokens: 8000}}}
+		endpoints[name] = Endpoint{Client: client, Model: name + "-model", Prices: model.Prices{{Currency: cmp.Or(p.currency, "USD"), InputMicrosPerMillion: &price, OutputMicrosPerMillion: &price, ContextTokens: 8000}}}
 		spec := schedule.Provider{Name: name}
 		for j := range fallbacks {
 			if i == 0 {
@@ -90,6 +94,7 @@ func runAt(t *testing.T, limits func(*agent.Limits), main *fixedProvider, fallba
 		ReportError: func(err error) { t.Error(err) }})
 	c := config(agent.SubAgent, "run", "general", 1)
 	c.Task.Instruction = "work"
+	c.Price = &agent.Price{Currency: "USD", Input: 1_000_000, Output: 1_000_000}
 	if limits != nil {
 		limits(&c.Limits)
 	}
@@ -138,6 +143,31 @@ func TestFallbackIsUsedWithFewRetries(t *testing.T) {
 				if sent.Model != calls[i].Model || sent.BodyDigest != p.body.Load() {
 					t.Errorf("call %d has the record %+v, want the model %s and the digest %s", i, sent, calls[i].Model, p.body.Load())
 				}
+			}
+		})
+	}
+}
+
+// A fallback whose prices are in another currency is not used below a limit of money, and is used without one.
+func TestFallbackInAnotherCurrency(t *testing.T) {
+	for name, tc := range map[string]struct {
+		limit int64
+		want  agent.Phase
+		asked int32
+	}{"a limit of money": {1_000_000, agent.PhaseFailed, 0}, "no limit": {0, agent.PhaseCompleted, 1}} {
+		t.Run(name, func(t *testing.T) {
+			main, spare := newProvider(t, http.StatusServiceUnavailable, overloaded), newProvider(t, http.StatusOK, answered)
+			spare.currency = "EUR"
+			state, calls := runAt(t, func(l *agent.Limits) { l.MaxRetries, l.MaxCostMicros = 1, tc.limit }, main, spare)
+			if state.Phase != tc.want || main.asked.Load() != 1 || spare.asked.Load() != tc.asked {
+				t.Fatalf("the run is %s (%+v), requests: main %d, spare %d", state.Phase, state.Outcome, main.asked.Load(), spare.asked.Load())
+			}
+			if refused := "the ModelProvider spare-1 was not used: the budget of run counts maxCostMicros in USD, and the provider has prices in EUR"; tc.limit > 0 &&
+				(!strings.Contains(state.Outcome.Error, refused) || !strings.Contains(calls[1].Result.Error, refused)) {
+				t.Errorf("the run ended with %q and its call with %q", state.Outcome.Error, calls[1].Result.Error)
+			}
+			if cost := state.Budget.Used; tc.limit == 0 && (cost.CostMicros != 30 || cost.Currency != "EUR") {
+				t.Errorf("%+v is counted, want 30 millionths of a euro", cost)
 			}
 		})
 	}

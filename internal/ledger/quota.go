@@ -6,6 +6,8 @@ package ledger
 import (
 	"context"
 	"time"
+
+	"github.com/nestor-dev/nestor/internal/money"
 )
 
 // Quotas counts the usage of the model calls of namespaces.
@@ -48,6 +50,8 @@ type QuotaLimit struct {
 type QuotaCall struct {
 	Key                string
 	Tokens, CostMicros int64
+	// Currency is that of CostMicros.
+	Currency string
 }
 
 // QuotaAnswer reports which calls have a reservation, and the counts for each limit including them.
@@ -60,9 +64,27 @@ type QuotaAnswer struct {
 type QuotaCount struct {
 	Tokens, CostMicros                 int64
 	ReservedTokens, ReservedCostMicros int64
+	// Currency is that of the costs, or money.Several.
+	Currency string
 }
 
+// Plus adds two counts.
+func (c QuotaCount) Plus(d QuotaCount) QuotaCount {
+	return QuotaCount{
+		Tokens: c.Tokens + d.Tokens, ReservedTokens: c.ReservedTokens + d.ReservedTokens,
+		CostMicros: c.CostMicros + d.CostMicros, ReservedCostMicros: c.ReservedCostMicros + d.ReservedCostMicros,
+		Currency: money.Join(c.CostMicros+c.ReservedCostMicros, c.Currency, d.CostMicros+d.ReservedCostMicros, d.Currency),
+	}
+}
+
+// PlusReserved adds the reservation of a call.
+func (c QuotaCount) PlusReserved(call QuotaCall) QuotaCount {
+	return c.Plus(QuotaCount{ReservedTokens: call.Tokens, ReservedCostMicros: call.CostMicros, Currency: call.Currency})
+}
+
+// Fits reports whether a limit allows a call. A limit of money holds in one currency: that of the first call that counts.
 func (l QuotaLimit) Fits(count QuotaCount, call QuotaCall) bool {
-	return (l.Tokens == 0 || count.Tokens+count.ReservedTokens+call.Tokens <= l.Tokens) &&
-		(l.CostMicros == 0 || count.CostMicros+count.ReservedCostMicros+call.CostMicros <= l.CostMicros)
+	total := count.PlusReserved(call)
+	return (l.Tokens == 0 || total.Tokens+total.ReservedTokens <= l.Tokens) &&
+		(l.CostMicros == 0 || total.CostMicros+total.ReservedCostMicros <= l.CostMicros && total.Currency != money.Several)
 }

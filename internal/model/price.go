@@ -46,6 +46,15 @@ func (p Prices) Of(model string) (Price, bool) {
 	return best, found
 }
 
+// Currency returns the currency of a model's price. It is empty if a required price is unknown.
+func (p Prices) Currency(model string) string {
+	entry, _ := p.Of(model)
+	if entry.InputMicrosPerMillion == nil || entry.OutputMicrosPerMillion == nil {
+		return ""
+	}
+	return entry.Currency
+}
+
 func (p Prices) ContextTokens(model string) int64 {
 	if entry, ok := p.Of(model); ok && entry.ContextTokens > 0 {
 		return entry.ContextTokens

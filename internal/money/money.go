@@ -1,11 +1,13 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package money formats amounts of money for people.
+// Package money formats amounts of money for people, and keeps those of different currencies apart.
 package money
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -29,4 +31,37 @@ func Format(micros int64, currency string) string {
 		return "$" + number
 	}
 	return number + " " + currency
+}
+
+// Sums are amounts by currency.
+type Sums map[string]int64
+
+// String lists the amounts: $0.42 + 0.10 EUR.
+func (s Sums) String() string {
+	var parts []string
+	for _, currency := range slices.Sorted(maps.Keys(s)) {
+		if s[currency] != 0 {
+			parts = append(parts, Format(s[currency], currency))
+		}
+	}
+	if len(parts) == 0 {
+		return "0"
+	}
+	return strings.Join(parts, " + ")
+}
+
+// Several is the currency of a sum of amounts of different currencies. There is no such amount of money, so no limit allows it.
+const Several = "several currencies"
+
+// Join returns the currency of the sum of two amounts. An amount of 0 has none.
+func Join(a int64, currency string, b int64, other string) string {
+	switch {
+	case a == 0 && b == 0:
+		return ""
+	case b == 0:
+		return currency
+	case a == 0, currency == other:
+		return other
+	}
+	return Several
 }

@@ -19,3 +19,13 @@ func TestFormat(t *testing.T) {
 		}
 	}
 }
+
+func TestSumsListEachCurrency(t *testing.T) {
+	for want, sums := range map[string]Sums{
+		"0": {}, "$0.42": {"USD": 420_000, "EUR": 0}, "0.10 EUR + $0.42": {"USD": 420_000, "EUR": 100_000},
+	} {
+		if got := sums.String(); got != want {
+			t.Errorf("%v is %q, want %q", map[string]int64(sums), got, want)
+		}
+	}
+}

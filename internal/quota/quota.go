@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/money"
 )
 
 // Quota is an AgentQuota of a namespace. A limit of 0 means no limit.
@@ -56,9 +57,11 @@ func ActiveLimit(quotas []Quota) (Quota, bool) {
 
 // Exceeded is a quota that does not allow a call, with a message for people.
 type Exceeded struct {
-	Quota   Quota
-	Resets  time.Time
-	Message string
+	Quota  Quota
+	Resets time.Time
+	// OtherCurrency reports that the quota counts in another currency than that of the call's price.
+	OtherCurrency bool
+	Message       string
 }
 
 // LongestWait returns the quota that delays a call the longest. counts are the counts for the limits of the quotas. It finds none
@@ -71,7 +74,8 @@ func LongestWait(quotas []Quota, counts []ledger.QuotaCount, call ledger.QuotaCa
 			continue
 		}
 		if resets := q.Period.End(at); resets.After(found.Resets) {
-			found = Exceeded{Quota: q, Resets: resets, Message: describe(q, limits[i], counts[i], call, resets)}
+			other := q.MaxCostMicros > 0 && counts[i].PlusReserved(call).Currency == money.Several
+			found = Exceeded{Quota: q, Resets: resets, OtherCurrency: other, Message: describe(q, limits[i], counts[i], call, resets)}
 		}
 	}
 	return found, found.Quota.Name != ""
@@ -80,13 +84,21 @@ func LongestWait(quotas []Quota, counts []ledger.QuotaCount, call ledger.QuotaCa
 func describe(q Quota, limit ledger.QuotaLimit, count ledger.QuotaCount, call ledger.QuotaCall, resets time.Time) string {
 	var parts []string
 	never := false
-	if limit.Tokens > 0 && count.Tokens+count.ReservedTokens+call.Tokens > limit.Tokens {
+	total := count.PlusReserved(call)
+	if limit.Tokens > 0 && total.Tokens+total.ReservedTokens > limit.Tokens {
 		parts = append(parts, fmt.Sprintf("%d of %d tokens are used, %d are reserved, and the next call may need %d", count.Tokens, limit.Tokens, count.ReservedTokens, call.Tokens))
 		never = call.Tokens > limit.Tokens
 	}
-	if limit.CostMicros > 0 && count.CostMicros+count.ReservedCostMicros+call.CostMicros > limit.CostMicros {
-		parts = append(parts, fmt.Sprintf("%d of %d millionths of the currency are used, %d are reserved, and the next call may cost %d",
-			count.CostMicros, limit.CostMicros, count.ReservedCostMicros, call.CostMicros))
+	switch in := func(micros int64) string { return money.Format(micros, call.Currency) }; {
+	case limit.CostMicros == 0:
+	case count.Currency == money.Several:
+		parts = append(parts, "the calls of this period have prices in several currencies, which have no sum")
+	case total.Currency == money.Several:
+		parts = append(parts, fmt.Sprintf("maxCostMicros counts in %s since the first call of this period, and the price of the next call is in %s: "+
+			"use ModelProviders with prices in one currency", count.Currency, call.Currency))
+	case total.CostMicros+total.ReservedCostMicros > limit.CostMicros:
+		parts = append(parts, fmt.Sprintf("%s of %s are used, %s are reserved, and the next call may cost %s",
+			in(count.CostMicros), in(limit.CostMicros), in(count.ReservedCostMicros), in(call.CostMicros)))
 		never = never || call.CostMicros > limit.CostMicros
 	}
 	text := fmt.Sprintf("AgentQuota %s (%s): %s. ", q.Name, q.Period, strings.Join(parts, "; "))

@@ -43,15 +43,16 @@ func TestPeriodsFollowEachOther(t *testing.T) {
 
 func TestLongestWaitNamesTheQuota(t *testing.T) {
 	at := time.Date(2026, time.November, 15, 20, 30, 0, 0, time.UTC)
-	quotas := []Quota{{Name: "hourly", Period: Hour, MaxTokens: 100}, {Name: "daily", Period: Day, MaxTokens: 200}, {Name: "money", Period: Month, MaxCostMicros: 10}}
-	counts := []ledger.QuotaCount{{Tokens: 90}, {Tokens: 150, ReservedTokens: 45}, {CostMicros: 1}}
+	quotas := []Quota{{Name: "hourly", Period: Hour, MaxTokens: 100}, {Name: "daily", Period: Day, MaxTokens: 200}, {Name: "money", Period: Month, MaxCostMicros: 10_000_000}}
+	counts := []ledger.QuotaCount{{Tokens: 90}, {Tokens: 150, ReservedTokens: 45}, {CostMicros: 1_000_000, Currency: "USD"}}
 	for name, tc := range map[string]struct {
 		call ledger.QuotaCall
 		want []string // none: it fits
 	}{
-		"fits":            {ledger.QuotaCall{Tokens: 5, CostMicros: 9}, nil},
+		"fits":            {ledger.QuotaCall{Tokens: 5, CostMicros: 9_000_000, Currency: "USD"}, nil},
 		"beyond both":     {ledger.QuotaCall{Tokens: 20}, []string{"AgentQuota daily (Day): 150 of 200 tokens are used, 45 are reserved, and the next call may need 20", "2026-11-16T00:00:00Z"}},
-		"beyond the cost": {ledger.QuotaCall{Tokens: 1, CostMicros: 10}, []string{"AgentQuota money (Month)", "1 of 10 millionths", "2026-12-01T00:00:00Z"}},
+		"beyond the cost": {ledger.QuotaCall{Tokens: 1, CostMicros: 10_000_000, Currency: "USD"}, []string{"AgentQuota money (Month)", "$1.00 of $10.00 are used", "2026-12-01T00:00:00Z"}},
+		"other currency":  {ledger.QuotaCall{Tokens: 1, CostMicros: 1, Currency: "EUR"}, []string{"counts in USD since the first call", "is in EUR", "2026-12-01T00:00:00Z"}},
 		"never":           {ledger.QuotaCall{Tokens: 201}, []string{"more than the quota allows at all"}},
 	} {
 		t.Run(name, func(t *testing.T) {

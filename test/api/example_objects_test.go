@@ -119,9 +119,11 @@ func exampleObjects() []client.Object {
 		},
 		&nestor.AgentQuota{
 			ObjectMeta: metav1.ObjectMeta{Name: "daily"},
-			Spec:       nestor.AgentQuotaSpec{Period: nestor.QuotaDay, MaxTokens: new(int64(5_000_000)), MaxActiveAgents: new(int32(20))},
+			Spec:       nestor.AgentQuotaSpec{Period: nestor.QuotaDay, MaxTokens: new(int64(5_000_000)), MaxCostMicros: new(int64(20_000_000)), MaxActiveAgents: new(int32(20))},
 			Status: nestor.AgentQuotaStatus{
-				Used: nestor.QuotaAmount{Tokens: new(int64(4_998_000))}, Remaining: nestor.QuotaAmount{Tokens: new(int64(2_000))}, ActiveAgents: 3,
+				Used:         nestor.QuotaAmount{Tokens: new(int64(4_998_000)), CostMicros: new(int64(12_500_000)), Currency: "EUR"},
+				Remaining:    nestor.QuotaAmount{Tokens: new(int64(2_000)), CostMicros: new(int64(7_500_000)), Currency: "EUR"},
+				ActiveAgents: 3,
 				ResetTime:  &metav1.Time{Time: time.Date(2026, time.November, 16, 0, 0, 0, 0, time.UTC)},
 				Conditions: condition(nestor.ConditionReady, metav1.ConditionTrue, nestor.ReasonQuotaExhausted),
 			},

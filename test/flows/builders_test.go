@@ -233,6 +233,12 @@ func (b providerBuilder) Price(model string, micros int64) providerBuilder {
 	return b
 }
 
+// Currency sets the currency of the prices.
+func (b providerBuilder) Currency(code string) providerBuilder {
+	b.provider.Spec.Currency = code
+	return b
+}
+
 // Shared allows every namespace to use the provider.
 func (b providerBuilder) Shared() providerBuilder {
 	b.provider.Spec.AllowedNamespaces = &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesAll}

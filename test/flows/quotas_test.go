@@ -115,6 +115,22 @@ func quotas(w *world) {
 			Eventually(r.quota("money")).WithContext(ctx).Should(HaveField("Status.Used.CostMicros", HaveValue(Equal(*must(ctx, r.task("work")).Status.Usage.CostMicros))))
 		})
 
+		It("of cost hold in the currency of the first call", func(ctx SpecContext) {
+			r := w.newEmptyNamespace(ctx)
+			money := int64(1_000_000)
+			r.setLimits(ctx, &v1beta1.AgentQuota{ObjectMeta: named("money"), Spec: v1beta1.AgentQuotaSpec{Period: v1beta1.QuotaMonth, MaxCostMicros: &money}})
+			r.create(ctx, MakeProvider("default", w.ModelURL).Price("scripted", 1_000_000).Currency("EUR").Obj(), MakeProvider("us", w.ModelURL).Price("scripted", 1_000_000).Obj())
+			r.create(ctx, MakeTask("first", "Submit the result").Obj())
+			Eventually(r.task("first")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
+			Eventually(r.quota("money")).WithContext(ctx).Should(HaveField("Status.Used.Currency", "EUR"))
+			r.create(ctx, MakeTask("second", "Submit the result").Provider("us").Obj(), MakeTask("third", "Submit the result").Obj())
+			Eventually(r.task("second")).WithContext(ctx).Should(HaveStatus(ContainSubstring(
+				"Unknown PriceUnknown: AgentQuota money (Month): maxCostMicros counts in EUR since the first call of this period, and the price of the next call is in USD")))
+			Eventually(r.task("third")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
+			Expect(r.API.Delete(ctx, must(ctx, r.quota("money")))).To(Succeed())
+			Eventually(r.task("second")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
+		})
+
 		It("limit the active sub-agents of the namespace", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
 			one := int32(1)

@@ -90,9 +90,28 @@ func roleDelegation(w *world) {
 			Entry("tokens", MakeTask("work", "Ponder"), v1beta1.ErrorBudgetExhausted, "of 12000 tokens", func(ctx context.Context, r *testNamespace) {
 				r.create(ctx, MakeRole("general").MaxTokens(12000).Obj())
 			}),
-			Entry("money", MakeTask("work", "Ponder").Provider("priced"), v1beta1.ErrorBudgetExhausted, "of 12000 millionths", func(ctx context.Context, r *testNamespace) {
+			Entry("money", MakeTask("work", "Ponder").Provider("priced"), v1beta1.ErrorBudgetExhausted, "of $0.01", func(ctx context.Context, r *testNamespace) {
 				r.create(ctx, MakeRole("general").MaxCost(12000).Obj(), MakeProvider("priced", w.ModelURL).Price("scripted", 1_000_000).Obj())
 			}),
+		)
+
+		DescribeTable("a chat with a limit of money counts in one currency, and a sub-agent cannot spend another or an unknown one",
+			func(ctx SpecContext, currency string, limit int64, phase v1beta1.TaskPhase, reason string) {
+				r := w.newEmptyNamespace(ctx)
+				other := MakeProvider("other", w.ModelURL)
+				if currency != "" {
+					other = other.Price("scripted", 1).Currency(currency)
+				}
+				r.create(ctx, MakeProvider("default", w.ModelURL).Price("scripted", 1_000_000).Obj(), other.Obj(),
+					MakeRole("coder").Provider("other").Obj(), MakeChat("chat").MaxCost(limit).Obj())
+				r.sendMessage(ctx, "request", "Delegate to coder: Submit a test")
+				Eventually(r.task("chat-1")).WithContext(ctx).Should(And(BeIn(phase), HaveStatus(ContainSubstring(reason))))
+			},
+			Entry("another currency", "EUR", int64(1_000_000),
+				v1beta1.TaskFailed, "the budget of chat: maxCostMicros counts in USD since the first call, and the price of the model is in EUR"),
+			Entry("no price", "", int64(1_000_000), v1beta1.TaskFailed, "the price of the model is unknown"),
+			Entry("the same currency", "USD", int64(1_000_000), v1beta1.TaskSuccess, ""),
+			Entry("another currency without a limit", "EUR", int64(0), v1beta1.TaskSuccess, ""),
 		)
 
 		It("an agent at its limit reports a partial result", func(ctx SpecContext) {

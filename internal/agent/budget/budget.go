@@ -6,31 +6,39 @@ package budget
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/bits"
+
+	"github.com/nestor-dev/nestor/internal/money"
 )
 
 // Amount is a quantity of tokens, of money in millionths of the currency, and of tasks.
 type Amount struct {
 	Tokens     int64 `json:"tokens,omitempty"`
 	CostMicros int64 `json:"costMicros,omitempty"`
-	Tasks      int64 `json:"tasks,omitempty"`
+	// Currency is that of CostMicros. A model call without one has an unknown price. Limits have none: they hold in the currency of what
+	// they count.
+	Currency string `json:"currency,omitempty"`
+	Tasks    int64  `json:"tasks,omitempty"`
 }
 
 // Plus adds two amounts. Sums saturate, so that nonsensical numbers from a provider cannot overflow them.
 func (a Amount) Plus(b Amount) Amount {
-	return Amount{Tokens: Sum(a.Tokens, b.Tokens), CostMicros: Sum(a.CostMicros, b.CostMicros), Tasks: Sum(a.Tasks, b.Tasks)}
+	return Amount{Tokens: Sum(a.Tokens, b.Tokens), CostMicros: Sum(a.CostMicros, b.CostMicros), Tasks: Sum(a.Tasks, b.Tasks),
+		Currency: money.Join(a.CostMicros, a.Currency, b.CostMicros, b.Currency)}
 }
 
 // Minus subtracts an amount. The result is never negative.
 func (a Amount) Minus(b Amount) Amount {
-	return Amount{Tokens: max(0, a.Tokens-b.Tokens), CostMicros: max(0, a.CostMicros-b.CostMicros), Tasks: max(0, a.Tasks-b.Tasks)}
+	rest := max(0, a.CostMicros-b.CostMicros)
+	return Amount{Tokens: max(0, a.Tokens-b.Tokens), CostMicros: rest, Tasks: max(0, a.Tasks-b.Tasks), Currency: money.Join(rest, a.Currency, 0, "")}
 }
 
 // within reports whether the amount exceeds no limit. A zero limit means no limit.
 func (a Amount) within(limit Amount) bool {
-	return (limit.Tokens == 0 || a.Tokens <= limit.Tokens) && (limit.CostMicros == 0 || a.CostMicros <= limit.CostMicros) &&
-		(limit.Tasks == 0 || a.Tasks <= limit.Tasks)
+	return (limit.Tokens == 0 || a.Tokens <= limit.Tokens) && (limit.Tasks == 0 || a.Tasks <= limit.Tasks) &&
+		(limit.CostMicros == 0 || a.CostMicros <= limit.CostMicros && a.Currency != money.Several)
 }
 
 // Sum adds two numbers and saturates. Negative numbers count as zero.
@@ -56,7 +64,7 @@ type Budget struct {
 
 // Reserve reserves an amount and reports whether the limits allow it. If not, the budget is unchanged.
 func (b Budget) Reserve(a Amount) (Budget, bool) {
-	if total := b.Used.Plus(b.Reserved).Plus(a); !total.within(b.Limit) || !total.within(b.Until) {
+	if b.Exhausted(a) || !b.Used.Plus(b.Reserved).Plus(a).within(b.Until) {
 		return b, false
 	}
 	b.Reserved = b.Reserved.Plus(a)
@@ -64,7 +72,28 @@ func (b Budget) Reserve(a Amount) (Budget, bool) {
 }
 
 // Exhausted reports whether an amount exceeds the limit itself and not only the amount until the next message.
-func (b Budget) Exhausted(a Amount) bool { return !b.Used.Plus(b.Reserved).Plus(a).within(b.Limit) }
+func (b Budget) Exhausted(a Amount) bool {
+	return b.lacksPrice(a) || !b.Used.Plus(b.Reserved).Plus(a).within(b.Limit)
+}
+
+func (b Budget) lacksPrice(a Amount) bool {
+	return b.Limit.CostMicros > 0 && a.Tokens > 0 && a.Currency == ""
+}
+
+// PriceProblem explains why the cost of a model call cannot be counted against the limit. It is empty if it can.
+func (b Budget) PriceProblem(a Amount) string {
+	used := b.Used.Plus(b.Reserved)
+	switch {
+	case b.lacksPrice(a):
+		return "maxCostMicros is set, and the price of the model is unknown: add it to models of the ModelProvider, or remove the limit"
+	case b.Limit.CostMicros == 0 || used.Plus(a).Currency != money.Several:
+		return ""
+	case used.Currency == money.Several:
+		return "maxCostMicros is set, and the calls so far have prices in several currencies: remove the limit"
+	}
+	return fmt.Sprintf("maxCostMicros counts in %s since the first call, and the price of the model is in %s: use a ModelProvider with prices in %s, or remove the limit",
+		used.Currency, a.Currency, used.Currency)
+}
 
 // Settle replaces a reservation by the real usage.
 func (b Budget) Settle(reserved, used Amount) Budget {
@@ -95,13 +124,10 @@ func (u Usage) Total() int64 { return Sum(u.PromptTokens, u.CompletionTokens) }
 func (u Usage) Amount() Amount {
 	a := Amount{Tokens: u.Total(), Tasks: u.Tasks}
 	if u.CostMicros != nil {
-		a.CostMicros = *u.CostMicros
+		a.CostMicros, a.Currency = *u.CostMicros, u.Currency
 	}
 	return a
 }
-
-// SameCurrency reports whether two amounts of money can be added. An amount without a currency fits to any.
-func SameCurrency(a, b string) bool { return a == "" || b == "" || a == b }
 
 // Plus adds two usages. The cost of the sum is known only if both costs are, in the same currency.
 func (u Usage) Plus(v Usage) Usage {
@@ -114,9 +140,8 @@ func (u Usage) Plus(v Usage) Usage {
 	}
 	switch {
 	case u.CostMicros != nil && v.CostMicros != nil:
-		if SameCurrency(u.Currency, v.Currency) {
-			cost := Sum(*u.CostMicros, *v.CostMicros)
-			total.CostMicros, total.Currency = &cost, cmp.Or(u.Currency, v.Currency)
+		if cost := u.Amount().Plus(v.Amount()); cost.Currency != money.Several {
+			total.CostMicros, total.Currency = &cost.CostMicros, cmp.Or(cost.Currency, u.Currency, v.Currency)
 		}
 	case u.ModelCalls == 0:
 		total.CostMicros, total.Currency = v.CostMicros, v.Currency
@@ -154,5 +179,6 @@ func (u Usage) Max(v Usage) Usage {
 
 // Max returns the maximum of two amounts, field by field.
 func (a Amount) Max(b Amount) Amount {
-	return Amount{Tokens: max(a.Tokens, b.Tokens), CostMicros: max(a.CostMicros, b.CostMicros), Tasks: max(a.Tasks, b.Tasks)}
+	return Amount{Tokens: max(a.Tokens, b.Tokens), CostMicros: max(a.CostMicros, b.CostMicros), Tasks: max(a.Tasks, b.Tasks),
+		Currency: money.Join(a.CostMicros, a.Currency, b.CostMicros, b.Currency)}
 }

@@ -4,7 +4,6 @@
 package topui
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,8 +11,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/money"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
@@ -211,15 +210,15 @@ func (m Model) room() int { return max(1, m.height-len(m.header())-2) }
 // header renders the totals, and the problem if the connection is lost.
 func (m Model) header() []string {
 	var active, waiting int
-	var tokens, cost int64
-	var currency string
+	var tokens int64
 	var rate float64
+	costs := money.Sums{}
 	known := true
 	for _, r := range m.runs {
 		active, waiting, tokens, rate = active+r.active, waiting+r.waiting, tokens+r.tokens, rate+m.rates.perSecond(r.key)
 		switch {
-		case r.cost != nil && budget.SameCurrency(currency, r.currency):
-			cost, currency = cost+*r.cost, cmp.Or(currency, r.currency)
+		case r.cost != nil:
+			costs[r.currency] += *r.cost
 		case r.tokens > 0:
 			known = false
 		}
@@ -227,8 +226,8 @@ func (m Model) header() []string {
 	totals := "connecting"
 	if m.loaded {
 		totals = fmt.Sprintf("%d active · %s · %s tok/s · %s tokens", active, waitingText(waiting), rateText(rate), terminal.Count(tokens))
-		if cost > 0 || known {
-			totals += " · cost " + terminal.Cost(&cost, currency)
+		if len(costs) > 0 || known {
+			totals += " · cost " + costs.String()
 			if !known {
 				totals += "+"
 			}

@@ -28,9 +28,11 @@ func meta(namespace, name string, age time.Duration) metav1.ObjectMeta {
 func snapshot(tokens int64) view.Snapshot {
 	cost := int64(250_000)
 	busy := v1beta1.AgentChat{ObjectMeta: meta("a", "busy", time.Hour)}
-	busy.Status.Phase, busy.Status.Usage = v1beta1.ChatRunning, v1beta1.Usage{TotalTokens: 100, CostMicros: &cost}
+	busy.Status.Phase, busy.Status.Usage = v1beta1.ChatRunning, v1beta1.Usage{TotalTokens: 100, CostMicros: &cost, Currency: "USD"}
 	other := v1beta1.AgentChat{ObjectMeta: meta("b", "busy", time.Minute)}
 	other.Status.Phase = v1beta1.ChatIdle
+	inEuros := int64(100_000)
+	other.Status.Usage = v1beta1.Usage{CostMicros: &inEuros, Currency: "EUR"}
 	coder := v1beta1.AgentTask{ObjectMeta: meta("a", "busy-1", time.Minute)}
 	coder.Spec.Chat, coder.Spec.Role, coder.Spec.Instruction, coder.Status.Phase = "busy", "coder", "Write it.", v1beta1.TaskRunning
 	tester := v1beta1.AgentTask{ObjectMeta: meta("a", "busy-1-1", time.Second)}
@@ -79,7 +81,7 @@ func TestRunsAgentsAndDetail(t *testing.T) {
 	m := update(New("all namespaces", true, start), tea.WindowSizeMsg{Width: 140, Height: 20}, Updated(snapshot(1000)), ticked(start.Add(10*time.Second)), Updated(snapshot(3000)))
 	shown := screen(m)
 	for _, want := range []string{
-		"nestor top  all namespaces  3 active · 1 waiting · 200 tok/s · 3k tokens · cost 0.25", "NAMESPACE   NAME", "asks: Which year is it?", "enter its agents",
+		"nestor top  all namespaces  3 active · 1 waiting · 200 tok/s · 3k tokens · cost 0.10 EUR + $0.25", "NAMESPACE   NAME", "asks: Which year is it?", "enter its agents",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q is missing:\n%s", want, shown)

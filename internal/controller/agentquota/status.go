@@ -15,6 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/backend"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/money"
 )
 
 // statusOf returns the status of a quota. It reports false if the usage was not counted for its current spec.
@@ -32,9 +33,10 @@ func statusOf(object *v1beta1.AgentQuota, usage []engine.QuotaUsage, now time.Ti
 		next.Used.Tokens = new(count.Tokens)
 		next.Remaining.Tokens = new(max(0, q.MaxTokens-count.Tokens-count.ReservedTokens))
 	}
-	if q.MaxCostMicros > 0 {
-		next.Used.CostMicros = new(count.CostMicros)
-		next.Remaining.CostMicros = new(max(0, q.MaxCostMicros-count.CostMicros-count.ReservedCostMicros))
+	if q.MaxCostMicros > 0 && count.Currency != money.Several {
+		remaining := max(0, q.MaxCostMicros-count.CostMicros-count.ReservedCostMicros)
+		next.Used.CostMicros, next.Used.Currency = new(count.CostMicros), count.Currency
+		next.Remaining.CostMicros, next.Remaining.Currency = &remaining, count.Currency
 	}
 	next.Conditions = conditions.Set(next.Conditions, "AgentQuota", condition(object.Generation, used), metav1.NewTime(now))
 	return next, true

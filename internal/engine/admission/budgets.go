@@ -11,6 +11,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/money"
 )
 
 // Budgets holds the usage and reservations of the agents of some trees. An agent's limit includes everything below
@@ -27,9 +28,9 @@ type node struct {
 	// limit is the agent's own limit; until is the usage at which a chat waits for the next message of a person.
 	limit, until budget.Amount
 	// used is the usage of the agent and its finished children, reserved that of its calls in flight.
-	used, reserved budget.Amount
+	used, reserved total
 	// treeUsed and treeReserved include everything below the agent.
-	treeUsed, treeReserved budget.Amount
+	treeUsed, treeReserved total
 }
 
 // NewBudgets returns budgets without agents for calls of the queue.
@@ -50,7 +51,7 @@ func (b *Budgets) Set(record ledger.Agent, s agent.State, released ...budget.Amo
 			b.insert(n)
 		}
 		n.limit, n.until = s.Budget.Limit, s.Budget.Until
-		b.add(n, minus(clampAmount(s.Budget.Used), n.used), budget.Amount{})
+		b.add(n, totalOf(clampAmount(s.Budget.Used)).minus(n.used), total{})
 		for _, amount := range released {
 			b.giveBack(n.uid, amount)
 		}
@@ -63,7 +64,7 @@ func (b *Budgets) KeepEnded(record ledger.Agent, s agent.State) {
 		if b.nodes[record.UID] == nil {
 			n := &node{uid: record.UID, name: cmp.Or(s.Config.TaskName, record.Name), parent: record.Parent}
 			b.insert(n)
-			b.add(n, clampAmount(s.Budget.Used), budget.Amount{})
+			b.add(n, totalOf(clampAmount(s.Budget.Used)), total{})
 		}
 	})
 }
@@ -89,7 +90,7 @@ func (b *Budgets) Drop(uid string) {
 
 // Hold reserves an amount for a call that is in flight already, whatever the limits are.
 func (b *Budgets) Hold(uid string, amount budget.Amount) {
-	b.update(func() { b.add(b.nodes[uid], budget.Amount{}, amount) })
+	b.update(func() { b.add(b.nodes[uid], total{}, totalOf(amount)) })
 }
 
 // Release releases a reservation.
@@ -115,32 +116,53 @@ func (b *Budgets) check(uid string, amount budget.Amount) (refused *Refusal, lat
 		if n.limit == (budget.Amount{}) && n.until == (budget.Amount{}) {
 			continue
 		}
-		now := budget.Budget{Limit: n.limit, Until: n.until, Used: plus(n.treeUsed, n.treeReserved)}
+		now := budget.Budget{Limit: n.limit, Until: n.until, Used: n.treeUsed.plus(n.treeReserved).amount()}
 		if _, ok := now.Reserve(amount); ok {
 			continue
 		}
-		settled := budget.Budget{Limit: n.limit, Until: n.until, Used: n.treeUsed}
+		settled := budget.Budget{Limit: n.limit, Until: n.until, Used: n.treeUsed.amount()}
 		if _, ok := settled.Reserve(amount); ok {
 			later = true
 			continue
 		}
-		return n.refuse(amount, settled.Exhausted(amount)), false
+		return n.refuse(settled, amount), false
 	}
 	return nil, later
 }
 
-func (n *node) refuse(amount budget.Amount, exhausted bool) *Refusal {
-	if !exhausted {
+func (n *node) refuse(settled budget.Budget, amount budget.Amount) *Refusal {
+	used, limit := settled.Used, settled.Limit
+	if !settled.Exhausted(amount) {
 		return &Refusal{Failure: agent.FailureMessageBudget, Message: fmt.Sprintf(
 			"the chat %s has used %d tokens, may use %d until a person sends the next message (limits.maxTokensPerMessage), "+
 				"and the next call may need %d",
-			n.name, n.treeUsed.Tokens, n.until.Tokens, amount.Tokens)}
+			n.name, used.Tokens, n.until.Tokens, amount.Tokens)}
 	}
-	return &Refusal{Failure: agent.FailureBudget, Message: fmt.Sprintf(
-		"the budget of %s is used up: %d of %d tokens, %d of %d millionths of the currency are used, "+
-			"and the next call may need %d and %d",
-		n.name, n.treeUsed.Tokens, n.limit.Tokens, n.treeUsed.CostMicros, n.limit.CostMicros,
-		amount.Tokens, amount.CostMicros)}
+	refusal := &Refusal{Failure: agent.FailureBudget}
+	switch problem := settled.PriceProblem(amount); {
+	case problem != "":
+		refusal.Message = fmt.Sprintf("the budget of %s: %s", n.name, problem)
+	case limit.CostMicros > 0:
+		refusal.Message = fmt.Sprintf("the budget of %s is used up: %d of %d tokens, %s of %s are used, and the next call may need %d and %s",
+			n.name, used.Tokens, limit.Tokens, money.Format(used.CostMicros, amount.Currency), money.Format(limit.CostMicros, amount.Currency),
+			amount.Tokens, money.Format(amount.CostMicros, amount.Currency))
+	default:
+		refusal.Message = fmt.Sprintf("the budget of %s is used up: %d of %d tokens are used, and the next call may need %d",
+			n.name, used.Tokens, limit.Tokens, amount.Tokens)
+	}
+	return refusal
+}
+
+// limitsMoney returns the name of an agent whose limit of money a call counts against, if there is one.
+func (b *Budgets) limitsMoney(uid string) string {
+	b.queue.mu.Lock()
+	defer b.queue.mu.Unlock()
+	for n := b.nodes[uid]; n != nil; n = b.nodes[n.parent] {
+		if n.limit.CostMicros > 0 {
+			return n.name
+		}
+	}
+	return ""
 }
 
 // GrantTasks reserves up to requested tasks for an agent within the limits of its ancestors, and returns how many.
@@ -150,14 +172,14 @@ func (b *Budgets) GrantTasks(uid string, requested int64) int64 {
 	defer b.queue.mu.Unlock()
 	granted := requested
 	for n := b.nodes[uid]; n != nil; n = b.nodes[n.parent] {
-		taken := n.treeUsed.Tasks + n.treeReserved.Tasks
+		taken := n.treeUsed.tasks + n.treeReserved.tasks
 		for _, limit := range []int64{n.limit.Tasks, n.until.Tasks} {
 			if limit > 0 {
 				granted = min(granted, max(0, limit-taken))
 			}
 		}
 	}
-	b.add(b.nodes[uid], budget.Amount{}, budget.Amount{Tasks: granted})
+	b.add(b.nodes[uid], total{}, total{tasks: granted})
 	return granted
 }
 
@@ -166,7 +188,7 @@ func (b *Budgets) TreeUsage(uid string) (used, reserved budget.Amount) {
 	b.queue.mu.Lock()
 	defer b.queue.mu.Unlock()
 	if n := b.nodes[uid]; n != nil {
-		return n.treeUsed, n.treeReserved
+		return n.treeUsed.amount(), n.treeReserved.amount()
 	}
 	return budget.Amount{}, budget.Amount{}
 }
@@ -175,15 +197,15 @@ func (b *Budgets) TreeUsage(uid string) (used, reserved budget.Amount) {
 func (b *Budgets) insert(n *node) {
 	b.nodes[n.uid] = n
 	b.children[n.parent] = append(b.children[n.parent], n)
-	var used, reserved budget.Amount
+	var used, reserved total
 	for _, child := range b.children[n.uid] {
-		used, reserved = plus(used, child.treeUsed), plus(reserved, child.treeReserved)
+		used, reserved = used.plus(child.treeUsed), reserved.plus(child.treeReserved)
 	}
 	b.addToSums(n, used, reserved)
 }
 
 func (b *Budgets) remove(n *node) {
-	b.addToSums(n, minus(budget.Amount{}, n.treeUsed), minus(budget.Amount{}, n.treeReserved))
+	b.addToSums(n, total{}.minus(n.treeUsed), total{}.minus(n.treeReserved))
 	delete(b.nodes, n.uid)
 	rest := slices.DeleteFunc(b.children[n.parent], func(other *node) bool { return other == n })
 	if b.children[n.parent] = rest; len(rest) == 0 {
@@ -192,11 +214,11 @@ func (b *Budgets) remove(n *node) {
 }
 
 // add changes the usage and reservation of a node. A node that was removed is ignored.
-func (b *Budgets) add(n *node, used, reserved budget.Amount) {
+func (b *Budgets) add(n *node, used, reserved total) {
 	if n == nil {
 		return
 	}
-	n.used, n.reserved = plus(n.used, used), plus(n.reserved, reserved)
+	n.used, n.reserved = n.used.plus(used), n.reserved.plus(reserved)
 	b.addToSums(n, used, reserved)
 }
 
@@ -206,18 +228,18 @@ func (b *Budgets) giveBack(uid string, amount budget.Amount) {
 	if n == nil {
 		return
 	}
-	back := budget.Amount{
-		Tokens:     min(amount.Tokens, n.reserved.Tokens),
-		CostMicros: min(amount.CostMicros, n.reserved.CostMicros),
-		Tasks:      min(amount.Tasks, n.reserved.Tasks),
-	}
-	b.add(n, budget.Amount{}, minus(budget.Amount{}, back))
+	back := totalOf(budget.Amount{
+		Tokens:     min(amount.Tokens, n.reserved.tokens),
+		CostMicros: min(amount.CostMicros, n.reserved.micros[amount.Currency]), Currency: amount.Currency,
+		Tasks: min(amount.Tasks, n.reserved.tasks),
+	})
+	b.add(n, total{}, total{}.minus(back))
 }
 
 // addToSums changes the sums of a node and all its ancestors.
-func (b *Budgets) addToSums(n *node, used, reserved budget.Amount) {
+func (b *Budgets) addToSums(n *node, used, reserved total) {
 	for ; n != nil; n = b.nodes[n.parent] {
-		n.treeUsed, n.treeReserved = plus(n.treeUsed, used), plus(n.treeReserved, reserved)
+		n.treeUsed, n.treeReserved = n.treeUsed.plus(used), n.treeReserved.plus(reserved)
 	}
 }
 
@@ -226,17 +248,8 @@ const maxAmount = 1 << 48
 
 // clampAmount clamps an amount: one that saturated in an agent must not overflow its ancestors.
 func clampAmount(a budget.Amount) budget.Amount {
-	return budget.Amount{
-		Tokens: min(a.Tokens, maxAmount), CostMicros: min(a.CostMicros, maxAmount), Tasks: min(a.Tasks, maxAmount),
-	}
-}
-
-func plus(a, b budget.Amount) budget.Amount {
-	return budget.Amount{Tokens: a.Tokens + b.Tokens, CostMicros: a.CostMicros + b.CostMicros, Tasks: a.Tasks + b.Tasks}
-}
-
-func minus(a, b budget.Amount) budget.Amount {
-	return budget.Amount{Tokens: a.Tokens - b.Tokens, CostMicros: a.CostMicros - b.CostMicros, Tasks: a.Tasks - b.Tasks}
+	a.Tokens, a.CostMicros, a.Tasks = min(a.Tokens, maxAmount), min(a.CostMicros, maxAmount), min(a.Tasks, maxAmount)
+	return a
 }
 
 // Reset drops all trees.

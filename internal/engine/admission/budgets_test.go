@@ -5,6 +5,7 @@ package admission
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -85,5 +86,46 @@ func TestCallThatWaitsForABudgetCanBeCancelled(t *testing.T) {
 	b.Release("a", budget.Amount{Tokens: 60})
 	if !slices.Equal(answers, []string{"a"}) {
 		t.Errorf("answers are %q: the cancelled call was answered", answers)
+	}
+}
+
+// Below a limit of money the first call that costs something decides about the currency. A call of a sibling in another one waits for it.
+func TestTreeCountsMoneyInOneCurrency(t *testing.T) {
+	for name, tc := range map[string]struct {
+		used budget.Amount
+		want string
+	}{
+		"the first call cost something": {budget.Amount{Tokens: 1, CostMicros: 5, Currency: "EUR"}, "the budget of top: maxCostMicros counts in EUR since the first call, and the price of the model is in USD"},
+		"the first call failed":         {budget.Amount{}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBudgetTree(t, 0)
+			b.Set(ledger.Agent{UID: "top", Name: "top"}, agent.State{Budget: budget.Budget{Limit: budget.Amount{CostMicros: 100}}})
+			var answers []string
+			submit := func(uid, currency string) budget.Amount {
+				c := &Call{Agent: ledger.Agent{UID: uid, Namespace: "ns"}, Reserve: budget.Amount{Tokens: 10, CostMicros: 10, Currency: currency}, Budgets: b, Ticket: schedule.Ticket{Provider: "p"},
+					Started: func(grant *schedule.Grant) {
+						grant.Release(schedule.Result{})
+						answers = append(answers, uid)
+					},
+					Refused: func(r Refusal) { answers = append(answers, uid+": "+r.Message) },
+				}
+				b.queue.Submit(c)
+				return c.Reserve
+			}
+			first := submit("a", "EUR")
+			submit("b", "USD")
+			if want := []string{"a"}; !slices.Equal(answers, want) {
+				t.Fatalf("answers are %q, want %q: b waits for the first call", answers, want)
+			}
+			b.Set(ledger.Agent{UID: "a", Name: "a", Parent: "top"}, agent.State{Budget: budget.Budget{Used: tc.used}}, first)
+			if len(answers) != 2 || !strings.HasPrefix(answers[1], "b") || !strings.Contains(answers[1], tc.want) || tc.want == "" && answers[1] != "b" {
+				t.Fatalf("answers are %q, want that of b to contain %q", answers, tc.want)
+			}
+			submit("a", "")
+			if last := answers[len(answers)-1]; !strings.Contains(last, "the price of the model is unknown") {
+				t.Errorf("a call without a price got %q", last)
+			}
+		})
 	}
 }

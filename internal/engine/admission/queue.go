@@ -70,8 +70,8 @@ type Call struct {
 	// Reserve is the most that the call may use of the budgets of its tree.
 	Reserve budget.Amount
 	Budgets *Budgets
-	// MostCost returns the cost to reserve from quotas, and whether the price is known.
-	MostCost func() (costMicros int64, priced bool)
+	// MostCost returns the cost to reserve from quotas, and its currency, which is empty if the price is unknown.
+	MostCost func() (costMicros int64, currency string)
 	Ticket   schedule.Ticket
 	// Started is called when the call may start. The grant must be released.
 	Started func(*schedule.Grant)
@@ -171,7 +171,7 @@ func (q *Queue) dispatch(b *Budgets) []func() {
 			c.gate = left
 			after = append(after, func() { c.Refused(*refusal) })
 		default:
-			b.add(b.nodes[c.Agent.UID], budget.Amount{}, c.Reserve)
+			b.add(b.nodes[c.Agent.UID], total{}, totalOf(c.Reserve))
 			c.gate = atSpace
 			after = append(after, func() { q.enterSpace(c) })
 		}

@@ -165,7 +165,7 @@ func (p *play) submit(a action) {
 	c := &playedCall{}
 	c.Call = &Call{
 		Agent: ledger.Agent{UID: uid(a.tree, a.agent), Namespace: fmt.Sprint("ns", a.tree)}, Key: fmt.Sprint(len(p.calls)), Budgets: p.budgets,
-		Reserve: budget.Amount{Tokens: a.tokens}, MostCost: func() (int64, bool) { return 0, false },
+		Reserve: budget.Amount{Tokens: a.tokens}, MostCost: func() (int64, string) { return 0, "" },
 		Ticket:  schedule.Ticket{Provider: "p", Namespace: fmt.Sprint("ns", a.tree), Chat: uid(a.tree, 0), Tokens: a.tokens},
 		Started: func(grant *schedule.Grant) { c.grant, c.started = grant, c.started+1 },
 		Refused: func(Refusal) { c.refused++ },
@@ -215,10 +215,10 @@ func (p *play) problem() string {
 		return fmt.Sprintf("%d calls run", running)
 	}
 	for id, n := range p.budgets.nodes {
-		if n.reserved.Tokens != reserved[id] {
-			return fmt.Sprintf("%d tokens of agent %s are reserved, want %d", n.reserved.Tokens, id, reserved[id])
+		if n.reserved.tokens != reserved[id] {
+			return fmt.Sprintf("%d tokens of agent %s are reserved, want %d", n.reserved.tokens, id, reserved[id])
 		}
-		if total := n.treeUsed.Tokens + n.treeReserved.Tokens; n.limit.Tokens > 0 && total > n.limit.Tokens {
+		if total := n.treeUsed.tokens + n.treeReserved.tokens; n.limit.Tokens > 0 && total > n.limit.Tokens {
 			return fmt.Sprintf("the tree of %s uses %d tokens of %d", id, total, n.limit.Tokens)
 		}
 	}
@@ -262,7 +262,7 @@ func (p *play) remains() string {
 		}
 	}
 	for id, n := range p.budgets.nodes {
-		if n.reserved != (budget.Amount{}) {
+		if n.reserved.amount() != (budget.Amount{}) {
 			return fmt.Sprintf("%+v of agent %s is still reserved", n.reserved, id)
 		}
 	}

@@ -69,6 +69,18 @@ func (q *Queue) limiting(namespace string) ([]quota.Quota, error) {
 	return all, nil
 }
 
+// LimitsMoney describes a limit of money that a call of an agent counts against, or returns an empty string.
+func (q *Queue) LimitsMoney(a ledger.Agent, b *Budgets) (string, error) {
+	if name := b.limitsMoney(a.UID); name != "" {
+		return "the budget of " + name, nil
+	}
+	limits, err := q.limiting(a.Namespace)
+	if money, ok := quota.NeedsPrice(limits); ok {
+		return "AgentQuota " + money.Name, nil
+	}
+	return "", err
+}
+
 // enterQuota lets a call pass if its namespace has no quota. Otherwise it waits for its reservation.
 func (q *Queue) enterQuota(c *Call) {
 	if !c.at(atQuota) {

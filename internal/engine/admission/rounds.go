@@ -81,14 +81,14 @@ func (q *Queue) collect(namespace string, now time.Time) (round, error) {
 			q.passQuota(c, false)
 			continue
 		}
-		cost, priced := c.MostCost()
-		if limitsMoney && !priced {
+		cost, currency := c.MostCost()
+		if limitsMoney && currency == "" {
 			message := quota.PriceUnknown(money, c.Agent.Model, c.Agent.Provider)
 			q.delay(c, quotaDelay{reason: PriceUnknown, quota: money.Name}, message)
 			continue
 		}
 		r.calls = append(r.calls, c)
-		calls = append(calls, ledger.QuotaCall{Key: c.Key, Tokens: c.Reserve.Tokens, CostMicros: cost})
+		calls = append(calls, ledger.QuotaCall{Key: c.Key, Tokens: c.Reserve.Tokens, CostMicros: cost, Currency: currency})
 	}
 	if len(calls) > 0 {
 		r.request = q.request(namespace, limits, calls, now)
@@ -105,6 +105,9 @@ func (q *Queue) applyAnswer(r round, answer ledger.QuotaAnswer, now time.Time) {
 		}
 		if exceeded, ok := quota.LongestWait(r.quotas, answer.Counts, r.request.Calls[i], now); ok {
 			by := quotaDelay{reason: QuotaExhausted, quota: exceeded.Quota.Name, resets: exceeded.Resets}
+			if exceeded.OtherCurrency {
+				by.reason = PriceUnknown
+			}
 			q.delay(c, by, exceeded.Message)
 		}
 	}

@@ -5,6 +5,7 @@ package ledgertest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -186,6 +187,43 @@ func testQuotaCountsFromTheStartOfItsPeriod(t *testing.T, db Database) {
 		if diff := cmp.Diff(want, reserve(t, l, request).Counts); diff != "" {
 			t.Errorf("counts after the calls (-want +got):\n%s", diff)
 		}
+	}
+}
+
+// testQuotaHoldsInOneCurrency reserves and settles in two currencies: a limit of money allows only the first.
+func testQuotaHoldsInOneCurrency(t *testing.T, db Database) {
+	l := db.Open(t)
+	startCalls(t, l, "a", "free", "eur", "usd", "unknown", "later")
+	call := func(key, currency string, cost int64) ledger.QuotaCall {
+		return ledger.QuotaCall{Key: key, Tokens: 10, CostMicros: cost, Currency: currency}
+	}
+	granted := func(limit int64, calls ...ledger.QuotaCall) []bool {
+		return reserve(t, l, hourly(at(1), 0, limit, calls...)).Granted
+	}
+	if got := granted(100, call("free", "USD", 0), call("eur", "EUR", 10), call("usd", "USD", 10), call("unknown", "EUR", 10)); !slices.Equal(got, []bool{true, true, false, true}) {
+		t.Fatalf("granted are %v, want all but that in dollars", got)
+	}
+	inEuros := modelDone("eur", ledger.StatusSuccess, 60)
+	inEuros.PromptTokens, inEuros.CompletionTokens, inEuros.CostMicros, inEuros.Currency = ptr(int64(4)), ptr(int64(1)), ptr(int64(3)), "EUR"
+	Append(t, l, ledger.Batch{Agent: "a", After: 1, ModelResults: []ledger.ModelResult{inEuros}})
+	endCall(t, l, "a", "unknown", ledger.StatusSuccess, 7, -1) // it costs what was reserved, in the currency of the reservation
+	l = db.Open(t)
+	if got := granted(100, call("usd", "USD", 10)); got[0] {
+		t.Error("dollars are granted after a restart")
+	}
+	for range 2 {
+		request := hourly(at(2), 0, 0)
+		request.Recount = true
+		want := ledger.QuotaCount{Tokens: 12, CostMicros: 13, ReservedTokens: 10, Currency: "EUR"}
+		if diff := cmp.Diff([]ledger.QuotaCount{want}, reserve(t, l, request).Counts); diff != "" {
+			t.Fatalf("counts (-want +got):\n%s", diff)
+		}
+	}
+	if got := granted(0, call("usd", "USD", 10)); !got[0] {
+		t.Error("without a limit of money dollars are not granted")
+	}
+	if got := granted(100, call("later", "EUR", 1)); got[0] {
+		t.Error("euros are granted after calls in two currencies")
 	}
 }
 

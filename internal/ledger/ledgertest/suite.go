@@ -102,6 +102,7 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"NewerSchemaIsRefused":                testNewerSchemaIsRefused,
 		"UnreleasedSchemaIsRefused":           testLedgerFromBeforeTheFirstReleaseIsRefused,
 		"NamespaceIsItsUID":                   testNamespaceIsItsUID,
+		"QuotaHoldsInOneCurrency":             testQuotaHoldsInOneCurrency,
 		"QuotaIsOfOneNamespace":               testQuotaIsOfOneNamespace,
 		"BytesAreCounted":                     testBytesAreCounted,
 		"WorkspacesCountInTheirNamespace":     testWorkspacesCountInTheirNamespace,

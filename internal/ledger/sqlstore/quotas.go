@@ -23,33 +23,32 @@ const (
 	dropUsage              = `DELETE FROM quota_usage WHERE namespace = $1`
 	dropReserved           = `DELETE FROM quota_reservations WHERE namespace = $1`
 	// endedReservations selects reservations whose calls have a result, or were pruned.
-	endedReservations = `SELECT r.key, r.hour, r.tokens, r.cost_micros, COALESCE(c.status, ''), c.prompt_tokens + c.completion_tokens, c.cost_micros
+	endedReservations = `SELECT r.key, r.hour, r.tokens, r.cost_micros, r.currency, COALESCE(c.status, ''), c.prompt_tokens + c.completion_tokens, c.cost_micros, COALESCE(c.currency, '')
 	FROM quota_reservations r LEFT JOIN model_call_rows c ON c.agent = r.agent AND c.key = r.row_key
 	WHERE r.namespace = $1 AND (c.key IS NULL OR c.finished_at IS NOT NULL)`
 	dropReservation = `DELETE FROM quota_reservations WHERE key = $1`
-	addUsage        = `INSERT INTO quota_usage (namespace, hour, tokens, cost_micros) VALUES ($1, $2, $3, $4)
-	ON CONFLICT (namespace, hour) DO UPDATE SET tokens = quota_usage.tokens + excluded.tokens, cost_micros = quota_usage.cost_micros + excluded.cost_micros`
+	addUsage        = `INSERT INTO quota_usage (namespace, hour, currency, tokens, cost_micros) VALUES ($1, $2, $3, $4, $5)
+	ON CONFLICT (namespace, hour, currency) DO UPDATE SET tokens = quota_usage.tokens + excluded.tokens, cost_micros = quota_usage.cost_micros + excluded.cost_micros`
 	// recountUsage raises the counts to the sums of the finished calls without a reservation. It never lowers them: calls that
 	// were counted may have been pruned. The last arguments bound the amounts of one call, so that no sum overflows.
-	recountUsage = `INSERT INTO quota_usage (namespace, hour, tokens, cost_micros)
-	SELECT namespace, hour, CAST(SUM(tokens) AS BIGINT), CAST(SUM(cost) AS BIGINT) FROM (
-		SELECT c.namespace AS namespace, c.started_at / 3600000000 * 3600000000 AS hour,
+	recountUsage = `INSERT INTO quota_usage (namespace, hour, currency, tokens, cost_micros)
+	SELECT namespace, hour, currency, CAST(SUM(tokens) AS BIGINT), CAST(SUM(cost) AS BIGINT) FROM (
+		SELECT c.namespace AS namespace, c.started_at / 3600000000 * 3600000000 AS hour, c.currency AS currency,
 			CASE WHEN c.total_tokens > $3 THEN $3 WHEN c.total_tokens IS NOT NULL THEN c.total_tokens
 				WHEN c.status = 'Success' THEN COALESCE(c.context_tokens, 0) ELSE 0 END AS tokens,
 			CASE WHEN c.cost_micros > $3 THEN $3 ELSE COALESCE(c.cost_micros, 0) END AS cost
 		FROM model_calls c WHERE c.namespace = $1 AND c.started_at >= $2 AND c.finished_at IS NOT NULL AND ($4 = '' OR c.namespace_uid = '' OR c.namespace_uid = $4)
 			AND NOT EXISTS (SELECT 1 FROM quota_reservations r WHERE r.agent = c.agent AND r.row_key = c.row_key)
-	) AS calls WHERE tokens > 0 OR cost > 0 GROUP BY namespace, hour
-	ON CONFLICT (namespace, hour) DO UPDATE SET
+	) AS calls WHERE tokens > 0 OR cost > 0 GROUP BY namespace, hour, currency
+	ON CONFLICT (namespace, hour, currency) DO UPDATE SET
 		tokens = CASE WHEN excluded.tokens > quota_usage.tokens THEN excluded.tokens ELSE quota_usage.tokens END,
 		cost_micros = CASE WHEN excluded.cost_micros > quota_usage.cost_micros THEN excluded.cost_micros ELSE quota_usage.cost_micros END`
-	countUsage = `SELECT u.tokens, u.cost, r.tokens, r.cost FROM
-	(SELECT CAST(COALESCE(SUM(tokens), 0) AS BIGINT) AS tokens, CAST(COALESCE(SUM(cost_micros), 0) AS BIGINT) AS cost
-		FROM quota_usage WHERE namespace = $1 AND hour >= $2) AS u,
-	(SELECT CAST(COALESCE(SUM(tokens), 0) AS BIGINT) AS tokens, CAST(COALESCE(SUM(cost_micros), 0) AS BIGINT) AS cost
-		FROM quota_reservations WHERE namespace = $1 AND hour >= $2) AS r`
+	countUsage = `SELECT currency, CAST(SUM(tokens) AS BIGINT), CAST(SUM(cost) AS BIGINT), CAST(SUM(reserved) AS BIGINT), CAST(SUM(reserved_cost) AS BIGINT) FROM (
+		SELECT currency, tokens, cost_micros AS cost, 0 AS reserved, 0 AS reserved_cost FROM quota_usage WHERE namespace = $1 AND hour >= $2
+		UNION ALL SELECT currency, 0, 0, tokens, cost_micros FROM quota_reservations WHERE namespace = $1 AND hour >= $2
+	) AS counts GROUP BY currency`
 	isReserved        = `SELECT COUNT(*) FROM quota_reservations WHERE key = $1`
-	insertReservation = `INSERT INTO quota_reservations (key, agent, row_key, namespace, hour, tokens, cost_micros) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+	insertReservation = `INSERT INTO quota_reservations (key, agent, row_key, namespace, hour, currency, tokens, cost_micros) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
 	// restartCall moves the start of a call that waited for its reservation into the hour in which it counts.
 	restartCall = `UPDATE model_call_rows SET started_at = $1 WHERE agent = $2 AND key = $3 AND started_at < $4 AND finished_at IS NULL`
 )
@@ -98,14 +97,17 @@ func reserve(ctx context.Context, tx Tx, q ledger.QuotaRequest) (ledger.QuotaAns
 		}
 	}
 	for _, limit := range q.Limits {
-		var c ledger.QuotaCount
+		var count ledger.QuotaCount
 		err := tx.Query(ctx, func(r Row) error {
-			return r.Scan(&c.Tokens, &c.CostMicros, &c.ReservedTokens, &c.ReservedCostMicros)
+			var c ledger.QuotaCount
+			err := r.Scan(&c.Currency, &c.Tokens, &c.CostMicros, &c.ReservedTokens, &c.ReservedCostMicros)
+			count = count.Plus(c)
+			return err
 		}, countUsage, text(q.Namespace), micros(limit.Since))
 		if err != nil {
 			return answer, err
 		}
-		answer.Counts = append(answer.Counts, c)
+		answer.Counts = append(answer.Counts, count)
 	}
 	var err error
 	answer.Granted, err = grant(ctx, tx, q, answer.Counts)
@@ -151,15 +153,14 @@ func grant(ctx context.Context, tx Tx, q ledger.QuotaRequest, counts []ledger.Qu
 			return nil, err
 		}
 		_, err = tx.Exec(ctx,
-			statement(insertReservation, text(call.Key), at.agent, at.key, text(q.Namespace), hour, call.Tokens, call.CostMicros),
+			statement(insertReservation, text(call.Key), at.agent, at.key, text(q.Namespace), hour, call.Currency, call.Tokens, call.CostMicros),
 			statement(restartCall, micros(q.At), at.agent, at.key, hour))
 		if err != nil {
 			return nil, err
 		}
 		granted[i] = true
 		for j := range counts {
-			counts[j].ReservedTokens += call.Tokens
-			counts[j].ReservedCostMicros += call.CostMicros
+			counts[j] = counts[j].PlusReserved(call)
 		}
 	}
 	return granted, nil
@@ -182,10 +183,16 @@ func fits(limits []ledger.QuotaLimit, counts []ledger.QuotaCount, call ledger.Qu
 	return true
 }
 
+// endedReservation is a reservation whose call has ended, with what the call used. Its tokens count in the row of the call's own currency, as
+// in a recount.
 type endedReservation struct {
 	key                string
 	hour               int64
 	tokens, costMicros int64
+	currency           string
+	// unknown is the reserved cost of a call with unknown cost.
+	unknown         int64
+	unknownCurrency string
 }
 
 // settle replaces the reservations of ended calls by their usage. The keys are read first and deleted one by one: a call that
@@ -204,7 +211,10 @@ func settle(ctx context.Context, tx Tx, namespace string) error {
 	for _, e := range all {
 		statements = append(statements, statement(dropReservation, e.key))
 		if e.tokens > 0 || e.costMicros > 0 {
-			statements = append(statements, statement(addUsage, text(namespace), e.hour, e.tokens, e.costMicros))
+			statements = append(statements, statement(addUsage, text(namespace), e.hour, e.currency, e.tokens, e.costMicros))
+		}
+		if e.unknown > 0 {
+			statements = append(statements, statement(addUsage, text(namespace), e.hour, e.unknownCurrency, int64(0), e.unknown))
 		}
 	}
 	_, err = tx.Exec(ctx, statements...)
@@ -214,20 +224,23 @@ func settle(ctx context.Context, tx Tx, namespace string) error {
 // scanEnded scans the usage of an ended call. A successful call with unknown usage is settled at the reserved amount.
 func scanEnded(r Row) (endedReservation, error) {
 	var e endedReservation
-	var reservedTokens, reservedCost int64
+	var reservedTokens int64
 	var status string
 	var tokens, cost sql.NullInt64
-	if err := r.Scan(&e.key, &e.hour, &reservedTokens, &reservedCost, &status, &tokens, &cost); err != nil {
+	if err := r.Scan(&e.key, &e.hour, &reservedTokens, &e.unknown, &e.unknownCurrency, &status, &tokens, &cost, &e.currency); err != nil {
 		return e, err
 	}
 	if ledger.Status(status) == ledger.StatusSuccess {
-		e.tokens, e.costMicros = reservedTokens, reservedCost
+		e.tokens = reservedTokens
 	}
 	if tokens.Valid {
 		e.tokens = clampAmount(tokens.Int64)
 	}
 	if cost.Valid {
 		e.costMicros = clampAmount(cost.Int64)
+	}
+	if cost.Valid || ledger.Status(status) != ledger.StatusSuccess {
+		e.unknown = 0
 	}
 	return e, nil
 }

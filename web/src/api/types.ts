@@ -356,14 +356,14 @@ export interface ToolServer extends Resource {
 }
 
 export interface Provider extends Resource {
-  spec: { baseURL: string; defaultModel?: string; models?: { name: string }[] };
+  spec: { baseURL: string; defaultModel?: string; currency?: string; models?: { name: string }[] };
   status?: { conditions?: Condition[] };
 }
 
 export interface Quota extends Resource {
   spec: { period: 'Hour' | 'Day' | 'Month'; maxTokens?: number; maxCostMicros?: number; maxActiveAgents?: number };
   status?: {
-    used?: { tokens?: number; costMicros?: number };
+    used?: { tokens?: number; costMicros?: number; currency?: string };
     remaining?: { tokens?: number; costMicros?: number };
     activeAgents?: number;
     resetTime?: string;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { expect, it } from 'vitest';
-import { ago, duration, firstWords, money, pretty, slug, tokens } from './format';
+import { ago, duration, firstWords, money, moneyByCurrency, pretty, slug, tokens } from './format';
 
 it('tells durations as people do', () => {
   expect([850, 4200, 59_900, 65_000, 300_000, 7_380_000].map(duration)).toEqual(['850 ms', '4.2 s', '59 s', '1 min 05 s', '5 min', '2 h 03 min']);
@@ -12,6 +12,10 @@ it('shortens numbers, and says when a price is unknown', () => {
   expect([12, 999, 1200, 3_400_000].map(tokens)).toEqual(['12', '999', '1.2K', '3.4M']);
   expect([undefined, 0, 1234, 12_340, 2_500_000].map((micros) => money(micros))).toEqual(['unknown', '0', '0.0012', '0.012', '2.50']);
   expect([money(420_000, 'USD'), money(420_000, 'EUR'), money(undefined, 'USD')]).toEqual(['$0.42', '0.42 EUR', 'unknown']);
+});
+
+it('never adds two currencies', () => {
+  expect(moneyByCurrency([{ costMicros: 400_000, currency: 'USD' }, { costMicros: 100_000, currency: 'EUR' }, { costMicros: 20_000, currency: 'USD' }])).toBe('$0.42 + 0.1 EUR');
 });
 
 it('makes names that the API takes', () => {

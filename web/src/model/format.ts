@@ -38,6 +38,13 @@ export function money(micros: number | undefined, currency?: string): string {
   return currency === 'USD' ? `$${text}` : currency ? `${text} ${currency}` : text;
 }
 
+/** Formats the sums of costs, one for each currency: $0.42 + 0.10 EUR. */
+export function moneyByCurrency(costs: { costMicros?: number; currency?: string }[]): string {
+  const sums = new Map<string | undefined, number>();
+  for (const { costMicros, currency } of costs) sums.set(currency, (sums.get(currency) ?? 0) + (costMicros ?? 0));
+  return [...sums].map(([currency, micros]) => money(micros, currency)).join(' + ');
+}
+
 /** now, 5 min, 3 h, 2 d. */
 export function ago(time: string, now: number): string {
   const seconds = (now - Date.parse(time)) / 1000;

@@ -21,6 +21,8 @@ export interface Draft {
   readOnly: boolean;
   tokens: string;
   cost: string;
+  /** The currency of the cost, if it is known: that of the provider's prices. */
+  currency?: string;
   depth: string;
   parallel: string;
   /** The chat that it was copied from. */

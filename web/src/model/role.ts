@@ -85,7 +85,7 @@ export const roleFields: { title: string; fields: RoleField[] }[] = [
       { path: ['limits', 'maxIterations'], label: 'Iterations', kind: 'number' },
       { path: ['limits', 'maxDurationSeconds'], label: 'Seconds', kind: 'number' },
       { path: ['limits', 'maxTotalTokens'], label: 'Tokens', kind: 'number' },
-      { path: ['limits', 'maxCostMicros'], label: 'Cost in millionths', kind: 'number' },
+      { path: ['limits', 'maxCostMicros'], label: 'Cost in millionths of the currency', kind: 'number' },
     ],
   },
 ];

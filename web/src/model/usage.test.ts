@@ -55,13 +55,13 @@ it('ends axes at round numbers', () => {
 it('shows each limit of a quota with what is used and reserved', () => {
   const quota = (name: string, spec: Quota['spec'], status?: Quota['status']): Quota => ({ metadata: { name, namespace: 'default', uid: name, creationTimestamp: '' }, spec, status });
   const quotas = [
-    quota('daily', { period: 'Day', maxTokens: 100, maxCostMicros: 50 }, { used: { tokens: 40, costMicros: 50 }, remaining: { tokens: 50, costMicros: 0 }, conditions: [{ type: 'Ready', status: 'False', reason: 'QuotaExhausted', message: 'Runs wait.' }] }),
+    quota('daily', { period: 'Day', maxTokens: 100, maxCostMicros: 50 }, { used: { tokens: 40, costMicros: 50, currency: 'EUR' }, remaining: { tokens: 50, costMicros: 0 }, conditions: [{ type: 'Ready', status: 'False', reason: 'QuotaExhausted', message: 'Runs wait.' }] }),
     quota('agents', { period: 'Day', maxActiveAgents: 3 }),
     quota('new', { period: 'Month', maxTokens: 9 }),
   ];
   expect(budgetsOf(quotas, 'Day')).toMatchObject([
-    { quota: 'daily', unit: 'tokens', used: 40, reserved: 10, limit: 100, problem: 'Runs wait.' },
-    { quota: 'daily', unit: 'cost', used: 50, reserved: 0, limit: 50 },
+    { quota: 'daily', unit: 'tokens', currency: undefined, used: 40, reserved: 10, limit: 100, problem: 'Runs wait.' },
+    { quota: 'daily', unit: 'cost', currency: 'EUR', used: 50, reserved: 0, limit: 50 },
   ]);
   expect(budgetsOf(quotas, 'Month')).toMatchObject([{ quota: 'new', used: 0, reserved: 0, limit: 9, problem: undefined }]);
 });

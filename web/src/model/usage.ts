@@ -94,6 +94,8 @@ export function ceiling(value: number): number {
 export interface Budget {
   quota: string;
   unit: 'tokens' | 'cost';
+  /** The currency of a cost. */
+  currency?: string;
   used: number;
   /** What calls in flight may still use. */
   reserved: number;
@@ -110,7 +112,7 @@ export function budgetsOf(quotas: Quota[], period: UsagePeriod): Budget[] {
     .flatMap(({ metadata, spec, status }) => {
       const ready = status?.conditions?.find(({ type }) => type === 'Ready');
       const budget = (unit: Budget['unit'], limit?: number, used = 0, remaining?: number): Budget[] =>
-        limit === undefined ? [] : [{ quota: metadata.name, unit, used, limit, reserved: remaining === undefined ? 0 : Math.max(0, limit - used - remaining), resets: status?.resetTime, problem: ready?.status === 'False' ? ready.message : undefined }];
+        limit === undefined ? [] : [{ quota: metadata.name, unit, currency: unit === 'cost' ? status?.used?.currency : undefined, used, limit, reserved: remaining === undefined ? 0 : Math.max(0, limit - used - remaining), resets: status?.resetTime, problem: ready?.status === 'False' ? ready.message : undefined }];
       return [...budget('tokens', spec.maxTokens, status?.used?.tokens, status?.remaining?.tokens), ...budget('cost', spec.maxCostMicros, status?.used?.costMicros, status?.remaining?.costMicros)];
     });
 }

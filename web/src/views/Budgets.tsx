@@ -3,7 +3,7 @@
 
 import type { UsagePeriod, UsageReport } from '../api/history';
 import type { Quota } from '../api/types';
-import { money, tokens } from '../model/format';
+import { money, moneyByCurrency, tokens } from '../model/format';
 import { budgetsOf, periodStart, sum, type Budget } from '../model/usage';
 import { itemsOf, Trouble } from './Loaded';
 
@@ -40,20 +40,19 @@ export function Budgets({ limits, days, now }: { limits: Quota[] | string; days:
 function Unlimited({ period, days, now, unknown }: { period: UsagePeriod; days: UsageReport[]; now: number; unknown: boolean }) {
   const counted = days.filter(({ startTime }) => Date.parse(startTime ?? '') >= periodStart(period, now));
   const costs = counted.map(({ modelCalls }) => modelCalls).filter(({ costMicros }) => costMicros !== undefined);
-  const summable = new Set(costs.map(({ currency }) => currency)).size === 1;
   return (
     <p>
       {tokens(sum(counted.map(({ modelCalls }) => modelCalls.totalTokens ?? 0)))} tokens
-      {summable && `, cost ${money(sum(costs.map(({ costMicros }) => costMicros ?? 0)), costs[0]!.currency)}`}
+      {costs.length > 0 && `, cost ${moneyByCurrency(costs)}`}
       {!unknown && <span className="muted"> · no AgentQuota limits a {period.toLowerCase()}</span>}
     </p>
   );
 }
 
-function Meter({ budget: { quota, unit, used, reserved, limit, resets, problem } }: { budget: Budget }) {
-  const format = unit === 'tokens' ? (count: number) => `${tokens(count)} tokens` : (micros: number) => `cost ${money(micros)}`;
+function Meter({ budget: { quota, unit, currency, used, reserved, limit, resets, problem } }: { budget: Budget }) {
+  const format = unit === 'tokens' ? tokens : (micros: number) => money(micros, currency);
   const percent = Math.round((used / limit) * 100);
-  const text = `${format(used)} of ${unit === 'tokens' ? tokens(limit) : money(limit)} (${percent}%)${reserved > 0 ? `, ${unit === 'tokens' ? tokens(reserved) : money(reserved)} reserved` : ''}`;
+  const text = `${unit === 'tokens' ? `${tokens(used)} tokens` : `cost ${format(used)}`} of ${format(limit)} (${percent}%)${reserved > 0 ? `, ${format(reserved)} reserved` : ''}`;
   const level = problem || used + reserved >= limit ? 'full' : percent >= 80 ? 'high' : '';
   return (
     <div className="budget">

@@ -133,7 +133,7 @@ function Settings({ draft, defaultWorkspace, onOpen }: { draft: Draft; defaultWo
     [draft.provider, draft.model].filter(Boolean).join(' / '),
     workspace && `works on ${describeWorkspace(workspace)}`,
     limits?.maxTotalTokens && `at most ${shortTokens(limits.maxTotalTokens)} tokens`,
-    limits?.maxCostMicros && `at most ${money(limits.maxCostMicros)}`,
+    limits?.maxCostMicros && `at most ${money(limits.maxCostMicros, draft.currency)}`,
   ].filter(Boolean);
   const problems = Object.values(problemsOf(draft));
   return (

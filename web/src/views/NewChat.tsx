@@ -14,6 +14,8 @@ import { useLoad } from '../state/hooks';
 export function NewChatDialog({ start, onDone, onClose }: { start: Draft; onDone: (draft: Draft) => void; onClose: () => void }) {
   const [draft, setDraft] = useState(start);
   const { namespace, person } = useSite();
+  const known = useKnown(namespace);
+  const { currency } = known.providerOf(draft)?.spec ?? {};
   const problems = problemsOf(draft);
   const set = (part: Partial<Draft>) => setDraft({ ...draft, ...part });
   const text = toYAML(manifest(namespace, draft.name || 'NAME', draft, person.defaultWorkspace));
@@ -23,7 +25,7 @@ export function NewChatDialog({ start, onDone, onClose }: { start: Draft; onDone
         className="new-chat"
         onSubmit={(event) => {
           event.preventDefault();
-          if (Object.keys(problems).length === 0) onDone(draft);
+          if (Object.keys(problems).length === 0) onDone({ ...draft, currency });
         }}
       >
         <Part title="Name">
@@ -34,11 +36,11 @@ export function NewChatDialog({ start, onDone, onClose }: { start: Draft; onDone
             {(id) => <input id={id} className="input mono" value={draft.name} maxLength={63} placeholder="derived from the message" spellCheck={false} autoCapitalize="none" onChange={(event) => set({ name: event.target.value })} />}
           </Field>
         </Part>
-        <Answering draft={draft} set={set} />
+        <Answering draft={draft} set={set} known={known} />
         <Files draft={draft} set={set} problems={problems} />
         <Part title="Limits of the whole tree">
           <Field label="Tokens">{(id) => <input id={id} className="input" value={draft.tokens} inputMode="numeric" placeholder="no limit" onChange={(event) => set({ tokens: event.target.value.replace(/\D/g, '') })} />}</Field>
-          <Field label="Cost" problem={problems.cost}>
+          <Field label="Cost" hint={`In ${currency ?? "the currency of the provider's prices"}`} problem={problems.cost}>
             {(id) => <input id={id} className="input" value={draft.cost} inputMode="decimal" placeholder="no limit" onChange={(event) => set({ cost: event.target.value.replace(/[^\d.]/g, '') })} />}
           </Field>
           <Field label="Depth of agents" problem={problems.depth}>
@@ -97,17 +99,28 @@ interface PartProps {
   set: (part: Partial<Draft>) => void;
 }
 
-/** The role, the provider and the model. Lists that the person may not read become inputs. */
-function Answering({ draft, set }: PartProps) {
-  const { namespace, roles: find } = useSite();
+/** The roles and providers that the person may read. */
+function useKnown(namespace: string) {
   const [known] = useLoad(async () => {
     const quiet = <T,>(list: Promise<T[]>) => list.catch(() => [] as T[]);
     const [builtin, own, models] = await Promise.all([catalog(), quiet(roles(namespace)), quiet(providers(namespace))]);
-    return { names: [...new Set([...own.map((role) => role.metadata.name), ...builtin.roles.map((role) => role.name)])].sort(), models };
+    return { builtin: builtin.roles, own, models };
   }, [namespace]);
-  const names = known.state === 'done' ? known.value.names : [];
-  const models = known.state === 'done' ? known.value.models : [];
-  const provider = models.find(({ metadata }) => metadata.name === (draft.provider || 'default'));
+  const { builtin, own, models } = known.state === 'done' ? known.value : { builtin: [], own: [], models: [] };
+  return {
+    names: [...new Set([...own.map((role) => role.metadata.name), ...builtin.map((role) => role.name)])].sort(),
+    models,
+    providerOf: (draft: Draft) => {
+      const ofRole = own.find(({ metadata }) => metadata.name === (draft.role || 'orchestrator'))?.spec?.modelProvider;
+      return models.find(({ metadata }) => metadata.name === (draft.provider || ofRole || 'default'));
+    },
+  };
+}
+
+/** The role, the provider and the model. Lists that the person may not read become inputs. */
+function Answering({ draft, set, known: { names, models, providerOf } }: PartProps & { known: ReturnType<typeof useKnown> }) {
+  const { roles: find } = useSite();
+  const provider = providerOf(draft);
   const list = useId();
   const withCurrent = (all: string[], current: string) => (current && !all.includes(current) ? [current, ...all] : all);
   const offered = [...new Set([provider?.spec.defaultModel, ...(provider?.spec.models ?? []).map((model) => model.name)].filter((name) => name !== undefined))];

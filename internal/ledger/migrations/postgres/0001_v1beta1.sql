@@ -219,13 +219,14 @@ CREATE TABLE quota_namespaces (
     settled_at BIGINT NOT NULL
 );
 
--- The usage of finished calls, by the hour in which they started.
+-- The usage of finished calls, by the hour in which they started and the currency of their prices, which is empty if it is unknown.
 CREATE TABLE quota_usage (
     namespace   TEXT NOT NULL,
     hour        BIGINT NOT NULL,
+    currency    TEXT NOT NULL,
     tokens      BIGINT NOT NULL,
     cost_micros BIGINT NOT NULL,
-    PRIMARY KEY (namespace, hour)
+    PRIMARY KEY (namespace, hour, currency)
 );
 
 -- The possible usage of open calls. The next writer moves a row whose call has a result to quota_usage.
@@ -236,6 +237,7 @@ CREATE TABLE quota_reservations (
     row_key     TEXT NOT NULL,
     namespace   TEXT NOT NULL,
     hour        BIGINT NOT NULL,
+    currency    TEXT NOT NULL,
     tokens      BIGINT NOT NULL,
     cost_micros BIGINT NOT NULL
 );

@@ -219,13 +219,14 @@ CREATE TABLE quota_namespaces (
     settled_at INTEGER NOT NULL
 ) STRICT;
 
--- The usage of finished calls, by the hour in which they started.
+-- The usage of finished calls, by the hour in which they started and the currency of their prices, which is empty if it is unknown.
 CREATE TABLE quota_usage (
     namespace   TEXT NOT NULL,
     hour        INTEGER NOT NULL,
+    currency    TEXT NOT NULL,
     tokens      INTEGER NOT NULL,
     cost_micros INTEGER NOT NULL,
-    PRIMARY KEY (namespace, hour)
+    PRIMARY KEY (namespace, hour, currency)
 ) STRICT;
 
 -- The possible usage of open calls. The next writer moves a row whose call has a result to quota_usage.
@@ -236,6 +237,7 @@ CREATE TABLE quota_reservations (
     row_key     TEXT NOT NULL,
     namespace   TEXT NOT NULL,
     hour        INTEGER NOT NULL,
+    currency    TEXT NOT NULL,
     tokens      INTEGER NOT NULL,
     cost_micros INTEGER NOT NULL
 ) STRICT;

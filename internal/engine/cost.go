@@ -1,0 +1,50 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"fmt"
+
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/engine/exchange"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// mostCost returns the cost to reserve for a call and its currency, which is empty if the price is unknown. An agent that started before its
+// model had a price reserves at the current price.
+func (a *actor) mostCost(record ledger.Agent, call plannedCall, e agent.CallModel) (costMicros int64, currency string) {
+	if e.Reserve.Currency != "" {
+		return e.Reserve.CostMicros, e.Reserve.Currency
+	}
+	endpoint, err := a.engine.options.Models.Endpoint(a.engine.ctx, record, call.provider)
+	if err != nil {
+		return 0, ""
+	}
+	prompt := exchange.PromptTokens(e.Reserve, call.request.MaxOutputTokens)
+	cost := endpoint.Prices.MostCost(endpoint.Model, prompt, e.Reserve.Tokens-prompt)
+	if cost == nil {
+		return 0, ""
+	}
+	return *cost, endpoint.Prices.Currency(endpoint.Model)
+}
+
+// checkCurrency returns an error if a limit of money applies to a call, and its price at the endpoint is not in the currency of its reservation:
+// a fallback may have other prices, and those of a provider may change while the call waits.
+func (a *actor) checkCurrency(record ledger.Agent, call plannedCall, e agent.CallModel, provider string, endpoint Endpoint) error {
+	actual := endpoint.Prices.Currency(endpoint.Model)
+	_, reserved := a.mostCost(record, call, e)
+	if actual != "" && actual == reserved {
+		return nil
+	}
+	limit, err := a.engine.admission.LimitsMoney(record, a.engine.budgets)
+	if limit == "" {
+		return err
+	}
+	price := "has no price of " + endpoint.Model
+	if actual != "" {
+		price = "has prices in " + actual
+	}
+	return fmt.Errorf("the ModelProvider %s was not used: %s counts maxCostMicros in %s, and the provider %s; give a provider and its fallbacks "+
+		"prices in one currency, or remove the limit", provider, limit, reserved, price)
+}
