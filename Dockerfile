@@ -16,7 +16,7 @@ COPY web/embed.go web/embed.go
 COPY web/dist web/dist
 ARG TARGETOS TARGETARCH VERSION=dev
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/build-cache \
-    GOCACHE=/build-cache CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath \
+    GOCACHE=/build-cache CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -tags=grpcnotrace \
     -ldflags "-s -w -X github.com/nestor-dev/nestor/internal/version.version=$VERSION" -o /out/ ./cmd/...
 
 # Distroless: nothing but the program, the certificates it trusts and a user that is not root.

@@ -5,6 +5,8 @@ SHELL := bash
 
 TOOL := go tool -modfile=hack/tools/go.mod
 K8S_BIN := $(CURDIR)/bin/k8s
+# Runs a build and prints its progress: $(PROGRESS) WHAT SECONDS COMMAND...
+PROGRESS := label=demo bash -euc '. hack/gobuild.sh && with_progress "$$@"' build
 # The version in the binaries: a tag, or the commit; "dev" outside a checkout.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X github.com/nestor-dev/nestor/internal/version.version=$(VERSION)
@@ -26,7 +28,9 @@ GOTESTFLAGS ?=
 
 export GOWORK := off
 # Tests, programs, images and linters are built with the same flags, so that everything is compiled once. The race detector needs cgo.
-export GOFLAGS ?= -trimpath
+# grpcnotrace leaves out gRPC's trace pages. They execute templates, which may call any method by its name, so that the linker would
+# have to keep every method of every type: a third of the operator.
+export GOFLAGS ?= -trimpath -tags=grpcnotrace
 export CGO_ENABLED ?= $(if $(findstring -race,$(GOTESTFLAGS)),1,0)
 
 include web/web.mk
@@ -48,14 +52,12 @@ help: ## Show this index
 .PHONY: demo
 demo: ## Run all of Nestor on this machine until Ctrl-C (DEMO_SCRIPT=tour plays a tour; OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, or MODEL_BASE_URL and MODEL for a real model)
 	@echo "make demo builds what is missing: a control plane, the web page, kubectl nestor and the operator."
-	@echo "The first time this takes a few minutes, and ten more if the control plane must be built from source. Later starts take seconds."
+	@echo "The first time this takes four minutes on two processors, and nine more if the control plane must be built from source. Later starts take seconds."
 	@$(MAKE) --no-print-directory control-plane
 	@if ! command -v npm >/dev/null; then [ -e web/dist/index.html ] || echo "npm is not installed: the demo runs without the web page"; \
 	elif [ ! -e web/dist/index.html ] || [ -n "$$(find web/src web/index.html web/package.json -newer web/dist/index.html | head -n 1)" ]; then \
-		echo "building the web page (about a minute the first time)"; \
-		log=$$($(MAKE) --no-print-directory web 2>&1) || printf '%s\n' "$$log" "the web page could not be built (the reason is above): the demo runs without it"; fi
-	@echo "building kubectl nestor and the operator (a few minutes the first time)"
-	@go build -ldflags "$(LDFLAGS)" -o bin/ ./hack/demo ./cmd/kubectl-nestor
+		$(PROGRESS) "the web page" 60 $(MAKE) --no-print-directory web || echo "the demo runs without the web page"; fi
+	@$(PROGRESS) "kubectl nestor and the operator" 150 go build -v -ldflags "$(LDFLAGS)" -o bin/ ./hack/demo ./cmd/kubectl-nestor
 	@KUBEBUILDER_ASSETS="$(K8S_BIN)" exec bin/demo
 
 .PHONY: demo-clean
@@ -73,20 +75,20 @@ test: control-plane mcp-servers model-servers a2a-sdk door-client-packages skill
 
 .PHONY: build
 build: ## Build the programs into bin/
-	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
+	CGO_ENABLED=0 go build -trimpath -tags=grpcnotrace -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
 
 .PHONY: control-plane
-control-plane: ## Put etcd, kube-apiserver, kube-controller-manager and kubectl into bin/k8s
+control-plane: ## Put etcd, kube-apiserver, kubectl and the controllers that tests need into bin/k8s
 	@KUBERNETES= hack/controlplane/install.sh "$(K8S_BIN)"
 
-# etcd and kubectl are those of every test. The flows are the ones whose behaviour depends on the API server: watches, owners, status
+# etcd, kubectl and the controllers are those of every test. The flows are the ones whose behaviour depends on the API server: watches, owners, status
 # updates, the garbage collector, authorization and the kinds that triggers watch.
 COMPAT_FLOWS := With SQLite (000 Nested agents|001 Central orchestration|A conversation|Deleting|Triggers|An object with the name of another)
 .PHONY: compat
 compat: control-plane ## Test on another release of Kubernetes, which is built if no prebuilt one can be had (KUBERNETES=1.32.0)
 	@[ -n "$(KUBERNETES)" ] || { echo "say which release: make compat KUBERNETES=1.32.0" >&2; exit 1; }
-	@env -u KUBEBUILDER_ASSETS KUBERNETES=$(KUBERNETES) hack/controlplane/install.sh bin/k8s-$(KUBERNETES) kube-apiserver kube-controller-manager
-	@ln -sfn "$(K8S_BIN)/etcd" "$(K8S_BIN)/kubectl" bin/k8s-$(KUBERNETES)/
+	@env -u KUBEBUILDER_ASSETS KUBERNETES=$(KUBERNETES) hack/controlplane/install.sh bin/k8s-$(KUBERNETES) kube-apiserver
+	@ln -sfn "$(K8S_BIN)/etcd" "$(K8S_BIN)/kubectl" "$(K8S_BIN)/controllers" bin/k8s-$(KUBERNETES)/
 	KUBEBUILDER_ASSETS="$(CURDIR)/bin/k8s-$(KUBERNETES)" go test -count 1 -timeout 30m -p 1 $(GOTESTFLAGS) ./test/api ./test/rbac
 	KUBEBUILDER_ASSETS="$(CURDIR)/bin/k8s-$(KUBERNETES)" go test -count 1 -timeout 30m $(GOTESTFLAGS) ./test/flows -run '^TestFlows$$' -ginkgo.focus '$(COMPAT_FLOWS)'
 

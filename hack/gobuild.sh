@@ -28,40 +28,49 @@ lock_cache() {
 	fi
 }
 
-# watch_build PID LOG NAME: prints the progress of a build, in place on a terminal and every half minute elsewhere.
-watch_build() {
-	local start=$SECONDS every=30
+# watch_process PID LOG WHAT SECONDS: prints the progress of a process, in place on a terminal and every half minute elsewhere.
+watch_process() {
+	local start=$SECONDS every=30 line packages
 	[ -t 1 ] && every=1
 	while kill -0 "$1" 2>/dev/null; do
 		sleep 1
 		(((SECONDS - start) % every)) && continue
-		local line="building $3: $(wc -l <"$2") packages compiled, $((SECONDS - start)) s"
+		line="building $3: $((SECONDS - start)) s of about $4 s"
+		packages=$(grep -cE '^[^ :]+$' "$2" || true)
+		[ "$packages" = 0 ] || line+=", $packages packages compiled"
 		if [ -t 1 ]; then printf '\r%s: %s\033[K' "$label" "$line"; else say "$line"; fi
 	done
 	[ -t 1 ] && printf '\r\033[K'
 	return 0
 }
 
-# build NAME MODULE_DIR PACKAGE [FLAG...]: builds a program into the cache; the flags are those of go build.
-build() {
-	local name=$1 module=$2 package=$3 log start=$SECONDS pid
-	shift 3
+# with_progress WHAT SECONDS COMMAND...: runs a build, which takes about that many seconds on two processors if nothing is cached, and
+# prints its progress. The output is printed if it fails. With -v, go build prints a line for each package that had to be compiled.
+with_progress() {
+	local what=$1 seconds=$2 log start=$SECONDS pid
+	shift 2
 	log=$(mktemp)
-	mkdir -p "$(dirname "$cache/$name")"
-	# -v prints a line for each package that had to be compiled: that is the progress.
-	(cd "$module" && CGO_ENABLED=0 GOWORK=off go build -v -trimpath "$@" -o "$cache/$name.partial" "$package") >"$log" 2>&1 &
+	"$@" >"$log" 2>&1 &
 	pid=$!
 	trap 'kill "$pid" 2>/dev/null || true' INT TERM EXIT
-	watch_build "$pid" "$log" "$name"
+	watch_process "$pid" "$log" "$what" "$seconds"
 	if ! wait "$pid"; then
 		trap - INT TERM EXIT
-		say "building $name failed; the last lines were:" >&2
+		say "building $what failed; the last lines were:" >&2
 		tail -n 20 "$log" >&2
 		rm -f "$log"
-		exit 1
+		return 1
 	fi
 	trap - INT TERM EXIT
-	mv "$cache/$name.partial" "$cache/$name"
-	say "built $name in $((SECONDS - start)) s"
 	rm -f "$log"
+	say "built $what in $((SECONDS - start)) s"
+}
+
+# build NAME SECONDS MODULE_DIR PACKAGE [FLAG...]: builds a program into the cache; the flags are those of go build.
+build() {
+	local name=$1 seconds=$2 module=$3 package=$4
+	shift 4
+	mkdir -p "$(dirname "$cache/$name")"
+	with_progress "$name" "$seconds" env CGO_ENABLED=0 GOWORK=off go build -C "$module" -v -trimpath "$@" -o "$cache/$name.partial" "$package" || exit 1
+	mv "$cache/$name.partial" "$cache/$name"
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# install.sh DIR [NAME...]: links Kubernetes programs into DIR; by default etcd, kube-apiserver,
-# kube-controller-manager and kubectl.
+# install.sh DIR [NAME...]: links the programs of a control plane into DIR; by default etcd, kube-apiserver, kubectl
+# and controllers, the program beside this script that runs the few controllers of Kubernetes that are needed here.
 #
 # Each binary is taken from the first source that has it:
 #   1. the directory in KUBEBUILDER_ASSETS, if that is set;
 #   2. the per-user cache, keyed by version, operating system and architecture;
-#   3. the prebuilt envtest archive (it has no controller manager), unless CONTROL_PLANE_PREBUILT=0;
+#   3. the prebuilt envtest archive (it has no controllers), unless CONTROL_PLANE_PREBUILT=0;
 #   4. a build from Go modules with the nested module beside this script.
 # The results of 3 and 4 are cached, so a second clone only links.
 #
@@ -18,7 +18,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 dest=${1:?usage: install.sh DIR [NAME...]}
 shift
 binaries=("$@")
-[ "${#binaries[@]}" -gt 0 ] || binaries=(etcd kube-apiserver kube-controller-manager kubectl)
+[ "${#binaries[@]}" -gt 0 ] || binaries=(etcd kube-apiserver kubectl controllers)
 pinned=$(sed -n 's/^\tk8s\.io\/kubernetes \(v[0-9.]*\).*/\1/p' "$here/go.mod")
 version=${KUBERNETES:+v${KUBERNETES#v}}
 version=${version:-$pinned}
@@ -26,10 +26,25 @@ label=control-plane
 [[ $version =~ ^v1\.[0-9]+\.[0-9]+$ ]] || { say "KUBERNETES=$KUBERNETES is not a release such as 1.32.0" >&2; exit 1; }
 cache=$(user_cache "control-plane/$version")
 
+# The cache key of our own program includes its sources.
+controllers=controllers-$(cat "$here/go.mod" "$here"/controllers/*.go | sha256sum | cut -c1-12)
+
 package_of() {
 	case $1 in
 	etcd) echo go.etcd.io/etcd/server/v3 ;;
+	controllers-*) echo ./controllers ;;
 	*) echo "k8s.io/kubernetes/cmd/$1" ;;
+	esac
+}
+
+# usual NAME: prints how many seconds a build takes on two processors, if those before it were built.
+usual() {
+	case $1 in
+	etcd) echo 80 ;;
+	kube-apiserver) echo 450 ;;
+	kube-controller-manager) echo 140 ;;
+	controllers-*) [ -d "$cache/envtest/k8s" ] && echo 120 || echo 20 ;;
+	*) echo 40 ;;
 	esac
 }
 
@@ -88,20 +103,22 @@ if [ -n "${KUBEBUILDER_ASSETS:-}" ]; then
 	say "KUBEBUILDER_ASSETS lacks $(missing "$KUBEBUILDER_ASSETS" | tr '\n' ' ')- taking those from elsewhere"
 fi
 
+binaries=("${binaries[@]/%controllers/$controllers}")
 lock_cache
 if [ -n "$(missing "$cache")" ]; then
-	[ -z "$(ls "$cache")" ] && { fetch_prebuilt || say "no prebuilt binaries to be had; building from Go modules (about ten minutes on two cores, once)"; }
+	[ -z "$(ls "$cache")" ] && { fetch_prebuilt || say "no prebuilt binaries to be had; building from Go modules (about ten minutes on two processors, once)"; }
 	module=$(module)
 	# The module of another release has no go.sum yet; the checksum database verifies what go adds to it.
 	mode=readonly
 	[ "$version" = "$pinned" ] || mode=mod
 	for name in $(missing "$cache"); do
-		build "$name" "$module" "$(package_of "$name")" -mod="$mode" -ldflags "-s -w $(version_flags)"
+		build "$name" "$(usual "$name")" "$module" "$(package_of "$name")" -mod="$mode" -ldflags "-s -w $(version_flags)"
 	done
 fi
 
 for name in "${binaries[@]}"; do
-	if [ -n "${KUBEBUILDER_ASSETS:-}" ] && [ -x "$KUBEBUILDER_ASSETS/$name" ]; then continue; fi
-	link "$cache/$name" "$dest/$name"
+	target=${name/%"$controllers"/controllers}
+	if [ -n "${KUBEBUILDER_ASSETS:-}" ] && [ -x "$KUBEBUILDER_ASSETS/$target" ]; then continue; fi
+	link "$cache/$name" "$dest/$target"
 done
 say "$version is in $dest"

@@ -116,7 +116,7 @@ func (o *options) program(ctx context.Context, i image, platform v1.Platform) (s
 		return name, nil
 	}
 	name := filepath.Join(o.out, ".programs", platform.Architecture, i.name)
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=grpcnotrace", "-buildvcs=false",
 		"-ldflags", "-s -w -buildid= -X github.com/nestor-dev/nestor/internal/version.version="+o.version, "-o", name, i.command)
 	cmd.Dir = o.root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=", "GOOS="+platform.OS, "GOARCH="+platform.Architecture)

@@ -11,10 +11,10 @@ import (
 
 // The programs of a control plane.
 const (
-	etcd              = "etcd"
-	apiServer         = "kube-apiserver"
-	controllerManager = "kube-controller-manager"
-	kubectl           = "kubectl"
+	etcd        = "etcd"
+	apiServer   = "kube-apiserver"
+	controllers = "controllers"
+	kubectl     = "kubectl"
 )
 
 // Assets returns the directory with the control plane's binaries: dir if it is not empty, else KUBEBUILDER_ASSETS,
@@ -31,7 +31,7 @@ func Assets(dir string) (string, error) {
 		}
 		dir = filepath.Join(root, "bin", "k8s")
 	}
-	for _, name := range []string{etcd, apiServer, controllerManager, kubectl} {
+	for _, name := range []string{etcd, apiServer, controllers, kubectl} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			return "", fmt.Errorf("no %s in %s: %s", name, dir, advice)
 		}

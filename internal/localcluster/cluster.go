@@ -43,13 +43,13 @@ type Cluster struct {
 	// Kubectl is the path of a kubectl of the cluster's version.
 	Kubectl string
 
-	lock      *os.File
-	env       *envtest.Environment
-	manager   *managerProcess
-	guard     *guard
-	restarted *restartedServer
-	stateDir  string
-	temporary bool
+	lock        *os.File
+	env         *envtest.Environment
+	controllers *controllersProcess
+	guard       *guard
+	restarted   *restartedServer
+	stateDir    string
+	temporary   bool
 }
 
 // Start runs a control plane with Nestor's CRDs. If it fails, or ctx ends, nothing is left running.
@@ -122,11 +122,11 @@ func (c *Cluster) start(ctx context.Context, assets string, options Options) err
 		return fmt.Errorf("write the kubeconfig: %w", err)
 	}
 	progress("starting the garbage collector")
-	launcher, err := c.guard.launcher(filepath.Join(assets, controllerManager))
+	launcher, err := c.guard.launcher(filepath.Join(assets, controllers))
 	if err != nil {
 		return err
 	}
-	c.manager, err = startManager(ctx, launcher, c.Kubeconfig, options.Log)
+	c.controllers, err = startControllers(ctx, launcher, c.Kubeconfig, options.Log)
 	return err
 }
 
@@ -212,8 +212,8 @@ func (c *Cluster) Stop() error {
 
 // stopProcesses stops the processes and waits for them.
 func (c *Cluster) stopProcesses() (errs []error) {
-	if c.manager != nil {
-		if err := c.manager.stop(); err != nil {
+	if c.controllers != nil {
+		if err := c.controllers.stop(); err != nil {
 			errs = append(errs, err)
 		}
 	}

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package localcluster runs a real Kubernetes control plane on this machine, for `make demo` and for every test suite:
-// etcd and kube-apiserver by way of controller-runtime's envtest, and kube-controller-manager with the garbage
-// collector and the namespace controller, so that deleting an owner deletes what it owns. There is no node and no
-// scheduler: pods are accepted and never run.
+// etcd and kube-apiserver by way of controller-runtime's envtest, and three of Kubernetes' controllers (hack/controlplane):
+// the garbage collector, which deletes what a deleted owner owns, the namespace controller, and the aggregation of
+// ClusterRoles. There is no node and no scheduler: pods are accepted and never run.
 //
-// The binaries come from `make control-plane`. Nestor's CRDs are installed before the controller manager starts,
+// The binaries come from `make control-plane`. Nestor's CRDs are installed before the controllers start,
 // because the garbage collector looks for new kinds only every 30 seconds.
 //
 // The API server supports aggregation: ServeAPI registers an API that a process on this machine serves.

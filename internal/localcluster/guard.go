@@ -72,7 +72,7 @@ func (g *guard) launcher(program string) (string, error) {
 // pids returns the IDs of the started programs.
 func (g *guard) pids() map[string]int {
 	found := map[string]int{}
-	for _, program := range []string{etcd, apiServer, controllerManager} {
+	for _, program := range []string{etcd, apiServer, controllers} {
 		text, err := os.ReadFile(filepath.Join(g.dir, program+".pid"))
 		if err != nil {
 			continue // it was not started yet

@@ -160,7 +160,7 @@ func TestWatchReportsADeadProcess(t *testing.T) {
 	if err := cluster.Watch(quiet); err != nil {
 		t.Fatalf("Watch while everything runs: %v", err)
 	}
-	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil { // etcd, by the order of the names
+	if err := syscall.Kill(pids[1], syscall.SIGKILL); err != nil { // etcd, by the order of the names
 		t.Fatal(err)
 	}
 	loud, cancel := context.WithTimeout(t.Context(), patience.Limit())
@@ -191,7 +191,7 @@ func TestMissingBinariesAreNamed(t *testing.T) {
 	}
 }
 
-// recordedPIDs waits until the IDs of etcd, the API server and the controller manager are recorded.
+// recordedPIDs waits until the IDs of etcd, the API server and the controllers are recorded.
 func recordedPIDs(t *testing.T, stateDir string) []int {
 	t.Helper()
 	var pids []int

@@ -32,8 +32,9 @@ func Build(ctx context.Context, dir string, more ...string) error {
 		return err
 	}
 	defer unlock()
-	// Without debug information linking takes half the time; stack traces and profiles do not need it.
-	args := append([]string{"build", "-ldflags=-s -w", "-o", shared + string(filepath.Separator)}, packages...)
+	// The flags are those of releases, see the Makefile. Without debug information linking takes half the time; stack traces and profiles
+	// do not need it.
+	args := append([]string{"build", "-tags=grpcnotrace", "-ldflags=-s -w", "-o", shared + string(filepath.Separator)}, packages...)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = root
 	if output, err := cmd.CombinedOutput(); err != nil {

@@ -155,7 +155,7 @@ func (r *harness) processes() (map[string][]int, error) {
 		pids["tool server"] = []int{r.toolServer.Pid}
 	}
 	run := filepath.Join(filepath.Dir(r.stack.Cluster.Kubeconfig), "run") // where the cluster's guard stores the process IDs
-	for name, program := range map[string]string{"API server": "kube-apiserver", "etcd": "etcd", "garbage collector": "kube-controller-manager"} {
+	for name, program := range map[string]string{"API server": "kube-apiserver", "etcd": "etcd", "garbage collector": "controllers"} {
 		text, err := os.ReadFile(filepath.Join(run, program+".pid"))
 		if err != nil {
 			return nil, fmt.Errorf("find the process of the %s: %w", name, err)
