@@ -46,6 +46,17 @@ var _ = Describe("An AgentRole", func() {
 		Eventually(readiness(r)).Should(HavePrefix("True Ready"))
 	})
 
+	It("names the tools that do not exist, and is ready without them", func() {
+		r := role(newNamespace(nil), "writer")
+		r.Spec.Tools = &v1beta1.ToolPolicy{Allow: []string{"calculator", "calculatr", "box__*"}}
+		Expect(api.Create(ctx, r)).To(Succeed())
+		Eventually(readiness(r)).Should(And(HavePrefix("True Ready: The role can be used."), ContainSubstring(`Create the ToolServer "box"`),
+			HaveSuffix(`spec.tools.allow: "calculatr" matches no tool.`)))
+		Expect(api.Create(ctx, &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "box"},
+			Spec: v1beta1.ToolServerSpec{URL: "http://127.0.0.1:1/mcp"}})).To(Succeed())
+		Eventually(readiness(r)).ShouldNot(ContainSubstring("box"), "its tools are not known yet")
+	})
+
 	It("with an invalid schema is not ready", func() {
 		r := role(newNamespace(nil), "writer")
 		r.Spec.AsTool = &v1beta1.RoleAsTool{Name: "Write", InputSchema: &runtime.RawExtension{Raw: []byte(`{"type":"array"}`)}}

@@ -19,6 +19,7 @@ import (
 	apiopenapi "k8s.io/apiserver/pkg/endpoints/openapi"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	genericfilters "k8s.io/apiserver/pkg/server/filters"
 	"k8s.io/apiserver/pkg/util/compatibility"
 	"k8s.io/client-go/kubernetes"
@@ -71,10 +72,11 @@ type Options struct {
 
 // Server serves the history.
 type Server struct {
-	generic  *genericapiserver.GenericAPIServer
-	listener net.Listener
-	bundle   []byte
-	stopping chan struct{}
+	generic     *genericapiserver.GenericAPIServer
+	listener    net.Listener
+	certificate dynamiccertificates.CertKeyContentProvider
+	bundle      []byte
+	stopping    chan struct{}
 }
 
 // New returns a server that listens but does not serve yet. It fails if the API server cannot be reached.
@@ -146,6 +148,9 @@ func (s *Server) Port() int32 {
 	return int32(address.Port)
 }
 
+// Certificate returns the serving certificate.
+func (s *Server) Certificate() dynamiccertificates.CertKeyContentProvider { return s.certificate }
+
 // CABundle returns the CA bundle of the self-signed certificate; empty if a certificate was given.
 func (s *Server) CABundle() []byte { return s.bundle }
 
@@ -177,7 +182,7 @@ func (s *Server) config(ctx context.Context, scheme *runtime.Scheme, client kube
 	if err != nil {
 		return nil, err
 	}
-	s.bundle = bundle
+	s.certificate, s.bundle = certificate, bundle
 	config.SecureServing = &genericapiserver.SecureServingInfo{Listener: s.listener, Cert: certificate, HTTP2MaxStreamsPerConnection: 1000}
 	return config, delegateAuth(ctx, config, client)
 }

@@ -57,6 +57,7 @@ type Local struct {
 	ledger   ledger.Ledger
 	history  *history.Server
 	gateway  net.Listener
+	webhook  net.Listener
 	modelURL string
 	page     string // the link that signs in; empty without the page
 	fresh    bool   // the chat has not been used yet
@@ -85,6 +86,7 @@ func (l *Local) steps() []step {
 		{"starting the operator", l.startOperator},
 		{"registering the history API", l.registerHistory},
 		{"creating a model provider, roles and a chat", l.furnish},
+		{"registering the webhook", l.registerWebhook},
 		{"serving the web page", l.servePage},
 		{"writing the commands for your shell", l.writeCommands},
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -48,6 +49,10 @@ func (l *Local) startOperator(ctx context.Context) error {
 	if err := os.MkdirAll(scratch, 0o700); err != nil {
 		return fmt.Errorf("create a directory for the home directories of commands: %w", err)
 	}
+	var err error
+	if l.webhook, err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+		return fmt.Errorf("open a port for the webhook: %w", err)
+	}
 	assembled, err := operator.New(ctx, operator.Options{
 		Config: l.Config, Service: "nestor-demo",
 		Controllers: controller.Options{
@@ -55,7 +60,7 @@ func (l *Local) startOperator(ctx context.Context) error {
 			LocalWorkspaces: []string{l.Sample}, WorkspaceScratch: scratch,
 		},
 		History: operator.History{Address: "127.0.0.1:0", Certificate: operator.Certificate{Service: historyService}},
-		Gateway: operator.Gateway{InProcess: true},
+		Gateway: operator.Gateway{InProcess: true}, Admission: operator.Admission{Listener: l.webhook},
 	})
 	if err != nil {
 		return err

@@ -5,10 +5,12 @@ package operator
 
 import (
 	"fmt"
+	"net"
 
-	"github.com/nestor-dev/nestor/internal/admission/endpoint"
 	"github.com/nestor-dev/nestor/internal/listen"
 	"github.com/nestor-dev/nestor/internal/servingcert"
+	"github.com/nestor-dev/nestor/internal/validation/catalog"
+	"github.com/nestor-dev/nestor/internal/validation/endpoint"
 )
 
 // webhookName is the name of the webhook in its configuration.
@@ -16,8 +18,10 @@ const webhookName = "admission.nestor.dev"
 
 // Admission configures the validating webhook.
 type Admission struct {
-	// Address is the address for the API server; empty and "0" turn the webhook off.
+	// Address is the address for the API server; empty and "0" turn the webhook off, unless there is a Listener.
 	Address string
+	// Listener is for an operator that registers the webhook with the certificate that the history API creates at each start.
+	Listener net.Listener
 	// Configuration is the name of the ValidatingWebhookConfiguration whose caBundle is updated from the Secret.
 	Configuration string
 }
@@ -25,16 +29,22 @@ type Admission struct {
 // serveAdmission adds the validating webhook, with the certificate of the history API. It does not wait for leadership: every replica can
 // judge.
 func (o *Operator) serveAdmission() error {
-	if off(o.options.Admission.Address) {
+	options := o.options.Admission
+	var certificate servingcert.Source
+	switch {
+	case options.Listener != nil:
+		certificate = o.History.Certificate()
+	case off(options.Address):
 		return nil
-	}
-	certificate, err := o.servingCertificate()
-	if err != nil {
-		return err
+	default:
+		var err error
+		if certificate, err = o.servingCertificate(); err != nil {
+			return err
+		}
 	}
 	served := listen.Server{
-		Name: "admission", Address: o.options.Admission.Address, TLS: servingcert.TLS(certificate),
-		Handler: endpoint.New(o.manager.GetScheme(), endpoint.Cluster{Finder: o.controllers.Finder}),
+		Name: "admission", Address: options.Address, Listener: options.Listener, TLS: servingcert.TLS(certificate),
+		Handler: endpoint.New(o.manager.GetScheme(), catalog.Live{Finder: o.controllers.Finder}),
 	}
 	if err := o.manager.Add(served); err != nil {
 		return fmt.Errorf("add the webhook: %w", err)

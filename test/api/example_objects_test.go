@@ -124,8 +124,8 @@ func exampleObjects() []client.Object {
 				Used:         nestor.QuotaAmount{Tokens: new(int64(4_998_000)), CostMicros: new(int64(12_500_000)), Currency: "EUR"},
 				Remaining:    nestor.QuotaAmount{Tokens: new(int64(2_000)), CostMicros: new(int64(7_500_000)), Currency: "EUR"},
 				ActiveAgents: 3,
-				ResetTime:  &metav1.Time{Time: time.Date(2026, time.November, 16, 0, 0, 0, 0, time.UTC)},
-				Conditions: condition(nestor.ConditionReady, metav1.ConditionTrue, nestor.ReasonQuotaExhausted),
+				ResetTime:    &metav1.Time{Time: time.Date(2026, time.November, 16, 0, 0, 0, 0, time.UTC)},
+				Conditions:   condition(nestor.ConditionReady, metav1.ConditionTrue, nestor.ReasonQuotaExhausted),
 			},
 		},
 		&nestor.AgentTrigger{

@@ -21,11 +21,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
-	"github.com/nestor-dev/nestor/internal/admission"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/role"
+	"github.com/nestor-dev/nestor/internal/validation"
+	"github.com/nestor-dev/nestor/internal/validation/catalog"
 )
 
 // Reconciler writes the status of AgentRoles.
@@ -40,7 +41,7 @@ type Reconciler struct {
 	uses configMapUses
 }
 
-// SetupWithManager registers the controller. Roles depend on other roles, providers, config maps and Secrets, so changes of
+// SetupWithManager registers the controller. Roles depend on other roles, providers, tool servers, config maps and Secrets, so changes of
 // these reconcile the roles that may depend on them.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	everyRole := handler.EnqueueRequestsFromMapFunc(r.allRoles)
@@ -49,6 +50,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1beta1.AgentRole{}).
 		Watches(&v1beta1.AgentRole{}, everyRole).
 		Watches(&v1beta1.ModelProvider{}, everyRole).
+		Watches(&v1beta1.ToolServer{}, everyRole).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.uses.roles), builder.OnlyMetadata).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.rolesUsingSecret), builder.OnlyMetadata).
 		WatchesRawSource(r.Changed.Source()).
@@ -116,7 +118,7 @@ func (r *Reconciler) check(ctx context.Context, object *v1beta1.AgentRole, read 
 			return metav1.Condition{}, err
 		}
 	}
-	if err := admission.CheckRole(object.Spec); err != nil {
+	if err := validation.CheckRole(object.Spec); err != nil {
 		return status.NotReady(generation, v1beta1.ReasonInvalidSpec, err.Error()+". It must be a JSON schema of an object."), nil //nolint:nilerr // the condition has it
 	}
 	notFound, err := r.missingRoles(ctx, object.Namespace, read.Delegates())
@@ -127,7 +129,19 @@ func (r *Reconciler) check(ctx context.Context, object *v1beta1.AgentRole, read 
 		return status.NotReady(generation, v1beta1.ReasonRoleNotFound, fmt.Sprintf(
 			"spec.delegation.roles names roles that do not exist and are not offered: %s. Create them or remove them from the list.", strings.Join(notFound, ", "))), nil
 	}
-	return r.checkReview(ctx, object, read)
+	if condition, err := r.checkReview(ctx, object, read); err != nil || condition.Status != metav1.ConditionTrue {
+		return condition, err
+	}
+	return r.ready(ctx, object)
+}
+
+// ready returns the condition of a role that can be used. Tools that do not exist do not prevent that: an agent has those that do.
+func (r *Reconciler) ready(ctx context.Context, object *v1beta1.AgentRole) (metav1.Condition, error) {
+	found, err := catalog.Cluster{Finder: r.Finder}.Of(ctx, object.Namespace, object)
+	if err != nil {
+		return metav1.Condition{}, err
+	}
+	return status.Ready(object.Generation, strings.Join(append([]string{"The role can be used."}, validation.Warnings(object, found)...), " ")), nil
 }
 
 // checkReview returns the condition of a role whose other parts can be used.

@@ -13,10 +13,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
-	"github.com/nestor-dev/nestor/internal/admission"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
 	"github.com/nestor-dev/nestor/internal/role"
+	"github.com/nestor-dev/nestor/internal/validation"
 )
 
 // standaloneDepth is the depth limit for the agents of a standalone task.
@@ -92,7 +92,7 @@ func checkOutput(task *v1beta1.AgentTask, found role.Role) error {
 	case found.Remote != nil:
 		return startErrorf(v1beta1.ErrorInvalidSpec, "The role %s is that of a remote agent, which submits no data: create the task again without spec.outputSchema, or with another role.", task.Spec.Role)
 	}
-	if err := admission.CheckTask(task.Spec); err != nil {
+	if err := validation.CheckTask(task.Spec); err != nil {
 		return startErrorf(v1beta1.ErrorInvalidSpec, "%s. Create the task again with a JSON schema of an object.", err)
 	}
 	return nil

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
-	"github.com/nestor-dev/nestor/internal/admission"
 	"github.com/nestor-dev/nestor/internal/trigger"
+	"github.com/nestor-dev/nestor/internal/validation"
 )
 
 // programs keeps the compiled specs of triggers.
@@ -45,7 +45,7 @@ func (p *programs) of(t *v1beta1.AgentTrigger) (*trigger.Program, error) {
 		return known.program, known.err
 	}
 	known = compiled{uid: t.UID, generation: t.Generation}
-	known.program, known.err = admission.CheckTrigger(*t.Spec.DeepCopy())
+	known.program, known.err = validation.CheckTrigger(*t.Spec.DeepCopy())
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.compiled == nil {

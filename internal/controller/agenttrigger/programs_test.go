@@ -23,7 +23,7 @@ func TestOutputSchemaOfTriggerIsChecked(t *testing.T) {
 	bad := made(`{"type":"object","anyOf":[` + strings.Repeat(`{},`, 4999) + `{}]}`)
 	_, err := new(programs).of(bad)
 	condition := readiness(bad, err)
-	if condition.Reason != v1beta1.ReasonInvalidSpec || !strings.Contains(condition.Message, "spec.task.outputSchema cannot be used: the schema is too complex") {
+	if condition.Reason != v1beta1.ReasonInvalidSpec || !strings.Contains(condition.Message, "spec.task.outputSchema: the schema is too complex") {
 		t.Errorf("got %+v", condition)
 	}
 }

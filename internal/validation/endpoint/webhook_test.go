@@ -9,8 +9,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,10 +20,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
-	"github.com/nestor-dev/nestor/internal/admission/endpoint"
+	"github.com/nestor-dev/nestor/internal/validation/endpoint"
 )
 
 func scheduled(name, cron string) *v1beta1.AgentTrigger {
@@ -88,21 +85,6 @@ var _ = Describe("The webhook of a running operator", Ordered, func() {
 			`spec.tools.allow: Create the ToolServer "nohub" in the namespace default, or a shared one in nestor-system whose allowedNamespaces include it.`,
 			`spec.tools.allow: "reed" matches no tool.`,
 		}))
-	})
-
-	It("prints the warnings of the documentation", func() {
-		text := string(must(os.ReadFile("../../../docs/tasks/troubleshooting.md")))
-		_, section, found := strings.Cut(text, "\n## Refused or warned about when it is written\n")
-		Expect(found).To(BeTrue())
-		object, output := block(section, "yaml"), block(section, "text")
-		role := &v1beta1.AgentRole{}
-		Expect(yaml.UnmarshalStrict([]byte(object), role)).To(Succeed())
-		role.Namespace = "default"
-		var printed string
-		for _, warning := range heard.during(func() { Expect(api.Create(ctx, role)).To(Succeed()) }) {
-			printed += "Warning: " + warning + "\n"
-		}
-		Expect(printed).To(Equal(output))
 	})
 
 	It("finds what was created just before", func() {
@@ -178,13 +160,6 @@ var _ = Describe("Without an operator", func() {
 		}).Should(ConsistOf(HavePrefix("spec.schedule.cron: end of range (99) above maximum (23)")))
 	})
 })
-
-// block returns the first fenced block of a language.
-func block(text, language string) string {
-	_, rest, _ := strings.Cut(text, "```"+language+"\n")
-	content, _, _ := strings.Cut(rest, "```")
-	return content
-}
 
 // recording is a server beside the webhook that admits everything.
 type recording struct {

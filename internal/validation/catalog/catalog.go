@@ -1,7 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package endpoint
+// Package catalog looks up what an object refers to, for the verdict about it.
+package catalog
 
 import (
 	"context"
@@ -14,48 +15,56 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
-	"github.com/nestor-dev/nestor/internal/admission"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/tool/builtin"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/toolspec"
+	"github.com/nestor-dev/nestor/internal/validation"
 )
 
 // Cluster looks up references as the controllers do. It reads no Secret and no ConfigMap.
 type Cluster struct{ Finder resolve.Finder }
 
-// Of implements Catalogs.
-func (c Cluster) Of(ctx context.Context, namespace string, object runtime.Object) (admission.Catalog, error) {
-	catalog := admission.Catalog{Missing: map[admission.Reference]string{}}
-	c.Finder.Begin(namespace) // what was created just before may not be in the cache yet
-	for _, reference := range admission.References(object) {
+// Of returns what the cluster has of the references and tools of an object.
+func (c Cluster) Of(ctx context.Context, namespace string, object runtime.Object) (validation.Catalog, error) {
+	found := validation.Catalog{Missing: map[validation.Reference]string{}}
+	for _, reference := range validation.References(object) {
 		err := c.find(ctx, namespace, reference)
 		var missing *resolve.Missing
 		switch {
 		case errors.As(err, &missing):
-			catalog.Missing[reference] = missing.Message
+			found.Missing[reference] = missing.Message
 		case err != nil:
-			return admission.Catalog{}, err
-		case reference.Kind == admission.KindToolServer:
-			catalog.Unlisted = append(catalog.Unlisted, reference.Name) // until its tools are found below
+			return validation.Catalog{}, err
+		case reference.Kind == validation.KindToolServer:
+			found.Unlisted = append(found.Unlisted, reference.Name) // until its tools are found below
 		}
 	}
-	if len(admission.Globs(object)) == 0 {
-		return catalog, nil
+	if len(validation.Globs(object)) == 0 {
+		return found, nil
 	}
-	return catalog, c.addTools(ctx, namespace, &catalog)
+	return found, c.addTools(ctx, namespace, &found)
+}
+
+// Live looks up references for a request: what was created just before may not be in the cache yet.
+type Live struct{ Finder resolve.Finder }
+
+// Of is that of Cluster.
+func (l Live) Of(ctx context.Context, namespace string, object runtime.Object) (validation.Catalog, error) {
+	l.Finder.Begin(namespace)
+	return Cluster(l).Of(ctx, namespace, object)
 }
 
 // find returns a *resolve.Missing if a reference cannot be used.
-func (c Cluster) find(ctx context.Context, namespace string, r admission.Reference) (err error) {
+func (c Cluster) find(ctx context.Context, namespace string, r validation.Reference) (err error) {
 	switch r.Kind {
-	case admission.KindRole:
+	case validation.KindRole:
 		_, err = c.Finder.WithoutTexts(ctx, namespace, r.Name)
-	case admission.KindProvider:
+	case validation.KindProvider:
 		_, err = c.Finder.Provider(ctx, namespace, r.Name)
-	case admission.KindToolServer:
+	case validation.KindToolServer:
 		_, err = c.Finder.ToolServer(ctx, namespace, r.Name)
-	case admission.KindChat:
+	case validation.KindChat:
 		err = c.Finder.Find(ctx, types.NamespacedName{Namespace: namespace, Name: r.Name}, &v1beta1.AgentChat{})
 		if apierrors.IsNotFound(err) {
 			return &resolve.Missing{Message: fmt.Sprintf("Create the AgentChat %q in the namespace %s.", r.Name, namespace)}
@@ -65,7 +74,7 @@ func (c Cluster) find(ctx context.Context, namespace string, r admission.Referen
 }
 
 // addTools adds the tools that agents of the namespace may have.
-func (c Cluster) addTools(ctx context.Context, namespace string, catalog *admission.Catalog) error {
+func (c Cluster) addTools(ctx context.Context, namespace string, found *validation.Catalog) error {
 	names := append(builtin.Names(), builtin.ReadSkill, toolspec.ReviewTool, toolspec.PublishTool)
 	files, err := toolspec.Specs(false)
 	if err != nil {
@@ -82,12 +91,12 @@ func (c Cluster) addTools(ctx context.Context, namespace string, catalog *admiss
 		for _, listed := range server.Status.Tools {
 			names = append(names, mcp.ToolName(mcp.Prefix(server.Name), listed.Name))
 		}
-		catalog.Unlisted = slices.DeleteFunc(catalog.Unlisted, func(name string) bool { return name == server.Name })
+		found.Unlisted = slices.DeleteFunc(found.Unlisted, func(name string) bool { return name == server.Name })
 		// The status has the first tools only, and none of a server that has not answered.
 		if len(server.Status.Tools) == 0 || int(server.Status.ToolCount) > len(server.Status.Tools) {
-			catalog.Unlisted = append(catalog.Unlisted, server.Name)
+			found.Unlisted = append(found.Unlisted, server.Name)
 		}
 	}
-	catalog.Tools = names
+	found.Tools = names
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -17,7 +16,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	webhook "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"github.com/nestor-dev/nestor/internal/admission"
+	"github.com/nestor-dev/nestor/internal/validation"
 )
 
 const (
@@ -31,7 +30,7 @@ const (
 
 // Catalogs looks up what an object refers to.
 type Catalogs interface {
-	Of(ctx context.Context, namespace string, object runtime.Object) (admission.Catalog, error)
+	Of(ctx context.Context, namespace string, object runtime.Object) (validation.Catalog, error)
 }
 
 type judge struct {
@@ -58,7 +57,7 @@ func (j *judge) Handle(ctx context.Context, request webhook.Request) webhook.Res
 	case <-ctx.Done():
 		return webhook.Allowed("")
 	}
-	result := make(chan admission.Verdict, 1)
+	result := make(chan validation.Verdict, 1)
 	go func() {
 		defer func() { <-j.slots }()
 		result <- j.judge(ctx, request)
@@ -71,29 +70,29 @@ func (j *judge) Handle(ctx context.Context, request webhook.Request) webhook.Res
 	}
 }
 
-func (j *judge) judge(ctx context.Context, request webhook.Request) (verdict admission.Verdict) {
+func (j *judge) judge(ctx context.Context, request webhook.Request) (verdict validation.Verdict) {
 	log := logf.FromContext(ctx)
 	defer func() {
 		if cause := recover(); cause != nil {
 			log.Error(fmt.Errorf("panic: %v", cause), "Failed to judge an object, admitting it", "stack", string(debug.Stack()))
-			verdict = admission.Verdict{}
+			verdict = validation.Verdict{}
 		}
 	}()
 	object, old, err := j.decode(request)
 	if err != nil || object == nil {
-		return admission.Verdict{}
+		return validation.Verdict{}
 	}
 	catalog, err := j.catalogs.Of(ctx, request.Namespace, object)
 	if err != nil {
 		log.V(1).Info("Cannot look up what an object refers to, judging it without", "reason", err.Error())
-		catalog = admission.Catalog{}
+		catalog = validation.Catalog{}
 	}
-	return admission.Judge(object, old, catalog)
+	return validation.Judge(object, old, catalog)
 }
 
 // decode returns the object and the one that it replaces, which is nil if it is created. An object of a kind that is not judged is nil.
 func (j *judge) decode(request webhook.Request) (object, old runtime.Object, err error) {
-	if object = admission.New(request.Kind.Kind); object == nil {
+	if object = validation.New(request.Kind.Kind); object == nil {
 		return nil, nil, nil
 	}
 	if err := j.decoder.Decode(request, object); err != nil {
@@ -102,12 +101,12 @@ func (j *judge) decode(request webhook.Request) (object, old runtime.Object, err
 	if request.Operation != admissionv1.Update {
 		return object, nil, nil
 	}
-	old = admission.New(request.Kind.Kind)
+	old = validation.New(request.Kind.Kind)
 	return object, old, j.decoder.DecodeRaw(request.OldObject, old)
 }
 
 // response refuses an object as the API server refuses an invalid one, with the fields as causes.
-func response(verdict admission.Verdict) webhook.Response {
+func response(verdict validation.Verdict) webhook.Response {
 	answer := webhook.Allowed("").WithWarnings(verdict.Warnings...)
 	if len(verdict.Errors) == 0 {
 		return answer
@@ -117,11 +116,9 @@ func response(verdict admission.Verdict) webhook.Response {
 		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Details: &metav1.StatusDetails{},
 	}
 	for _, problem := range verdict.Errors {
-		answer.Result.Message = problem.Message
-		// kubectl prints the field before the message of a cause.
-		text := strings.TrimLeft(strings.TrimPrefix(problem.Message, problem.Field), ": ")
+		answer.Result.Message = problem.Error()
 		answer.Result.Details.Causes = append(answer.Result.Details.Causes,
-			metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: problem.Field, Message: text})
+			metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: problem.Field, Message: problem.Message})
 	}
 	return answer
 }

@@ -1,11 +1,10 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package admission
+package validation
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,13 +18,12 @@ import (
 // Problem is why a spec can never be used, regardless of other objects.
 type Problem struct {
 	// Field is the path of the field, such as spec.schedule.cron.
-	Field string
-	// Message begins with the field.
+	Field   string
 	Message string
 	cause   error
 }
 
-func (p *Problem) Error() string { return p.Message }
+func (p *Problem) Error() string { return p.Field + ": " + p.Message }
 
 func (p *Problem) Unwrap() error { return p.cause }
 
@@ -57,12 +55,9 @@ func CheckTrigger(spec v1beta1.AgentTriggerSpec) (*trigger.Program, error) {
 		expression *expr.Error
 		field      *trigger.FieldError
 	)
-	switch {
-	case errors.As(err, &expression):
-		path, _, _ := strings.Cut(expression.Field, ": ") // a template adds its expression
-		return nil, &Problem{path, err.Error(), err}
-	case errors.As(err, &field):
-		return nil, &Problem{field.Field, err.Error(), err}
+	if errors.As(err, &expression) || errors.As(err, &field) {
+		path, text, _ := strings.Cut(err.Error(), ": ") // what follows the path may begin with the expression of a template
+		return nil, &Problem{path, text, err}
 	}
 	return program, err
 }
@@ -79,7 +74,7 @@ func badSchema(field string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &Problem{field, fmt.Sprintf("%s cannot be used: %s", field, err), err}
+	return &Problem{field, err.Error(), err}
 }
 
 // check returns the problem of an object, or nil.

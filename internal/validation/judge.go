@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package admission
+package validation
 
 import (
 	"errors"
@@ -45,8 +45,8 @@ type Verdict struct {
 func Judge(object, old runtime.Object, catalog Catalog) Verdict {
 	var v Verdict
 	if problem := problemOf(object); problem != nil {
-		if before := problemOf(old); before != nil && before.Message == problem.Message {
-			v.Warnings = append(v.Warnings, problem.Message)
+		if before := problemOf(old); before != nil && before.Error() == problem.Error() {
+			v.Warnings = append(v.Warnings, problem.Error())
 		} else {
 			v.Errors = append(v.Errors, problem)
 		}
@@ -62,6 +62,11 @@ func problemOf(object runtime.Object) *Problem {
 	}
 	problem.Message = shorten.Head(shorten.Line(problem.Message), maxMessage)
 	return problem
+}
+
+// Warnings returns what does not exist of the objects and tools that an object refers to.
+func Warnings(object runtime.Object, catalog Catalog) []string {
+	return bounded(warnings(object, catalog))
 }
 
 func warnings(object runtime.Object, catalog Catalog) []string {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package admission_test
+package validation_test
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
-	"github.com/nestor-dev/nestor/internal/admission"
+	"github.com/nestor-dev/nestor/internal/validation"
 )
 
 func raw(text string) *runtime.RawExtension { return &runtime.RawExtension{Raw: []byte(text)} }
@@ -58,14 +58,14 @@ func TestWhatCanNeverWorkIsRefusedWithItsField(t *testing.T) {
 				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}}
 		}), "spec.watch.selector", "spec.watch.selector: "},
 		"the schema of a trigger's tasks": {scheduled(hourly, func(s *v1beta1.AgentTriggerSpec) { s.Task.OutputSchema = raw(`{"type":"array"}`) }),
-			"spec.task.outputSchema", "spec.task.outputSchema cannot be used: the schema must have type object"},
+			"spec.task.outputSchema", "spec.task.outputSchema: the schema must have type object"},
 		"a schema beyond its bound": {role(func(s *v1beta1.AgentRoleSpec) { s.OutputSchema = raw(large) }),
-			"spec.outputSchema", "spec.outputSchema cannot be used: it has 16"},
+			"spec.outputSchema", "spec.outputSchema: it has 16"},
 		"an input schema that does not compile": {role(func(s *v1beta1.AgentRoleSpec) {
 			s.AsTool = &v1beta1.RoleAsTool{Name: "write", InputSchema: raw(`{"type":"object","properties":{"n":{"type":"nmber"}}}`)}
-		}), "spec.asTool.inputSchema", "spec.asTool.inputSchema cannot be used: "},
+		}), "spec.asTool.inputSchema", "spec.asTool.inputSchema: "},
 		"the schema of a task": {&v1beta1.AgentTask{Spec: v1beta1.AgentTaskSpec{OutputSchema: raw(`{"type":"object","properties":{"n":{"pattern":"(?=a)"}}}`)}},
-			"spec.outputSchema", "spec.outputSchema cannot be used: the pattern"},
+			"spec.outputSchema", "spec.outputSchema: the pattern"},
 		"a schema": {object: role(func(s *v1beta1.AgentRoleSpec) {
 			s.OutputSchema = raw(`{"type":"object","properties":{"n":{"type":"number"}}}`)
 		})},
@@ -73,14 +73,14 @@ func TestWhatCanNeverWorkIsRefusedWithItsField(t *testing.T) {
 		"nothing": {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := admission.Judge(c.object, nil, admission.Catalog{})
+			got := validation.Judge(c.object, nil, validation.Catalog{})
 			if c.field == "" && len(got.Errors) > 0 {
 				t.Fatalf("it is refused: %v", got.Errors[0])
 			}
 			if c.field == "" {
 				return
 			}
-			if len(got.Errors) != 1 || got.Errors[0].Field != c.field || !strings.HasPrefix(got.Errors[0].Message, c.message) {
+			if len(got.Errors) != 1 || got.Errors[0].Field != c.field || !strings.HasPrefix(got.Errors[0].Error(), c.message) {
 				t.Errorf("got %v, want %s", got.Errors, c.message)
 			}
 			if len(got.Warnings) > 0 {
@@ -93,17 +93,17 @@ func TestWhatCanNeverWorkIsRefusedWithItsField(t *testing.T) {
 // TestOldErrorsDoNotBlockUpdates: a trigger that was created while no operator answered must be suspended first, not repaired first.
 func TestOldErrorsDoNotBlockUpdates(t *testing.T) {
 	bad, suspended := scheduled("0 7", nil), scheduled("0 7", func(s *v1beta1.AgentTriggerSpec) { s.Suspend = true })
-	v := admission.Judge(suspended, bad, admission.Catalog{})
+	v := validation.Judge(suspended, bad, validation.Catalog{})
 	if len(v.Errors) > 0 || len(v.Warnings) != 1 || !strings.HasPrefix(v.Warnings[0], "spec.schedule.cron: ") {
 		t.Errorf("suspended: %+v", v)
 	}
-	if v := admission.Judge(scheduled("0 8", nil), bad, admission.Catalog{}); len(v.Errors) != 1 {
+	if v := validation.Judge(scheduled("0 8", nil), bad, validation.Catalog{}); len(v.Errors) != 1 {
 		t.Errorf("another bad schedule is accepted: %+v", v)
 	}
-	if v := admission.Judge(bad, scheduled(hourly, nil), admission.Catalog{}); len(v.Errors) != 1 {
+	if v := validation.Judge(bad, scheduled(hourly, nil), validation.Catalog{}); len(v.Errors) != 1 {
 		t.Errorf("a schedule that becomes bad is accepted: %+v", v)
 	}
-	if v := admission.Judge(scheduled(hourly, nil), bad, admission.Catalog{}); len(v.Errors)+len(v.Warnings) > 0 {
+	if v := validation.Judge(scheduled(hourly, nil), bad, validation.Catalog{}); len(v.Errors)+len(v.Warnings) > 0 {
 		t.Errorf("the repair: %+v", v)
 	}
 }
@@ -112,41 +112,41 @@ func TestMissingReferencesWarn(t *testing.T) {
 	provider := func(r *v1beta1.AgentRoleSpec) { r.ModelProvider = "home" }
 	for name, c := range map[string]struct {
 		object runtime.Object
-		want   []admission.Reference
+		want   []validation.Reference
 	}{
 		"a chat": {&v1beta1.AgentChat{Spec: v1beta1.AgentChatSpec{Role: "lead", ModelProvider: "home"}},
-			[]admission.Reference{{"spec.role", "AgentRole", "lead"}, {"spec.modelProvider", "ModelProvider", "home"}}},
+			[]validation.Reference{{"spec.role", "AgentRole", "lead"}, {"spec.modelProvider", "ModelProvider", "home"}}},
 		"a task": {&v1beta1.AgentTask{Spec: v1beta1.AgentTaskSpec{Role: "poet", ModelProvider: "home", Chat: "talk"}},
-			[]admission.Reference{{"spec.chat", "AgentChat", "talk"}, {"spec.role", "AgentRole", "poet"}, {"spec.modelProvider", "ModelProvider", "home"}}},
+			[]validation.Reference{{"spec.chat", "AgentChat", "talk"}, {"spec.role", "AgentRole", "poet"}, {"spec.modelProvider", "ModelProvider", "home"}}},
 		"a task of a tool": {&v1beta1.AgentTask{Spec: v1beta1.AgentTaskSpec{Tool: "github__create_issue"}},
-			[]admission.Reference{{"spec.tool", "ToolServer", "github"}}},
+			[]validation.Reference{{"spec.tool", "ToolServer", "github"}}},
 		"a trigger with a task": {scheduled(hourly, func(s *v1beta1.AgentTriggerSpec) { s.Task.ModelProvider = "home" }),
-			[]admission.Reference{{"spec.task.role", "AgentRole", "general"}, {"spec.task.modelProvider", "ModelProvider", "home"}}},
+			[]validation.Reference{{"spec.task.role", "AgentRole", "general"}, {"spec.task.modelProvider", "ModelProvider", "home"}}},
 		"a trigger with a message": {scheduled(hourly, func(s *v1beta1.AgentTriggerSpec) {
 			s.Task, s.Message = nil, &v1beta1.TriggerMessage{Chat: "talk", Content: "Hello"}
-		}), []admission.Reference{{"spec.message.chat", "AgentChat", "talk"}}},
+		}), []validation.Reference{{"spec.message.chat", "AgentChat", "talk"}}},
 		"a provider": {&v1beta1.ModelProvider{Spec: v1beta1.ModelProviderSpec{Fallbacks: []string{"one", "two"}}},
-			[]admission.Reference{{"spec.fallbacks", "ModelProvider", "one"}, {"spec.fallbacks", "ModelProvider", "two"}}},
-		"a role": {role(provider), []admission.Reference{{"spec.modelProvider", "ModelProvider", "home"}}},
+			[]validation.Reference{{"spec.fallbacks", "ModelProvider", "one"}, {"spec.fallbacks", "ModelProvider", "two"}}},
+		"a role": {role(provider), []validation.Reference{{"spec.modelProvider", "ModelProvider", "home"}}},
 		"a role that delegates, to itself too": {role(func(s *v1beta1.AgentRoleSpec) {
 			s.Delegation, s.Review = &v1beta1.Delegation{Roles: []string{"poet", "critic"}}, &v1beta1.ResultReview{Role: "critic"}
-		}), []admission.Reference{{"spec.delegation.roles", "AgentRole", "critic"}, {"spec.review.role", "AgentRole", "critic"}}},
+		}), []validation.Reference{{"spec.delegation.roles", "AgentRole", "critic"}, {"spec.review.role", "AgentRole", "critic"}}},
 		"a role with tool servers": {role(func(s *v1beta1.AgentRoleSpec) {
 			s.Tools = &v1beta1.ToolPolicy{Allow: []string{"read", "github__a", "github__b", "*__look"}, Deny: []string{"github__c"}}
 			s.Approval = &v1beta1.ApprovalPolicy{Tools: []string{"box__*"}}
-		}), []admission.Reference{{"spec.tools.allow", "ToolServer", "github"}, {"spec.tools.deny", "ToolServer", "github"}, {"spec.approval.tools", "ToolServer", "box"}}},
+		}), []validation.Reference{{"spec.tools.allow", "ToolServer", "github"}, {"spec.tools.deny", "ToolServer", "github"}, {"spec.approval.tools", "ToolServer", "box"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, admission.References(c.object)); diff != "" {
+			if diff := cmp.Diff(c.want, validation.References(c.object)); diff != "" {
 				t.Fatalf("references (-want +got):\n%s", diff)
 			}
-			catalog := admission.Catalog{Missing: map[admission.Reference]string{}, Tools: []string{"read", "x__look"}}
+			catalog := validation.Catalog{Missing: map[validation.Reference]string{}, Tools: []string{"read", "x__look"}}
 			var warnings []string
 			for _, r := range c.want {
 				catalog.Missing[r] = "Create " + r.Name + "."
 				warnings = append(warnings, r.Field+": Create "+r.Name+".")
 			}
-			v := admission.Judge(c.object, nil, catalog)
+			v := validation.Judge(c.object, nil, catalog)
 			if diff := cmp.Diff(warnings, v.Warnings); diff != "" || len(v.Errors) > 0 {
 				t.Errorf("errors %v, warnings (-want +got):\n%s", v.Errors, diff)
 			}
@@ -155,13 +155,13 @@ func TestMissingReferencesWarn(t *testing.T) {
 }
 
 func TestGlobsThatMatchNothingWarn(t *testing.T) {
-	catalog := admission.Catalog{Tools: []string{"calculator", "read", "github__create_issue", "github__read"}, Unlisted: []string{"late"}}
+	catalog := validation.Catalog{Tools: []string{"calculator", "read", "github__create_issue", "github__read"}, Unlisted: []string{"late"}}
 	for glob, matches := range map[string]bool{
 		"read": true, "rea?": true, "*": true, "github__*": true, "*__read": true, "git*": true,
 		"late__anything": true, "l*__x": true, "other*": true, // the tools of late are not known
 		"reed": false, "github__delete": false, "gitlab__*": false, "o*__read": false,
 	} {
-		v := admission.Judge(role(func(s *v1beta1.AgentRoleSpec) { s.Tools = &v1beta1.ToolPolicy{Allow: []string{glob}} }), nil, catalog)
+		v := validation.Judge(role(func(s *v1beta1.AgentRoleSpec) { s.Tools = &v1beta1.ToolPolicy{Allow: []string{glob}} }), nil, catalog)
 		var want []string
 		if !matches {
 			want = []string{fmt.Sprintf("spec.tools.allow: %q matches no tool.", glob)}
@@ -174,13 +174,13 @@ func TestGlobsThatMatchNothingWarn(t *testing.T) {
 
 func TestWarningsAreBounded(t *testing.T) {
 	var names []string
-	missing := map[admission.Reference]string{}
+	missing := map[validation.Reference]string{}
 	for i := range 32 {
 		name := fmt.Sprintf("%s%d", strings.Repeat("a", 60), i)
 		names = append(names, name)
-		missing[admission.Reference{Field: "spec.delegation.roles", Kind: "AgentRole", Name: name}] = strings.Repeat("Create it. ", 100)
+		missing[validation.Reference{Field: "spec.delegation.roles", Kind: "AgentRole", Name: name}] = strings.Repeat("Create it. ", 100)
 	}
-	v := admission.Judge(role(func(s *v1beta1.AgentRoleSpec) { s.Delegation = &v1beta1.Delegation{Roles: names} }), nil, admission.Catalog{Missing: missing})
+	v := validation.Judge(role(func(s *v1beta1.AgentRoleSpec) { s.Delegation = &v1beta1.Delegation{Roles: names} }), nil, validation.Catalog{Missing: missing})
 	if len(v.Warnings) != 9 || v.Warnings[8] != "and 24 more problems" {
 		t.Errorf("%d warnings, the last is %q", len(v.Warnings), v.Warnings[len(v.Warnings)-1])
 	}

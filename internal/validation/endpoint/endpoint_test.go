@@ -18,19 +18,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
-	"github.com/nestor-dev/nestor/internal/admission"
-	"github.com/nestor-dev/nestor/internal/admission/endpoint"
+	"github.com/nestor-dev/nestor/internal/validation"
+	"github.com/nestor-dev/nestor/internal/validation/endpoint"
 )
 
 // catalogs is a Catalogs of one function.
-type catalogs func(ctx context.Context) (admission.Catalog, error)
+type catalogs func(ctx context.Context) (validation.Catalog, error)
 
-func (c catalogs) Of(ctx context.Context, _ string, _ runtime.Object) (admission.Catalog, error) {
+func (c catalogs) Of(ctx context.Context, _ string, _ runtime.Object) (validation.Catalog, error) {
 	return c(ctx)
 }
 
-func complete(context.Context) (admission.Catalog, error) {
-	return admission.Catalog{Missing: map[admission.Reference]string{{Field: "spec.task.role", Kind: "AgentRole", Name: "poet"}: "Create it."}}, nil
+func complete(context.Context) (validation.Catalog, error) {
+	return validation.Catalog{Missing: map[validation.Reference]string{{Field: "spec.task.role", Kind: "AgentRole", Name: "poet"}: "Create it."}}, nil
 }
 
 func trigger(cron string) string {
@@ -84,14 +84,14 @@ func TestAnswers(t *testing.T) {
 		"a good trigger without its role": {create("AgentTrigger", trigger("0 7 * * *")), complete, true, 1},
 		"a bad trigger":                   {create("AgentTrigger", trigger("0 7")), complete, false, 1},
 		"a trigger that was bad":          {update, complete, true, 2},
-		"references that cannot be read": {create("AgentTrigger", trigger("0 7")), func(context.Context) (admission.Catalog, error) {
-			return admission.Catalog{}, errors.New("no cache")
+		"references that cannot be read": {create("AgentTrigger", trigger("0 7")), func(context.Context) (validation.Catalog, error) {
+			return validation.Catalog{}, errors.New("no cache")
 		}, false, 0},
-		"a panic": {create("AgentTrigger", trigger("0 7")), func(context.Context) (admission.Catalog, error) { panic("broken") }, true, 0},
-		"a lookup that hangs": {create("AgentTrigger", trigger("0 7")), func(ctx context.Context) (admission.Catalog, error) {
+		"a panic": {create("AgentTrigger", trigger("0 7")), func(context.Context) (validation.Catalog, error) { panic("broken") }, true, 0},
+		"a lookup that hangs": {create("AgentTrigger", trigger("0 7")), func(ctx context.Context) (validation.Catalog, error) {
 			<-ctx.Done()
 			<-t.Context().Done() // the answer does not wait for the end
-			return admission.Catalog{}, nil
+			return validation.Catalog{}, nil
 		}, true, 0},
 		"another kind": {create("AgentQuota", `{}`), complete, true, 0},
 		"garbage":      {create("AgentTrigger", `[]`), complete, true, 0},
@@ -116,9 +116,9 @@ func TestAnswers(t *testing.T) {
 func TestBusyJudgesAdmit(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
-	handler := handlerWith(t, func(context.Context) (admission.Catalog, error) {
+	handler := handlerWith(t, func(context.Context) (validation.Catalog, error) {
 		<-release // regardless of the context, as the compilation of an expression
-		return admission.Catalog{}, nil
+		return validation.Catalog{}, nil
 	})
 	for i := range 4 {
 		if got := ask(t, handler, create("AgentTrigger", trigger("0 7"))); !got.Allowed {

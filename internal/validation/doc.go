@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admission validates objects when they are created or updated. It refuses specs that can never work, and warns about references
+// Package validation validates objects when they are created or updated. It refuses specs that can never work, and warns about references
 // that do not exist yet.
 //
 //	object, old ─┐
@@ -12,5 +12,6 @@
 // specs (CheckRole, CheckTask, CheckTrigger) for their conditions, and work without this package's verdict: an object that was created
 // while no operator answered has a condition with the same problem.
 //
-// check.go has the checks of specs, references.go what an object refers to, judge.go the verdict. Package endpoint serves it.
-package admission
+// check.go has the checks of specs, references.go what an object refers to, judge.go the verdict. Package catalog looks things up, and package
+// endpoint serves the verdict.
+package validation
