@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
@@ -23,11 +22,11 @@ import (
 type allowancesOptions struct {
 	revoke  string
 	timeout time.Duration
-	print   *genericclioptions.PrintFlags
+	print   *printFlags
 }
 
 func newAllowances(f *Factory) *cobra.Command {
-	o := allowancesOptions{print: genericclioptions.NewPrintFlags("revoked")}
+	o := allowancesOptions{print: newPrintFlags("revoked")}
 	cmd := &cobra.Command{
 		Use:   "allowances CHAT",
 		Short: "List or revoke the tools that were allowed for a chat",
@@ -51,7 +50,7 @@ func newAllowances(f *Factory) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.revoke, "revoke", "", "The name of the allowance to end.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 30*time.Second, "How long to wait for the operator to handle the revoke.")
-	addPrintFlags(cmd, o.print)
+	o.print.add(cmd)
 	return cmd
 }
 
@@ -66,7 +65,7 @@ func (o *allowancesOptions) run(ctx context.Context, s *session, args []string) 
 	if o.revoke != "" {
 		return o.end(ctx, s, chat)
 	}
-	if *o.print.OutputFormat != "" {
+	if o.print.format != "" {
 		return s.print(o.print, chat)
 	}
 	if len(chat.Status.Allowances) == 0 {

@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
@@ -22,7 +20,7 @@ import (
 
 // awaitTask waits until a standalone task has ended, prints the result and returns an error with the matching exit
 // code.
-func (s *session) awaitTask(ctx context.Context, task *v1beta1.AgentTask, flags *genericclioptions.PrintFlags) error {
+func (s *session) awaitTask(ctx context.Context, task *v1beta1.AgentTask, flags *printFlags) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	snapshots, err := follow.Watch(ctx, s.cluster(), follow.Scope{Namespace: s.namespace, Standalone: true})
@@ -95,8 +93,8 @@ func (w taskWatch) printOnce(key, format string, args ...any) {
 }
 
 // printOutcome prints the result of a task and returns an error with the matching exit code.
-func (s *session) printOutcome(task *v1beta1.AgentTask, flags *genericclioptions.PrintFlags) error {
-	if *flags.OutputFormat != "" {
+func (s *session) printOutcome(task *v1beta1.AgentTask, flags *printFlags) error {
+	if flags.format != "" {
 		if err := s.print(flags, task); err != nil {
 			return err
 		}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/kubewatch"
@@ -19,11 +18,11 @@ import (
 type cancelOptions struct {
 	wait    bool
 	timeout time.Duration
-	print   *genericclioptions.PrintFlags
+	print   *printFlags
 }
 
 func newCancel(f *Factory) *cobra.Command {
-	o := cancelOptions{print: genericclioptions.NewPrintFlags("cancelled")}
+	o := cancelOptions{print: newPrintFlags("cancelled")}
 	cmd := &cobra.Command{
 		Use:   "cancel NAME",
 		Short: "Stop a task, or all work of a chat",
@@ -50,7 +49,7 @@ func newCancel(f *Factory) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the work has stopped.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 30*time.Second, "How long to wait for the operator.")
-	addPrintFlags(cmd, o.print)
+	o.print.add(cmd)
 	return cmd
 }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
@@ -28,11 +27,11 @@ type decideOptions struct {
 	show     bool
 	changes  changesReader
 	timeout  time.Duration
-	print    *genericclioptions.PrintFlags
+	print    *printFlags
 }
 
 func newApprove(f *Factory) *cobra.Command {
-	o := &decideOptions{decision: v1beta1.DecisionApprove, print: genericclioptions.NewPrintFlags("approved")}
+	o := &decideOptions{decision: v1beta1.DecisionApprove, print: newPrintFlags("approved")}
 	cmd := o.command(f, "approve", "Approve a tool call that waits for a decision")
 	cmd.Long = dedent(`
 		Approve a tool call that waits for a decision.
@@ -70,7 +69,7 @@ func newApprove(f *Factory) *cobra.Command {
 }
 
 func newDeny(f *Factory) *cobra.Command {
-	o := &decideOptions{decision: v1beta1.DecisionDeny, print: genericclioptions.NewPrintFlags("denied")}
+	o := &decideOptions{decision: v1beta1.DecisionDeny, print: newPrintFlags("denied")}
 	cmd := o.command(f, "deny", "Deny a tool call that waits for a decision")
 	cmd.Long = dedent(`
 		Deny a tool call that waits for a decision.
@@ -98,7 +97,7 @@ func (o *decideOptions) command(f *Factory, use, short string) *cobra.Command {
 	cmd.Flags().StringVarP(&o.comment, "comment", "c", "", "A comment for the model.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 30*time.Second, "How long to wait for the operator to handle the decision.")
 	cmd.MarkFlagsMutuallyExclusive("call", "all")
-	addPrintFlags(cmd, o.print)
+	o.print.add(cmd)
 	return cmd
 }
 

@@ -4,49 +4,68 @@
 package cli
 
 import (
+	"cmp"
+	"fmt"
+	"io"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 )
 
-// usageTemplate follows kubectl: the help of a command lists its own flags and refers to `options` for the shared
-// ones.
-const usageTemplate = `{{if .HasExample}}Examples:
-{{indent .Example}}
-
-{{end}}{{if .HasAvailableSubCommands}}{{$cmds := .Commands}}{{range $group := .Groups}}{{.Title}}{{range $cmds}}{{if (and (eq .GroupID $group.ID) (or .IsAvailableCommand (eq .Name "help")))}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
-
-{{end}}{{if not .AllChildCommandsHaveGroup}}Other commands:{{range $cmds}}{{if (and (eq .GroupID "") (or .IsAvailableCommand (eq .Name "help")))}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
-
-{{end}}{{end}}{{if .HasAvailableLocalFlags}}{{with ownFlags .}}Options:
-{{.}}
-
-{{end}}{{end}}Usage:
-  {{if .HasAvailableSubCommands}}{{.CommandPath}} [command]{{else}}{{usageLine .}}{{end}}
-
-{{if .HasAvailableSubCommands}}Use "{{.CommandPath}} [command] --help" for more information about a command.
-{{end}}Use "kubectl nestor options" for the options that every command has, such as --namespace.
-`
-
-const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
-
-{{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}`
-
 // wrapColumn is where the descriptions of flags are wrapped.
 const wrapColumn = 100
 
-func setUsageTemplate(root *cobra.Command) {
-	cobra.AddTemplateFunc("indent", func(s string) string { return "  " + strings.ReplaceAll(s, "\n", "\n  ") })
-	cobra.AddTemplateFunc("ownFlags", func(cmd *cobra.Command) string {
-		return strings.TrimRight(cmd.LocalNonPersistentFlags().FlagUsagesWrapped(wrapColumn), "\n")
+// setUsage sets help texts that follow kubectl: the help of a command lists its own flags and refers to `options` for the shared ones.
+// They are functions, because templates call methods by name, for which the linker keeps every method of every type.
+func setUsage(root *cobra.Command) {
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		_, err := io.WriteString(cmd.OutOrStderr(), usage(cmd))
+		return err
 	})
-	cobra.AddTemplateFunc("usageLine", func(cmd *cobra.Command) string {
-		return strings.Replace(cmd.UseLine(), "[flags]", "[options]", 1)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		text := usage(cmd)
+		if about := strings.TrimRightFunc(cmp.Or(cmd.Long, cmd.Short), unicode.IsSpace); about != "" {
+			text = about + "\n\n" + text
+		}
+		_, _ = io.WriteString(cmd.OutOrStdout(), text) // a help function returns no error
 	})
-	root.SetUsageTemplate(usageTemplate)
-	root.SetHelpTemplate(helpTemplate)
+}
+
+func usage(cmd *cobra.Command) string {
+	var out strings.Builder
+	if cmd.HasExample() {
+		fmt.Fprintf(&out, "Examples:\n  %s\n\n", strings.ReplaceAll(cmd.Example, "\n", "\n  "))
+	}
+	if cmd.HasAvailableSubCommands() {
+		for _, group := range cmd.Groups() {
+			writeCommands(&out, cmd, group.Title, group.ID)
+		}
+		if !cmd.AllChildCommandsHaveGroup() {
+			writeCommands(&out, cmd, "Other commands:", "")
+		}
+	}
+	if flags := strings.TrimRight(cmd.LocalNonPersistentFlags().FlagUsagesWrapped(wrapColumn), "\n"); cmd.HasAvailableLocalFlags() && flags != "" {
+		fmt.Fprintf(&out, "Options:\n%s\n\n", flags)
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&out, "Usage:\n  %[1]s [command]\n\nUse \"%[1]s [command] --help\" for more information about a command.\n", cmd.CommandPath())
+	} else {
+		fmt.Fprintf(&out, "Usage:\n  %s\n\n", strings.Replace(cmd.UseLine(), "[flags]", "[options]", 1))
+	}
+	out.WriteString("Use \"kubectl nestor options\" for the options that every command has, such as --namespace.\n")
+	return out.String()
+}
+
+// writeCommands lists the commands of a group.
+func writeCommands(out *strings.Builder, cmd *cobra.Command, title, group string) {
+	out.WriteString(title)
+	for _, c := range cmd.Commands() {
+		if c.GroupID == group && (c.IsAvailableCommand() || c.Name() == "help") {
+			fmt.Fprintf(out, "\n  %-*s %s", c.NamePadding(), c.Name(), c.Short)
+		}
+	}
+	out.WriteString("\n\n")
 }
 
 // newOptions lists the options that every command has, as kubectl does.
@@ -64,6 +83,6 @@ func newOptions() *cobra.Command {
 		cmd.Print(cmd.InheritedFlags().FlagUsagesWrapped(wrapColumn))
 		return nil
 	}
-	cmd.SetUsageTemplate("")
+	cmd.SetUsageFunc(func(*cobra.Command) error { return nil })
 	return cmd
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
@@ -22,11 +21,11 @@ type newChatOptions struct {
 	message               string
 	workspace             workspaceOptions
 	dryRun                dryRun
-	print                 *genericclioptions.PrintFlags
+	print                 *printFlags
 }
 
 func newNewChat(f *Factory) *cobra.Command {
-	o := newChatOptions{print: genericclioptions.NewPrintFlags("created")}
+	o := newChatOptions{print: newPrintFlags("created")}
 	cmd := &cobra.Command{
 		Use:   "new [NAME]",
 		Short: "Create a chat",
@@ -64,7 +63,7 @@ func newNewChat(f *Factory) *cobra.Command {
 	flags.StringVarP(&o.message, "message", "m", "", "Send this message to the new chat.")
 	o.workspace.register(cmd)
 	o.dryRun.register(cmd)
-	addPrintFlags(cmd, o.print)
+	o.print.add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("role", f.flag(roleNames))
 	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(names(&v1beta1.ModelProviderList{})))
 	return cmd

@@ -13,29 +13,19 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/yaml"
 
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
-// addPrintFlags adds the -o flag and hides the less common flags that come with it.
-func addPrintFlags(cmd *cobra.Command, flags *genericclioptions.PrintFlags) {
-	flags.AddFlags(cmd)
-	for _, name := range []string{"allow-missing-template-keys", "show-managed-fields", "template"} {
-		_ = cmd.Flags().MarkHidden(name)
-	}
-	cmd.Flags().Lookup("output").Usage = "Output format: json, yaml, name, or one of kubectl's templates such as jsonpath='{.metadata.name}'."
-}
-
 // print prints an object in the format that the flags select.
-func (s *session) print(flags *genericclioptions.PrintFlags, object runtime.Object) error {
-	printer, err := flags.WithTypeSetter(s.scheme).ToPrinter()
+func (s *session) print(flags *printFlags, object runtime.Object) error {
+	printer, err := flags.printer(s.scheme)
 	if err != nil {
 		return &exitStatus{exitUsage, err}
 	}
-	if *flags.OutputFormat != "json" {
+	if flags.format != "json" {
 		return printer.PrintObj(object, s.machineOutput())
 	}
 	var escaped bytes.Buffer

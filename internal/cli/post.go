@@ -10,7 +10,6 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -48,8 +47,8 @@ func (s *session) postAndWait(ctx context.Context, spec v1beta1.AgentMessageSpec
 }
 
 // printSent prints a message if a format was chosen, and otherwise the object that it was about.
-func (s *session) printSent(flags *genericclioptions.PrintFlags, message *v1beta1.AgentMessage, about client.Object) error {
-	if *flags.OutputFormat != "" {
+func (s *session) printSent(flags *printFlags, message *v1beta1.AgentMessage, about client.Object) error {
+	if flags.format != "" {
 		return s.print(flags, message)
 	}
 	return s.print(flags, about)

@@ -100,7 +100,7 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 	root.SetHelpCommandGroupID(groupSetup)
 	root.AddCommand(newOptions())
 	completeFlags(root, f)
-	setUsageTemplate(root)
+	setUsage(root)
 	return root
 }
 

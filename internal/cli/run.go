@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/yaml"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -29,11 +28,11 @@ type runOptions struct {
 	wait                                   bool
 	workspace                              workspaceOptions
 	dryRun                                 dryRun
-	print                                  *genericclioptions.PrintFlags
+	print                                  *printFlags
 }
 
 func newRun(f *Factory) *cobra.Command {
-	o := runOptions{print: genericclioptions.NewPrintFlags("created")}
+	o := runOptions{print: newPrintFlags("created")}
 	cmd := &cobra.Command{
 		Use:   "run ROLE INSTRUCTION",
 		Short: "Run a standalone task, without a chat",
@@ -81,7 +80,7 @@ func newRun(f *Factory) *cobra.Command {
 	flags.Lookup("ttl").DefValue = "0s" // otherwise the help would print -1ns
 	o.workspace.register(cmd)
 	o.dryRun.register(cmd)
-	addPrintFlags(cmd, o.print)
+	o.print.add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("provider", f.flag(names(&v1beta1.ModelProviderList{})))
 	return cmd
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
@@ -23,11 +22,11 @@ type sendOptions struct {
 	wait, follow bool
 	attach       []string
 	timeout      time.Duration
-	print        *genericclioptions.PrintFlags
+	print        *printFlags
 }
 
 func newSend(f *Factory) *cobra.Command {
-	o := sendOptions{print: genericclioptions.NewPrintFlags("created")}
+	o := sendOptions{print: newPrintFlags("created")}
 	cmd := &cobra.Command{
 		Use:   "send NAME MESSAGE",
 		Short: "Send a message to a chat, or answer an agent's question",
@@ -66,7 +65,7 @@ func newSend(f *Factory) *cobra.Command {
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "Wait until nothing continues without you, and print messages and tasks meanwhile.")
 	cmd.Flags().StringArrayVar(&o.attach, "attach", nil, "Attach a file: an image (PNG, JPEG, GIF, WebP) or a text. Up to 8 times, together at most 512 KiB.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "With --wait or --follow: give up after this time, for example 5m. 0 waits forever. The work continues.")
-	addPrintFlags(cmd, o.print)
+	o.print.add(cmd)
 	return cmd
 }
 
@@ -171,7 +170,7 @@ func (o *sendOptions) sendAndWait(ctx context.Context, s *session, chat string, 
 }
 
 func (o *sendOptions) printAnswers(s *session, answers []v1beta1.AgentMessage) error {
-	if *o.print.OutputFormat != "" {
+	if o.print.format != "" {
 		return s.print(o.print, &v1beta1.AgentMessageList{Items: answers})
 	}
 	for i, m := range answers {

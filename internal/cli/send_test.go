@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"testing"
 
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -19,7 +18,7 @@ func TestAnswersAreReadable(t *testing.T) {
 	request.Annotations = map[string]string{v1beta1.AnnotationCall: "call-1"}
 	text := v1beta1.AgentMessage{Spec: v1beta1.AgentMessageSpec{Content: `\u0026 is an ampersand.`}}
 	var out bytes.Buffer
-	o := sendOptions{print: genericclioptions.NewPrintFlags("created")}
+	o := sendOptions{print: newPrintFlags("created")}
 	if err := o.printAnswers(&session{IOStreams: genericiooptions.IOStreams{Out: &out}}, []v1beta1.AgentMessage{request, text}); err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -35,11 +34,11 @@ type triggerFireOptions struct {
 	headers      []string
 	wait         bool
 	timeout      time.Duration
-	print        *genericclioptions.PrintFlags
+	print        *printFlags
 }
 
 func newTriggerFire(f *Factory) *cobra.Command {
-	o := triggerFireOptions{print: genericclioptions.NewPrintFlags("created")}
+	o := triggerFireOptions{print: newPrintFlags("created")}
 	cmd := &cobra.Command{
 		Use:   "fire NAME",
 		Short: "Start the work of a trigger now",
@@ -72,7 +71,7 @@ func newTriggerFire(f *Factory) *cobra.Command {
 	flags.StringVar(&o.object, "object", "", "For a watch: the object that the expressions see, as JSON, or a file with JSON or YAML.")
 	flags.BoolVar(&o.wait, "wait", false, "Wait until the task has ended, print the result, and exit with a code for the outcome.")
 	flags.DurationVar(&o.timeout, "timeout", 0, "Give up after this time, for example 10m. 0 waits forever for the work, and 30 seconds for the operator to record the firing.")
-	addPrintFlags(cmd, o.print)
+	o.print.add(cmd)
 	return cmd
 }
 

@@ -87,6 +87,7 @@ var rules = []rule{
 	{part: "cmd/kubectl-nestor", mayNot: []string{module + "internal/tool/workspace/gitclone", module + "internal/tool/workspace/gitpush", module + "internal/tool/workspace/shell",
 		module + "internal/tool/workspace/search", module + "internal/engine", module + "internal/ledger", "github.com/modelcontextprotocol/"},
 		why: "a client lists the tools of workspaces and runs none of them"},
+	{part: "cmd/kubectl-nestor", mayNot: []string{"charm.land/glamour/"}, why: "it executes templates, for which the linker keeps all methods of all types"},
 	{part: "internal/engine", mayNot: append([]string{module + "internal/controller", module + "internal/cluster", module + "internal/cli"}, kubernetesClients...),
 		why: "only controllers and commands know Kubernetes clients"},
 	{part: "internal/engine/admission", mayNot: []string{module + "internal/tool", module + "internal/model/wire"},

@@ -15,10 +15,10 @@ import (
 // linker keeps all exported methods. `go build -ldflags=-dumpdep` prints what reaches it, marked with ReflectMethod.
 func TestProgramsAreSmall(t *testing.T) {
 	dir := t.TempDir()
-	if err := stack.Build(t.Context(), dir); err != nil {
+	if err := stack.Build(t.Context(), dir, "./cmd/kubectl-nestor"); err != nil {
 		t.Fatal(err)
 	}
-	for name, limit := range map[string]int64{"nestor-operator": 80e6, "nestor-gateway": 50e6} {
+	for name, limit := range map[string]int64{"nestor-operator": 80e6, "nestor-gateway": 50e6, "kubectl-nestor": 40e6} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)

@@ -20,18 +20,14 @@ func newMarkdownCache() *markdownCache { return &markdownCache{} }
 
 func (p *markdownCache) markdown(text string, width int) []string {
 	if p.renderer == nil || p.width != width {
-		renderer, err := terminal.NewRenderer(width)
-		if err != nil {
-			return terminal.Wrap(terminal.Clean(text), width)
-		}
-		*p = markdownCache{width: width, renderer: renderer, lines: map[string][]string{}}
+		*p = markdownCache{width: width, renderer: terminal.NewRenderer(width), lines: map[string][]string{}}
 	}
 	if lines, known := p.lines[text]; known {
 		return lines
 	}
 	var lines []string
 	for _, line := range p.renderer.Markdown(text) {
-		if terminal.Width(line) > width { // code, and the first line of a list's item, are not wrapped
+		if terminal.Width(line) > width { // a table with many columns
 			lines = append(lines, terminal.Wrap(line, width)...)
 			continue
 		}

@@ -8,35 +8,30 @@ import (
 	"regexp"
 	"strings"
 
-	"charm.land/glamour/v2"
-	"charm.land/glamour/v2/ansi"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/text"
 )
 
 // Renderer renders Markdown for one width.
-type Renderer struct{ glamour *glamour.TermRenderer }
+type Renderer struct{ width int }
 
 // NewRenderer returns a renderer for lines of at most width columns.
-func NewRenderer(width int) (*Renderer, error) {
-	g, err := glamour.NewTermRenderer(glamour.WithStyles(markdownStyle()), glamour.WithWordWrap(max(10, width)), glamour.WithPreservedNewLines())
-	if err != nil {
-		return nil, err
-	}
-	return &Renderer{g}, nil
-}
+func NewRenderer(width int) *Renderer { return &Renderer{max(10, width)} }
+
+var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
 
 // numericEntity matches a character reference such as &#27;, which Markdown turns into the character.
 var numericEntity = regexp.MustCompile(`&#(?:[xX][0-9a-fA-F]+|[0-9]+);?`)
 
-// Markdown renders text as lines, with at most one blank line in a row. Its only escape sequences set styles.
-func (r *Renderer) Markdown(text string) []string {
-	text = numericEntity.ReplaceAllStringFunc(Clean(text), func(entity string) string { return Clean(html.UnescapeString(entity)) })
-	rendered, err := r.glamour.Render(text)
-	if err != nil {
-		return strings.Split(text, "\n") // unrendered
-	}
+// Markdown renders a text as lines, with at most one blank line in a row. Its only escape sequences set styles.
+func (r *Renderer) Markdown(source string) []string {
+	source = numericEntity.ReplaceAllStringFunc(Clean(source), func(entity string) string { return Clean(html.UnescapeString(entity)) })
+	b := blocks{[]byte(source)}
+	rendered := b.children(markdown.Parse(text.NewReader(b.source)), r.width, true)
 	var lines []string
 	blank := true
-	for line := range strings.SplitSeq(keepStyles(rendered), "\n") {
+	for line := range strings.SplitSeq(keepStyles(strings.Join(rendered, "\n")), "\n") {
 		line = trimRight(line)
 		empty := Width(line) == 0
 		if !empty || !blank {
@@ -77,26 +72,4 @@ func trimRight(line string) string {
 		line += "\x1b[m"
 	}
 	return line
-}
-
-func markdownStyle() ansi.StyleConfig {
-	yes, indent := true, uint(2)
-	colour := func(c string) *string { return &c }
-	bold := ansi.StylePrimitive{Bold: &yes}
-	heading := ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Bold: &yes, Color: colour("4"), BlockSuffix: "\n"}}
-	quote := "│ "
-	return ansi.StyleConfig{
-		Heading: heading, H1: heading, H2: heading, H3: heading, H4: heading, H5: heading, H6: heading,
-		Strong: bold, Emph: ansi.StylePrimitive{Italic: &yes}, Strikethrough: ansi.StylePrimitive{CrossedOut: &yes},
-		BlockQuote: ansi.StyleBlock{Indent: &[]uint{1}[0], IndentToken: &quote},
-		List:       ansi.StyleList{LevelIndent: indent},
-		Item:       ansi.StylePrimitive{BlockPrefix: "• "}, Enumeration: ansi.StylePrimitive{BlockPrefix: ". "},
-		Task:           ansi.StyleTask{Ticked: "[✓] ", Unticked: "[ ] "},
-		HorizontalRule: ansi.StylePrimitive{Faint: &yes, Format: "\n────────\n"},
-		Link:           ansi.StylePrimitive{Underline: &yes}, LinkText: ansi.StylePrimitive{Bold: &yes},
-		Image:     ansi.StylePrimitive{Underline: &yes},
-		Code:      ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Color: colour("6")}},
-		CodeBlock: ansi.StyleCodeBlock{StyleBlock: ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Color: colour("6")}, Indent: &indent}},
-		Table:     ansi.StyleTable{},
-	}
 }

@@ -48,10 +48,7 @@ func TestLineIsOneLine(t *testing.T) {
 var styles = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
 
 func TestMarkdownEmitsOnlyStyles(t *testing.T) {
-	r, err := NewRenderer(60)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := NewRenderer(60)
 	hostile := []string{
 		"\x1b[2J", "\x1b]0;x\x07", "&#27;[2J", "&#x1b;]8;;http://evil\x07", "&#155;2J", "`&#27;[2J`", "```\n\x1b[2J\n```",
 		"[a\x1b[2J](http://x/\x1b[2J)", "![i](\x1b[2J)", "<b>\x1b[2J</b>", "| a\x1b[2J | b |\n|---|---|\n| c | &#27;[2J |", "# h\x1b[2J\n> q&#8;",
@@ -71,10 +68,7 @@ func TestMarkdownEmitsOnlyStyles(t *testing.T) {
 }
 
 func TestMarkdownRenders(t *testing.T) {
-	r, err := NewRenderer(40)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := NewRenderer(40)
 	var got []string
 	for _, line := range r.Markdown("# Releases\n\nThree came out, of which **one** matters a lot more than the others:\n\n- spring\n- summer\n  - in `July`\n\n1. first\n2. second\n\n```go\nfunc main() {}\n```\n") {
 		got = append(got, styles.ReplaceAllString(line, ""))
@@ -85,6 +79,41 @@ func TestMarkdownRenders(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestMarkdownRendersEverything(t *testing.T) {
+	for source, want := range map[string]string{
+		"a *b* **c** ~~d~~ \\*e\\* &amp;":               "a b c d *e* &",
+		"one\ntwo  \nthree":                             "one\ntwo\nthree",
+		"[page](https://a.example) <https://b.example>": "page https://a.example\nhttps://b.example",
+		"![chart](c.png)":                               "chart c.png",
+		"> a\n>\n> > b":                                 "│ a\n│\n│ │ b",
+		"- [x] done\n- [ ] open":                        "• [✓] done\n• [ ] open",
+		"3. c\n4. d":                                    "3. c\n4. d",
+		"- a\n\n  b\n- c":                               "• a\n\n  b\n\n• c",
+		"a\n\n---\n\nb":                                 "a\n\n────────\n\nb",
+		"| a | b |\n|---|---|\n| `c` | long cell |":     "a│b\n─┼─────────\nc│long cell",
+		"<b>x</b>":                                      "<b>x</b>",
+		"    code\n":                                    "  code",
+		"- one two three four five six seven":           "• one two three four five\n  six seven",
+	} {
+		var got []string
+		for _, line := range NewRenderer(26).Markdown(source) {
+			got = append(got, strings.TrimRight(styles.ReplaceAllString(line, ""), " "))
+		}
+		if diff := cmp.Diff(want, strings.Join(got, "\n")); diff != "" {
+			t.Errorf("%q: %s", source, diff)
+		}
+	}
+}
+
+// A style that spans two lines ends with the first and begins again in the second, since each is printed at its place of the screen.
+func TestMarkdownStylesEndWithTheLine(t *testing.T) {
+	for _, line := range NewRenderer(20).Markdown("**bold words that fill more than a line**") {
+		if !strings.HasPrefix(line, "\x1b[1m") || !strings.HasSuffix(line, "\x1b[m") {
+			t.Errorf("line %q", line)
+		}
 	}
 }
 
