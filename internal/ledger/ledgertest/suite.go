@@ -110,6 +110,7 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"ATextIsKeptOnce":                     testTextsAreStoredOnce,
 		"RequestsOfAChain":                    testRequestsOfAChain,
 		"WhatARowHasTwiceIsWrittenOnce":       testDuplicateColumnsAreStoredOnce,
+		"CallsOfAChainAreStoredOnce":          testCallsOfAChainAreStoredOnce,
 		"AChainGoesWithItsLastRequest":        testChainIsDeletedWithItsLastRequest,
 		"AYoungChainStays":                    testRecentChainIsKept,
 		"DamageStaysWhereItIs":                testDamageAffectsOneRowOnly,

@@ -14,10 +14,15 @@ import (
 )
 
 func (s *Store) Append(ctx context.Context, batch ledger.Batch) error {
-	if err := batch.Validate(); err != nil {
-		return err
+	stripped, forms := stripEvents(batch)
+	if err := stripped.Validate(); err != nil {
+		// An event with fields after its fact cannot be stripped.
+		if err := batch.Validate(); err != nil {
+			return err
+		}
+		stripped, forms = batch, make([]int, len(batch.Events))
 	}
-	f, draft, err := s.fold(ctx, batch)
+	f, draft, err := s.fold(ctx, stripped, forms)
 	if err != nil {
 		return err
 	}

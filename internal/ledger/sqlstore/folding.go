@@ -20,6 +20,8 @@ const (
 	formPlain  = 0
 	formFolded = 1
 	formFact   = 1
+	// formPreviousCalls: a request has a placeholder instead of the tool calls of the previous call in its chain.
+	formPreviousCalls = 2
 
 	formResponse  = 1
 	formToolCalls = 2
@@ -34,6 +36,8 @@ type folded struct {
 	texts *agentTexts
 	// agentID is the number of the agent, which its transaction sets.
 	agentID int64
+	// end is the newest request of the agent after this batch.
+	end *chainEnd
 	// The forms of events, requests, results and the snapshot, and the references of arguments and outputs that are not stored in their
 	// own columns.
 	events             []int
@@ -56,7 +60,16 @@ type agentTexts struct {
 	complete atomic.Bool
 	counted  int
 	// id is the number of the agent; 0 before it is known.
-	id atomic.Int64
+	id  atomic.Int64
+	end atomic.Pointer[chainEnd]
+}
+
+// chainEnd is the newest request of an agent's chain, with the tool calls of its reply when there is one. It does not change.
+type chainEnd struct {
+	key       string
+	chain     int64
+	place     int
+	toolCalls json.RawMessage
 }
 
 // maxCachedTexts bounds the cache: a text takes about 200 bytes.
@@ -87,6 +100,7 @@ func (m *textCache) put(agent string, f *folded, draft *fold.Draft, ended bool) 
 	k := f.texts
 	k.Commit(draft)
 	k.id.Store(f.agentID)
+	k.end.Store(f.end)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.agents[agent] != k {
@@ -114,7 +128,7 @@ func (m *textCache) evict(agent string) {
 }
 
 // fold replaces the texts of a batch that its agent's events contain, and returns the new texts.
-func (s *Store) fold(ctx context.Context, b ledger.Batch) (*folded, *fold.Draft, error) {
+func (s *Store) fold(ctx context.Context, b ledger.Batch, events []int) (*folded, *fold.Draft, error) {
 	k := s.texts.get(b.Agent, b.After == 0)
 	if !k.complete.Load() && needsAllTexts(&b) {
 		if err := s.loadTexts(ctx, b.Agent, b.After, k); err != nil {
@@ -122,11 +136,9 @@ func (s *Store) fold(ctx context.Context, b ledger.Batch) (*folded, *fold.Draft,
 		}
 	}
 	draft := k.Draft()
-	f := &folded{Batch: b, texts: k}
-	f.Events, f.events = slices.Clone(b.Events), make([]int, len(b.Events))
-	for i := range f.Events {
-		f.events[i] = stripEvent(&f.Events[i])
-		draft.Index(b.After+int64(i)+1, f.Events[i].Data)
+	f := &folded{Batch: b, texts: k, events: events}
+	for i := range b.Events {
+		draft.Index(b.After+int64(i)+1, b.Events[i].Data)
 	}
 	f.foldModelCalls(draft)
 	f.foldToolCalls(draft)
@@ -164,10 +176,21 @@ func (s *Store) loadTexts(ctx context.Context, agent string, until int64, k *age
 }
 
 func (f *folded) foldModelCalls(draft *fold.Draft) {
+	f.end = f.texts.end.Load()
+	for i := range f.ModelResults {
+		if r := &f.ModelResults[i]; f.end != nil && f.end.key == r.Key {
+			f.end = &chainEnd{key: r.Key, chain: f.end.chain, place: f.end.place, toolCalls: r.ToolCalls}
+		}
+	}
 	f.ModelCalls, f.requests = slices.Clone(f.ModelCalls), make([]int, len(f.ModelCalls))
 	for i := range f.ModelCalls {
-		if data, ok := draft.Fold(f.ModelCalls[i].Request); ok {
-			f.ModelCalls[i].Request, f.requests[i] = data, formFolded
+		call := &f.ModelCalls[i]
+		if stripPreviousCalls(call, f.end) {
+			f.requests[i] = formPreviousCalls
+		}
+		f.end = &chainEnd{key: call.Key, chain: call.Chain, place: call.Place}
+		if data, ok := draft.Fold(call.Request); ok {
+			call.Request, f.requests[i] = data, f.requests[i]|formFolded
 		}
 		stripKey(&f.ModelCalls[i])
 	}

@@ -37,7 +37,7 @@ func modelIntent(b *folded, c *ledger.ModelCall, form int) step {
 }
 
 func modelResult(b *folded, r *ledger.ModelResult, form int) step {
-	digest, sent := splitSent(r.Sent)
+	digest, sent := splitSent(r.Sent, r.Model)
 	return step{ifUnchanged: noIntent("model call", r.Key), Statement: statement(endModelCall,
 		string(r.Status), jsonText(r.Response), text(r.Summary), jsonText(r.ToolCalls), number(r.PromptTokens),
 		number(r.CachedTokens), number(r.CompletionTokens), number(r.CostMicros), text(r.Bailout), text(r.Error), micros(r.FinishedAt),
@@ -94,21 +94,20 @@ func (s *Store) ModelCall(ctx context.Context, key string) (ledger.ModelCall, er
 	return call, s.fail("read model call "+key, err)
 }
 
-const chainOfRequests = `SELECT key, request, request_form FROM model_calls WHERE agent = (SELECT id FROM agents WHERE uid = $1)
+const chainOfRequests = `SELECT key, request, request_form, tool_calls, result_form FROM model_calls WHERE agent = (SELECT id FROM agents WHERE uid = $1)
 	AND request_chain = $2 AND request_place <= $3 ORDER BY request_place`
 
 // chained rebuilds a request from the previous ones in its chain.
 func (u *unfolder) chained(call ledger.ModelCall) (json.RawMessage, error) {
 	type link struct {
-		data   []byte
-		folded bool
+		data, toolCalls []byte
+		form, result    int
 	}
 	links, err := list(u.ctx, u.db, func(r row) (link, error) {
 		var l link
 		var key string
-		var form sql.NullInt64
-		err := r.Scan(&key, &l.data, &form)
-		l.data, l.folded = restoreKey(l.data, key), form.Int64 == formFolded
+		err := r.Scan(&key, &l.data, &l.form, &l.toolCalls, &l.result)
+		l.data = restoreKey(l.data, key)
 		return l, err
 	}, chainOfRequests, call.Agent, call.Chain, call.Place)
 	if err != nil {
@@ -116,9 +115,17 @@ func (u *unfolder) chained(call ledger.ModelCall) (json.RawMessage, error) {
 	}
 	chain := make([]json.RawMessage, len(links))
 	for i, l := range links {
-		if chain[i], err = u.body(call.Agent, l.data, l.folded); err != nil {
+		if chain[i], err = u.body(call.Agent, l.data, l.form&formFolded != 0); err != nil {
 			return nil, err
 		}
+		if l.form&formPreviousCalls == 0 || i == 0 {
+			continue
+		}
+		calls, err := u.body(call.Agent, links[i-1].toolCalls, links[i-1].result&formToolCalls != 0)
+		if err != nil {
+			return nil, err
+		}
+		chain[i] = restoreToolCalls(chain[i], calls)
 	}
 	if len(chain) != call.Place+1 {
 		return json.RawMessage(`"` + unreadable + `"`), nil
@@ -200,8 +207,8 @@ func scanModelCallAnd(r row, more ...any) (modelCallRow, error) {
 	if files != nil && json.Unmarshal(files, &c.Files) != nil {
 		c.Files = []string{unreadable} // a damaged row must not fail a list
 	}
-	if pruned.Valid {
-		c.PrunedAt = fromMicros(pruned.Int64)
+	if pruned.Valid { // later requests of the chain may still need the tool calls
+		c.PrunedAt, c.form, res.ToolCalls = fromMicros(pruned.Int64), 0, nil
 	}
 	if !finished.Valid {
 		return c, nil
@@ -209,7 +216,7 @@ func scanModelCallAnd(r row, more ...any) (modelCallRow, error) {
 	res.Key, res.FinishedAt = c.Key, fromMicros(finished.Int64)
 	res.PromptTokens, res.CachedTokens, res.CompletionTokens = numberOf(prompt), numberOf(cached), numberOf(completion)
 	res.ReasoningTokens, res.CostMicros = numberOf(reasoning), numberOf(cost)
-	res.Sent = joinSent(digest.String, res.Sent)
+	res.Sent = joinSent(digest.String, c.Model, res.Sent)
 	c.Result = &res
 	return c, nil
 }

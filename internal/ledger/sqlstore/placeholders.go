@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -26,11 +27,21 @@ func eventStart(e *ledger.Event) []byte {
 func stripEvent(e *ledger.Event) (form int) {
 	rest, ok := bytes.CutPrefix(e.Data, eventStart(e))
 	fact, closed := bytes.CutSuffix(rest, []byte("}"))
-	if !ok || !closed || text(e.Type) != e.Type || !json.Valid(fact) { // an event with further fields has no fact at its end
+	if !ok || !closed || text(e.Type) != e.Type {
 		return formPlain
 	}
 	e.Data = fact
 	return formFact
+}
+
+// stripEvents strips the events of a copy of a batch. Its Validate then checks the facts.
+func stripEvents(b ledger.Batch) (ledger.Batch, []int) {
+	forms := make([]int, len(b.Events))
+	b.Events = slices.Clone(b.Events)
+	for i := range b.Events {
+		forms[i] = stripEvent(&b.Events[i])
+	}
+	return b, forms
 }
 
 func restoreEvent(e *ledger.Event, form int) {
@@ -39,7 +50,7 @@ func restoreEvent(e *ledger.Event, form int) {
 	}
 }
 
-// toolCallsPlaceholder replaces the tool calls of a response, and keyPlaceholder the key at the end of an edit. Neither can occur
+// toolCallsPlaceholder replaces the tool calls of a response or an edit, and keyPlaceholder the key at the end of an edit. Neither can occur
 // otherwise: a response has a list there, and a number is not a piece of an edit.
 const (
 	callsField           = `"toolCalls":`
@@ -48,17 +59,24 @@ const (
 )
 
 // stripToolCalls removes the tool calls from a response if they equal those of the result. It reports false if it changed nothing.
-func stripToolCalls(r *ledger.ModelResult) bool {
-	calls := append([]byte(callsField), r.ToolCalls...)
-	if len(calls) <= len(toolCallsPlaceholder) || bytes.Count(r.Response, calls) != 1 || bytes.Contains(r.Response, []byte(toolCallsPlaceholder)) {
+func stripToolCalls(r *ledger.ModelResult) bool { return stripCalls(&r.Response, r.ToolCalls) }
+
+// stripPreviousCalls removes the tool calls of the previous reply in the chain from a request that is an edit.
+func stripPreviousCalls(c *ledger.ModelCall, end *chainEnd) bool {
+	return c.Place > 0 && end != nil && end.chain == c.Chain && end.place == c.Place-1 && stripCalls(&c.Request, end.toolCalls)
+}
+
+func stripCalls(document *json.RawMessage, toolCalls json.RawMessage) bool {
+	calls := append([]byte(callsField), toolCalls...)
+	if len(calls) <= len(toolCallsPlaceholder) || bytes.Count(*document, calls) != 1 || bytes.Contains(*document, []byte(toolCallsPlaceholder)) {
 		return false
 	}
-	r.Response = bytes.Replace(r.Response, calls, []byte(toolCallsPlaceholder), 1)
+	*document = bytes.Replace(*document, calls, []byte(toolCallsPlaceholder), 1)
 	return true
 }
 
-func restoreToolCalls(response, calls json.RawMessage) json.RawMessage {
-	return bytes.Replace(response, []byte(toolCallsPlaceholder), append([]byte(callsField), calls...), 1)
+func restoreToolCalls(document, calls json.RawMessage) json.RawMessage {
+	return bytes.Replace(document, []byte(toolCallsPlaceholder), append([]byte(callsField), calls...), 1)
 }
 
 const (
@@ -105,24 +123,38 @@ const (
 	digestLength = 2 * sha256.Size
 )
 
-// splitSent returns the digest of what was sent, in half of its length, and the rest. The digest is NULL if it has another form.
-func splitSent(sent json.RawMessage) (digest, rest any) {
+// sentModel returns the end of the digest and the model, which has a column.
+func sentModel(model string) string { return `","model":"` + model + `"` }
+
+// splitSent returns the digest of what was sent, in half of its length, and the rest without the model. The digest is NULL if
+// it has another form, and then the rest is everything.
+func splitSent(sent json.RawMessage, model string) (digest, rest any) {
 	data, ok := bytes.CutPrefix(sent, []byte(digestField))
-	if !ok || len(data) < digestLength || !bytes.HasPrefix(data[digestLength:], []byte(`",`)) {
+	if !ok || len(data) < digestLength || model == "" || text(model) != model {
 		return nil, jsonText(sent)
 	}
 	sum, err := hex.DecodeString(string(data[:digestLength]))
-	if err != nil || hex.EncodeToString(sum) != string(data[:digestLength]) {
+	parameters, ok := bytes.CutPrefix(data[digestLength:], []byte(sentModel(model)))
+	switch {
+	case err != nil || !ok || hex.EncodeToString(sum) != string(data[:digestLength]):
+		return nil, jsonText(sent)
+	case string(parameters) == "}":
+		return sum, nil
+	case parameters[0] != ',':
 		return nil, jsonText(sent)
 	}
-	return sum, "{" + string(data[digestLength+len(`",`):])
+	return sum, "{" + string(parameters[1:])
 }
 
-func joinSent(digest string, rest json.RawMessage) json.RawMessage {
-	if digest == "" || len(rest) == 0 {
+func joinSent(digest, model string, rest json.RawMessage) json.RawMessage {
+	if digest == "" {
 		return rest
 	}
-	return append([]byte(digestField+digest+`",`), rest[1:]...)
+	whole := []byte(digestField + digest + sentModel(model))
+	if len(rest) == 0 {
+		return append(whole, '}')
+	}
+	return append(append(whole, ','), rest[1:]...)
 }
 
 // keyPiece returns the end of an edit that ends with the key of its call.

@@ -35,7 +35,8 @@ const (
 	CASE WHEN request_chain IS NULL THEN octet_length(CAST(request AS TEXT)) ELSE 0 END
 	FROM model_call_rows WHERE (agent, key) > ($1, $2) AND finished_at < $3 AND pruned_at IS NULL ORDER BY agent, key LIMIT $4`
 	pruneModelCall = `UPDATE model_call_rows SET request = CASE WHEN request_chain IS NULL THEN 'null' ELSE request END, response = NULL, summary = '',
-	tool_calls = NULL, result_form = 0, pruned_at = $1 WHERE agent = $2 AND key = $3`
+	tool_calls = CASE WHEN request_chain IS NULL THEN NULL ELSE tool_calls END,
+	result_form = CASE WHEN request_chain IS NULL THEN 0 ELSE result_form END, pruned_at = $1 WHERE agent = $2 AND key = $3`
 	oldToolCalls = `SELECT agent, key, (SELECT uid FROM agents WHERE id = agent), COALESCE(length(output), 0)
 	FROM tool_call_rows WHERE (agent, key) > ($1, $2) AND finished_at < $3 AND pruned_at IS NULL AND (output IS NOT NULL OR output_ref IS NOT NULL)
 	ORDER BY agent, key LIMIT $4`
@@ -48,7 +49,7 @@ const (
 	// prunedInChain repeats the conditions of the index that finds these calls.
 	prunedInChain = `pruned_at IS NOT NULL AND request_chain IS NOT NULL`
 	bytesOfChain  = `SELECT CAST(COALESCE(SUM(octet_length(CAST(request AS TEXT))), 0) AS BIGINT) FROM model_call_rows WHERE agent = $1 AND request_chain = $2 AND ` + prunedInChain
-	freeChain     = `UPDATE model_call_rows SET request = 'null', request_form = 0, request_chain = NULL, request_place = NULL WHERE agent = $1 AND request_chain = $2 AND ` + prunedInChain
+	freeChain     = `UPDATE model_call_rows SET request = 'null', request_form = 0, tool_calls = NULL, result_form = 0, request_chain = NULL, request_place = NULL WHERE agent = $1 AND request_chain = $2 AND ` + prunedInChain
 	freeBytes     = `UPDATE agents SET bytes = CASE WHEN bytes > $1 THEN bytes - $1 ELSE 0 END WHERE uid = $2`
 )
 

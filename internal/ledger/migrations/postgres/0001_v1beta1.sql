@@ -104,6 +104,7 @@ CREATE TABLE model_call_rows (
     finished_at       BIGINT,
     -- When the body was deleted because of its age. The rest shows that there was a call, and its usage.
     pruned_at         BIGINT,
+    -- Bits: 1 if the request has references, 2 if it has {"$calls":0} instead of the tool calls of the previous call in its chain.
     request_form      BIGINT NOT NULL,
     -- The seq of the chain's first call, and the place in the chain. The request at place 0 is whole. NULL for a request that is not in a chain.
     -- A request that is an edit and ends with 0 ends with the key of its row.
@@ -112,7 +113,7 @@ CREATE TABLE model_call_rows (
     -- Bits: 1 if the response has references, 2 if the tool calls have, 4 if the response has {"$calls":0} instead of its tool calls, which are
     -- those in tool_calls, 8 if it has 0 instead of its usage, which is that in the columns.
     result_form       BIGINT NOT NULL DEFAULT 0,
-    -- What was sent to the provider: the SHA-256 of the HTTP body, and the parameters as JSON. NULL: nothing was sent.
+    -- What was sent to the provider: the SHA-256 of the HTTP body, and as JSON the parameters except for the model, or NULL if there are none.
     body_digest       BYTEA,
     sent              TEXT,
     -- The large columns are last, so that reading the others does not read them.
