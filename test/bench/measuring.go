@@ -64,6 +64,9 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 		result := s.Run(ctx, env)
 		r.Results = append(r.Results, result)
 		env.Logf("  %s", result)
+		if costs := r.Costs(result); costs != "" {
+			env.Logf("  %s", costs)
+		}
 		if err := r.Write(o.out, o.name); err != nil {
 			return err
 		}
@@ -105,7 +108,11 @@ func controlPlaneBounds(ctx context.Context, programs string, each time.Duration
 	if err != nil {
 		return b, fmt.Errorf("read the operator's kubeconfig: %w", err)
 	}
-	return measure.Bounds(ctx, s.Cluster.Config, operator, each)
+	processes, err := measure.ControlPlane(s.Cluster.Kubeconfig)
+	if err != nil {
+		return b, err
+	}
+	return measure.Bounds(ctx, s.Cluster.Config, operator, processes, each)
 }
 
 // version returns the measured commit.

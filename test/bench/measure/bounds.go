@@ -28,7 +28,7 @@ const blobs = "/apis/bench.nestor.dev/v1/namespaces/default/blobs"
 
 // Bounds measures the maximum performance of the control plane. Nothing else may run meanwhile, including the
 // operator whose credentials these are.
-func Bounds(ctx context.Context, config, operator *rest.Config, each time.Duration) (report.Bounds, error) {
+func Bounds(ctx context.Context, config, operator *rest.Config, processes map[string]int, each time.Duration) (report.Bounds, error) {
 	var b report.Bounds
 	if err := installBlobs(config); err != nil {
 		return b, err
@@ -59,8 +59,31 @@ func Bounds(ctx context.Context, config, operator *rest.Config, each time.Durati
 	if _, err := agentRate(ctx, client, asOperator, "first", each/2); err != nil {
 		return b, err
 	}
-	b.Agents, err = agentRate(ctx, client, asOperator, "bound", each)
+	before, err := cpuSeconds(processes)
+	if err != nil {
+		return b, err
+	}
+	if b.Agents, err = agentRate(ctx, client, asOperator, "bound", each); err != nil {
+		return b, err
+	}
+	after, err := cpuSeconds(processes)
+	b.AgentMillis = map[string]float64{}
+	for name, used := range after {
+		b.AgentMillis[name] = 1000 * (used - before[name]) / (b.Agents * each.Seconds())
+	}
 	return b, err
+}
+
+// cpuSeconds returns the CPU time of each process.
+func cpuSeconds(processes map[string]int) (map[string]float64, error) {
+	used := map[string]float64{}
+	for name, pid := range processes {
+		var err error
+		if used[name], err = CPUSeconds(pid); err != nil {
+			return nil, err
+		}
+	}
+	return used, nil
 }
 
 func installBlobs(config *rest.Config) error {

@@ -115,6 +115,30 @@ func (l *Ledger) EachTurn(ctx context.Context, role string, since time.Time) (tu
 	return turns, rows.Err()
 }
 
+// Run has the times of the first model call and of the last reply of an agent.
+type Run struct{ FirstCall, LastReply time.Time }
+
+// Runs returns the runs of a role's agents since a time, by the names of the agents.
+func (l *Ledger) Runs(ctx context.Context, role string, since time.Time) (runs map[string]Run, err error) {
+	rows, err := l.db.QueryContext(ctx, fmt.Sprintf("SELECT a.name, MIN(c.started_at), MAX(c.finished_at) FROM model_calls c"+
+		" JOIN agents a ON a.uid = c.agent_uid WHERE c.role = '%s' AND c.started_at >= %d AND c.finished_at IS NOT NULL GROUP BY a.name",
+		role, since.UnixMicro()))
+	if err != nil {
+		return nil, fmt.Errorf("read the runs: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	runs = map[string]Run{}
+	for rows.Next() {
+		var name string
+		var first, last int64
+		if err := rows.Scan(&name, &first, &last); err != nil {
+			return nil, fmt.Errorf("read the runs: %w", err)
+		}
+		runs[name] = Run{time.UnixMicro(first), time.UnixMicro(last)}
+	}
+	return runs, rows.Err()
+}
+
 // FirstEvents returns the time of each agent's first event since a time, except the given type.
 func (l *Ledger) FirstEvents(ctx context.Context, since time.Time, but string) (first map[string]time.Time, err error) {
 	rows, err := l.db.QueryContext(ctx, fmt.Sprintf(

@@ -7,6 +7,7 @@ package measure
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -21,6 +22,22 @@ func CPUSeconds(pid int) (float64, error) {
 		return 0, fmt.Errorf("read the processor time of process %d: %w", pid, err)
 	}
 	return parseStat(string(text))
+}
+
+// ControlPlane returns the processes of the cluster with this kubeconfig, by their names in the report.
+func ControlPlane(kubeconfig string) (map[string]int, error) {
+	run := filepath.Join(filepath.Dir(kubeconfig), "run") // where the cluster's guard stores the process IDs
+	pids := map[string]int{}
+	for name, program := range map[string]string{"API server": "kube-apiserver", "etcd": "etcd", "garbage collector": "controllers"} {
+		text, err := os.ReadFile(filepath.Join(run, program+".pid"))
+		if err != nil {
+			return nil, fmt.Errorf("find the process of the %s: %w", name, err)
+		}
+		if pids[name], err = strconv.Atoi(strings.TrimSpace(string(text))); err != nil {
+			return nil, fmt.Errorf("find the process of the %s: %w", name, err)
+		}
+	}
+	return pids, nil
 }
 
 // parseStat returns fields 14 and 15. The second field is a name that may contain spaces and parentheses.

@@ -44,6 +44,29 @@ func (b Bounds) String() string {
 // of turns.
 func (r *Report) MaxTurns(each int) float64 { return r.Bounds.Agents * float64(each) }
 
+// Costs formats the CPU time of the operator and the control plane per agent and per turn, in comparison with agents
+// that do nothing; empty if no agents were counted.
+func (r *Report) Costs(result Result) string {
+	if result.Bare || result.Agents == 0 {
+		return ""
+	}
+	var parts []string
+	for _, process := range []string{"operator", "API server", "etcd"} {
+		part := fmt.Sprintf("%s %.1f ms an agent", process, result.CPUPerAgent(process))
+		if result.Turns > 0 {
+			part += fmt.Sprintf(", %.2f ms a turn", 1000*result.CPUSeconds[process]/float64(result.Turns))
+		}
+		if idle := r.Bounds.AgentMillis[process]; idle > 0 {
+			part += fmt.Sprintf(", %.1f x agents that do nothing", result.CPUPerAgent(process)/idle)
+		}
+		parts = append(parts, part)
+	}
+	if share := over(over(float64(result.Agents), result.WallSeconds), r.Bounds.Agents); share > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f %% of the agents a second that do nothing", 100*share))
+	}
+	return "CPU: " + strings.Join(parts, "; ")
+}
+
 // Shares formats the CPU shares in a scenario; empty if the CPUs were mostly idle.
 func (r *Report) Shares(result Result) string {
 	const busy = 0.5

@@ -44,8 +44,9 @@ type Bounds struct {
 	SQLiteRows2KB  float64 `json:"sqliteRows2KB"`
 	// SQLiteCommits are sequential commits of one row each.
 	SQLiteCommits float64 `json:"sqliteCommits"`
-	// Agents start and end with the writes of a real agent, but do nothing.
-	Agents float64 `json:"agents"`
+	// Agents start and end with the writes of a real agent, but do nothing. AgentMillis is the CPU time of each, by process.
+	Agents      float64            `json:"agents"`
+	AgentMillis map[string]float64 `json:"agentMillis,omitempty"`
 }
 
 // Result is the result of one scenario.
@@ -113,6 +114,11 @@ func (r Result) CallsPerSecond() float64 { return over(float64(r.ModelCalls), r.
 // CPUPerTurn returns the CPU time of the operator per turn, or that of the engine if it ran alone, in milliseconds.
 func (r Result) CPUPerTurn() float64 {
 	return 1000 * over(r.CPUSeconds["operator"]+r.CPUSeconds["engine"], float64(r.Turns))
+}
+
+// CPUPerAgent returns the CPU time of a process per agent, in milliseconds.
+func (r Result) CPUPerAgent(process string) float64 {
+	return 1000 * over(r.CPUSeconds[process], float64(r.Agents))
 }
 
 // AllWrites returns the number of writes to the API server, including the driver's.

@@ -269,6 +269,22 @@ func TestComparing(t *testing.T) {
 	}
 }
 
+func TestCostsAreComparedWithAgentsThatDoNothing(t *testing.T) {
+	result := report.Result{Agents: 100, Turns: 500, WallSeconds: 2, CPUSeconds: map[string]float64{"operator": 1, "API server": 2, "etcd": 0.5}}
+	for want, bounds := range map[string]report.Bounds{
+		"CPU: operator 10.0 ms an agent, 2.00 ms a turn; API server 20.0 ms an agent, 4.00 ms a turn; etcd 5.0 ms an agent, 1.00 ms a turn": {},
+		"CPU: operator 10.0 ms an agent, 2.00 ms a turn; API server 20.0 ms an agent, 4.00 ms a turn, 2.5 x agents that do nothing; " +
+			"etcd 5.0 ms an agent, 1.00 ms a turn; 40 % of the agents a second that do nothing": {Agents: 125, AgentMillis: map[string]float64{"API server": 8}},
+	} {
+		if got := (&report.Report{Bounds: bounds}).Costs(result); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	if got := (&report.Report{}).Costs(report.Result{Bare: true, Agents: 1}); got != "" {
+		t.Errorf("the engine alone has a control plane: %s", got)
+	}
+}
+
 func TestCPUShares(t *testing.T) {
 	r := report.Report{Machine: report.Machine{Cores: 2}}
 	for want, cpu := range map[string]map[string]float64{

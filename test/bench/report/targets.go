@@ -44,6 +44,9 @@ const (
 	LatencyCancel   = "cancel until the request at depth 3 is aborted"
 	LatencyOverAPI  = "a run over the Kubernetes API"
 	LatencyOverDoor = "a run over the OpenAI door"
+	// LatencyFirstCall and LatencyEnd are the parts of a run before and after the agent's own work.
+	LatencyFirstCall = "create of a task until its agent's first model call"
+	LatencyEnd       = "last reply of the model until the task's end is shown"
 )
 
 var targets = []target{
@@ -59,6 +62,9 @@ var targets = []target{
 	{"1,000 agents x 20 tool turns, latency 0", "at least 900 model calls/s", "agents-1000x20-mcp", calls(900)},
 	{"1,000 agents x 5 tool turns, latency 0", "at least 600 model calls/s, no failure", "agents-1000x5-mcp", calls(600)},
 	{"1,000 agents x 5 tool turns, latency 0: agents a second", "at least 85 % of what four writes an agent allow", "agents-1000x5-mcp", agentsToBound(0.85)},
+	{"1,000 agents x 5 tool turns, latency 0: API server CPU", "at most 16 ms an agent", "agents-1000x5-mcp", cpuPerAgent("API server", 16)},
+	{"1,000 agents x 5 tool turns, latency 0: first model call", "p50 at most 4 s after the create", "agents-1000x5-mcp", halfWithin(LatencyFirstCall, 4000)},
+	{"1,000 agents x 5 tool turns, latency 0: end of the task", "p50 at most 2 s after the last reply", "agents-1000x5-mcp", halfWithin(LatencyEnd, 2000)},
 	{"1,000 agents x 5 tool turns, latency 200 ms", "at most 10 s", "agents-1000x5-200ms-mcp", wall(10)},
 	{"overhead per turn, 100 agents, latency 200 ms", "p50 at most 5 ms, p95 at most 25 ms", "agents-100x5-200ms-mcp", overhead(5, 25)},
 	{"1,000 agents x 5 tool turns, latency 0: operator memory", "at most 150 MiB", "agents-1000x5-mcp", peakMemory(150)},
@@ -160,6 +166,22 @@ func latency(name string, p95 float64) criterion {
 			return "", false
 		}
 		return fmt.Sprintf("p50 %.1f ms, p95 %.1f ms of %d, %d failures", d.P50, d.P95, d.Count, r.Failures), d.P95 <= p95 && r.Failures == 0
+	}
+}
+
+func halfWithin(name string, p50 float64) criterion {
+	return func(_ *Report, r Result) (string, bool) {
+		d := r.Latencies[name]
+		if d == nil {
+			return "", false
+		}
+		return fmt.Sprintf("p50 %.0f ms, p95 %.0f ms, %d failures", d.P50, d.P95, r.Failures), d.P50 <= p50 && r.Failures == 0
+	}
+}
+
+func cpuPerAgent(process string, most float64) criterion {
+	return func(_ *Report, r Result) (string, bool) {
+		return fmt.Sprintf("%.1f ms, %d failures", r.CPUPerAgent(process), r.Failures), r.CPUPerAgent(process) <= most && r.Failures == 0
 	}
 }
 

@@ -5,6 +5,7 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,11 +23,14 @@ func Agents(n, turns int, latency time.Duration, tool Tool) Scenario {
 	}
 	s.Name += tool.suffix
 	s.run = func(ctx context.Context, r *harness, result *report.Result) error {
+		began := time.Now()
 		t := newTasks("agent", n, "Success")
 		err := t.run(ctx, r)
 		t.report(result)
 		result.WallSeconds = t.wall().Seconds()
-		return err
+		runs, readErr := r.ledger.Runs(ctx, workerRole, began)
+		result.Latencies = t.latencies(runs)
+		return errors.Join(err, readErr)
 	}
 	return s
 }

@@ -8,9 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -154,17 +151,9 @@ func (r *harness) processes() (map[string][]int, error) {
 	if r.toolServer != nil {
 		pids["tool server"] = []int{r.toolServer.Pid}
 	}
-	run := filepath.Join(filepath.Dir(r.stack.Cluster.Kubeconfig), "run") // where the cluster's guard stores the process IDs
-	for name, program := range map[string]string{"API server": "kube-apiserver", "etcd": "etcd", "garbage collector": "controllers"} {
-		text, err := os.ReadFile(filepath.Join(run, program+".pid"))
-		if err != nil {
-			return nil, fmt.Errorf("find the process of the %s: %w", name, err)
-		}
-		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-		if err != nil {
-			return nil, fmt.Errorf("find the process of the %s: %w", name, err)
-		}
+	controlPlane, err := measure.ControlPlane(r.stack.Cluster.Kubeconfig)
+	for name, pid := range controlPlane {
 		pids[name] = []int{pid}
 	}
-	return pids, nil
+	return pids, err
 }

@@ -111,6 +111,11 @@ func smallRun(t *testing.T, tool Tool) {
 	if result.WallSeconds <= 0 || result.WallSeconds > env.Timeout.Seconds() || result.OverheadMillis.P50 <= 0 || result.CompletionMillis.Max > 1000*result.WallSeconds {
 		t.Errorf("the times do not fit together: %+v", result)
 	}
+	for _, name := range []string{report.LatencyFirstCall, report.LatencyEnd} {
+		if d := result.Latencies[name]; d == nil || d.Count != 3 || d.P50 <= 0 || d.Max > 1000*result.WallSeconds {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
 	if n := result.Writes["POST agenttasks"]; n != 3 {
 		t.Errorf("the API server counted %d creates of tasks, want 3: %v", n, result.Writes)
 	}

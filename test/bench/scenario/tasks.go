@@ -15,6 +15,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/bench/drive"
+	"github.com/nestor-dev/nestor/test/bench/measure"
 	"github.com/nestor-dev/nestor/test/bench/report"
 )
 
@@ -99,6 +100,22 @@ func (t *tasks) report(result *report.Result) {
 		took = append(took, milliseconds(t.reached[i].Sub(t.created[i])))
 	}
 	result.CompletionMillis = report.Distribute(took)
+}
+
+// latencies returns how long the tasks waited before the first and after the last model call of their agents.
+func (t *tasks) latencies(runs map[string]measure.Run) map[string]*report.Distribution {
+	all := samples{values: map[string][]float64{}}
+	for i, phase := range t.phases {
+		run, ok := runs[t.prefix+strconv.Itoa(i)]
+		if !ok || phase != t.want {
+			continue
+		}
+		all.add([]sample{
+			{report.LatencyFirstCall, run.FirstCall.Sub(t.created[i])},
+			{report.LatencyEnd, t.reached[i].Sub(run.LastReply)},
+		})
+	}
+	return all.distributions()
 }
 
 // wall is the time from the first create to the last task that reached its phase.
