@@ -21,7 +21,7 @@ import (
 )
 
 // format changes when a newer demo cannot use the state of an older one.
-const format = 3
+const format = 4
 
 // needed is the free space that the demo requires: etcd alone reserves 128 MB.
 const needed = 300 << 20

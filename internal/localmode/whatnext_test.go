@@ -63,7 +63,7 @@ func TestASecondDemoInTheSameDirectoryIsExplained(t *testing.T) {
 	if err := os.MkdirAll(cluster, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, stateFile), []byte(`{"format":3}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, stateFile), []byte(`{"format":4}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	lock, err := os.Create(filepath.Join(cluster, "lock"))
