@@ -45,10 +45,12 @@ type AgentQuotaSpec struct {
 type QuotaAmount struct {
 	// tokens is a number of tokens. It is absent if the quota does not limit tokens.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	Tokens *int64 `json:"tokens,omitempty"`
 	// costMicros is an amount of money in millionths of the currency. It is absent if the quota does not limit cost, or if calls of the
 	// period have prices in different currencies.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	CostMicros *int64 `json:"costMicros,omitempty"`
 	// currency is the currency of costMicros: that of the first call of the period that costs something.
 	// +optional
@@ -72,6 +74,7 @@ type AgentQuotaStatus struct {
 	Remaining QuotaAmount `json:"remaining,omitzero"`
 	// activeAgents is the number of Active sub-agents of the namespace.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	ActiveAgents int32 `json:"activeAgents,omitempty"`
 	// resetTime is when this period ends and the quota resets.
 	// +optional

@@ -137,7 +137,7 @@ func checkSchema(t *testing.T, place string, schema *apiextensionsv1.JSONSchemaP
 		if schema.Format != "int32" && schema.Format != "int64" {
 			t.Errorf("%s has the format %q, want int32 or int64", place, schema.Format)
 		}
-		if inSpec && schema.Minimum == nil {
+		if schema.Minimum == nil {
 			t.Errorf("%s needs a minimum", place)
 		}
 	case "object":
