@@ -52,12 +52,12 @@ help: ## Show this index
 .PHONY: demo
 demo: ## Run all of Nestor on this machine until Ctrl-C (DEMO_SCRIPT=tour plays a tour; OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, or MODEL_BASE_URL and MODEL for a real model)
 	@echo "make demo builds what is missing: a control plane, the web page, kubectl nestor and the operator."
-	@echo "The first time this takes four minutes on two processors, and nine more if the control plane must be built from source. Later starts take seconds."
+	@echo "The first time this takes about five minutes on two processors, or thirteen if the control plane must be built from source. Later starts take seconds."
 	@$(MAKE) --no-print-directory control-plane
 	@if ! command -v npm >/dev/null; then [ -e web/dist/index.html ] || echo "npm is not installed: the demo runs without the web page"; \
 	elif [ ! -e web/dist/index.html ] || [ -n "$$(find web/src web/index.html web/package.json -newer web/dist/index.html | head -n 1)" ]; then \
 		$(PROGRESS) "the web page" 60 $(MAKE) --no-print-directory web || echo "the demo runs without the web page"; fi
-	@$(PROGRESS) "kubectl nestor and the operator" 150 go build -v -ldflags "$(LDFLAGS)" -o bin/ ./hack/demo ./cmd/kubectl-nestor
+	@$(PROGRESS) "kubectl nestor and the operator" 120 go build -v -ldflags "$(LDFLAGS)" -o bin/ ./hack/demo ./cmd/kubectl-nestor
 	@KUBEBUILDER_ASSETS="$(K8S_BIN)" exec bin/demo
 
 .PHONY: demo-clean

@@ -27,7 +27,7 @@ label=control-plane
 cache=$(user_cache "control-plane/$version")
 
 # The cache key of our own program includes its sources.
-controllers=controllers-$(cat "$here/go.mod" "$here"/controllers/*.go | sha256sum | cut -c1-12)
+controllers=controllers-$(cat "$here/go.mod" "$here"/controllers/*.go | cksum | cut -d ' ' -f 1)
 
 package_of() {
 	case $1 in
