@@ -140,7 +140,7 @@ func splitSent(sent json.RawMessage, model string) (digest, rest any) {
 		return nil, jsonText(sent)
 	case string(parameters) == "}":
 		return sum, nil
-	case parameters[0] != ',':
+	case !bytes.HasPrefix(parameters, []byte(",")):
 		return nil, jsonText(sent)
 	}
 	return sum, "{" + string(parameters[1:])

@@ -73,6 +73,7 @@ func TestDigestIsStoredInHalfOfItsLength(t *testing.T) {
 	for sent, bytes := range map[string]int{
 		`{"bodyDigest":"` + sum + `","model":"m"}`:                  32,
 		`{"bodyDigest":"` + sum + `","model":"m","textOnly":true}`:  32,
+		`{"bodyDigest":"` + sum + `","model":"m"`:                   0,
 		`{"bodyDigest":"` + sum + `","model":"mm"}`:                 0,
 		`{"bodyDigest":"` + sum + `","model":"m" }`:                 0,
 		`{"bodyDigest":"` + strings.ToUpper(sum) + `","model":"m"}`: 0,
