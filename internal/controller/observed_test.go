@@ -32,6 +32,8 @@ var _ = Describe("The generation that a status shows", Serial, func() {
 			status, _, err := unstructured.NestedMap(object.Object, "status")
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(status).To(HaveKeyWithValue("observedGeneration", object.GetGeneration()))
+			// The doctor reads from it when the status last changed.
+			g.Expect(object.GetManagedFields()).To(ContainElement(And(HaveField("Subresource", "status"), HaveField("Time", Not(BeNil())))))
 			conditions, _, err := unstructured.NestedSlice(object.Object, "status", "conditions")
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(conditions).To(ContainElement(And(HaveKeyWithValue("type", v1beta1.ConditionReady), HaveKeyWithValue("status", Not(Equal("Unknown"))),
