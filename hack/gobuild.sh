@@ -37,7 +37,7 @@ watch_process() {
 		(((SECONDS - start) % every)) && continue
 		line="building $3: $((SECONDS - start)) s of about $4 s"
 		packages=$(grep -cE '^[^ :]+$' "$2" || true)
-		[ "$packages" = 0 ] || line+=", $packages packages compiled"
+		((packages < 5)) || line+=", $packages packages compiled"
 		if [ -t 1 ]; then printf '\r%s: %s\033[K' "$label" "$line"; else say "$line"; fi
 	done
 	[ -t 1 ] && printf '\r\033[K'
