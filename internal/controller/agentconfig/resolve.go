@@ -183,9 +183,7 @@ func (r *Resolver) resolveModel(ctx context.Context, s Subject, out *Resolved) e
 	prices := backend.Prices(provider)
 	out.Config.Limits.ContextTokens = prices.ContextTokens(out.Model)
 	out.Config.Limits.MaxRetries = retries(provider.Spec)
-	if price, ok := prices.Of(out.Model); ok && price.InputMicrosPerMillion != nil && price.OutputMicrosPerMillion != nil {
-		out.Config.Price = &agent.Price{Currency: price.Currency, Input: price.MostInput(), Output: *price.OutputMicrosPerMillion}
-	}
+	out.Config.Price = r.mostPrice(ctx, provider, out.Model)
 	return r.quotaPrice(ctx, s.Namespace, out)
 }
 
