@@ -24,7 +24,7 @@ func TestObjects_StuckRuns(t *testing.T) {
 		return &v1beta1.SubAgent{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "job", Generation: 1, CreationTimestamp: metav1.NewTime(time.Now().Add(-24 * time.Hour)),
 				ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "nestor-operator", Operation: metav1.ManagedFieldsOperationUpdate, Time: &at,
-					APIVersion: v1beta1.GroupVersion.String(), FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")}, Subresource: "status"}}},
+					APIVersion: v1beta1.GroupVersion.String(), FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1("{}"), Subresource: "status"}}},
 			Spec:   v1beta1.SubAgentSpec{Task: "job", Limits: v1beta1.AgentLimits{MaxDurationSeconds: int32(limit.Seconds())}},
 			Status: v1beta1.SubAgentStatus{Phase: phase, Conditions: []metav1.Condition{condition}},
 		}
@@ -32,7 +32,7 @@ func TestObjects_StuckRuns(t *testing.T) {
 	task := func(phase v1beta1.TaskPhase, subAgent string, age time.Duration) client.Object {
 		at := metav1.NewTime(time.Now().Add(-age))
 		return &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "job", Generation: 1, CreationTimestamp: at},
-			Status: v1beta1.AgentTaskStatus{Phase: phase, SubAgent: v1beta1.Name(subAgent), Conditions: []metav1.Condition{running}}}
+			Status: v1beta1.AgentTaskStatus{Phase: phase, SubAgent: subAgent, Conditions: []metav1.Condition{running}}}
 	}
 	for name, test := range map[string]struct {
 		object client.Object

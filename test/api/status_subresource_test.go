@@ -33,7 +33,7 @@ var _ = Describe("The status subresource", func() {
 			managers := object.GetManagedFields()
 			Expect(managers).To(HaveLen(2), "a status update without a spec keeps the owner of the spec")
 			Expect(managers[1].Subresource).To(Equal("status"))
-			Expect(string(managers[1].FieldsV1.Raw)).To(Equal(`{"f:status":{}}`), "every request would carry and merge the names of its fields")
+			Expect(managers[1].FieldsV1.GetRawString()).To(Equal(`{"f:status":{}}`), "every request would carry and merge the names of its fields")
 
 			object.Object["status"] = status("WrittenByAUser")
 			object.SetLabels(map[string]string{"changed": "true"})

@@ -77,7 +77,7 @@ func structuredResults(w *world) {
 			func(ctx SpecContext, schema, problem string) {
 				r := w.newNamespace(ctx)
 				r.create(ctx, MakeTask("work", "Submit it").Output(schema).Obj(), MakeRole("strict").Prompt("You are strict.").Output(schema).Obj(), MakeTask("waits", "Submit it").Role("strict").Obj())
-				Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorInvalidSpec), "spec.outputSchema cannot be used", problem))
+				Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorInvalidSpec), "spec.outputSchema: ", problem))
 				Eventually(r.role("strict")).WithContext(ctx).Should(HaveStatus(And(ContainSubstring("False InvalidSpec"), ContainSubstring("spec.outputSchema: "), ContainSubstring(problem))))
 				Eventually(r.task("waits")).WithContext(ctx).Should(HaveStatus(And(ContainSubstring("Unknown InvalidSpec"), ContainSubstring("The outputSchema of the role strict cannot be used"))))
 				change(ctx, r, r.role("strict"), func(role *v1beta1.AgentRole) { role.Spec.OutputSchema = nil })

@@ -22,7 +22,7 @@ import (
 
 // verdicts are what kstatus, Flux and Argo CD show for each expectation: for kinds with the condition Ready, and for runs and messages,
 // which have Succeeded. kstatus does not evaluate Succeeded.
-var verdicts = map[string]struct{ standing, run string }{
+var verdicts = map[string]struct{ standing, run string }{ //nolint:dupword // two of the tools often agree
 	"healthy":     {"Current Current Healthy", "Current Current Healthy"},
 	"suspended":   {"Current Current Suspended", "Current InProgress Suspended"},
 	"progressing": {"InProgress InProgress Progressing", "Current InProgress Progressing"},
