@@ -22,15 +22,15 @@ import (
 
 // verdicts are what kstatus, Flux and Argo CD show for each expectation: for kinds with the condition Ready, and for runs and messages,
 // which have Succeeded. kstatus does not evaluate Succeeded.
-var verdicts = map[string]struct{ standing, run string }{ //nolint:dupword // two of the tools often agree
-	"healthy":     {"Current Current Healthy", "Current Current Healthy"},
-	"suspended":   {"Current Current Suspended", "Current InProgress Suspended"},
-	"progressing": {"InProgress InProgress Progressing", "Current InProgress Progressing"},
-	"retrying":    {"InProgress InProgress Progressing", "InProgress InProgress Progressing"},
-	"degraded":    {"InProgress InProgress Degraded", "Current InProgress Degraded"}, // it may recover
-	"restricted":  {"Current Current Degraded", ""},
-	"stalled":     {"Failed Failed Degraded", "Failed Failed Degraded"}, // a person must act
-	"ended":       {"", "Current Failed Degraded"},
+var verdicts = map[string]struct{ standing, run string }{
+	"healthy":     {"Current/Current/Healthy", "Current/Current/Healthy"},
+	"suspended":   {"Current/Current/Suspended", "Current/InProgress/Suspended"},
+	"progressing": {"InProgress/InProgress/Progressing", "Current/InProgress/Progressing"},
+	"retrying":    {"InProgress/InProgress/Progressing", "InProgress/InProgress/Progressing"},
+	"degraded":    {"InProgress/InProgress/Degraded", "Current/InProgress/Degraded"}, // it may recover
+	"restricted":  {"Current/Current/Degraded", ""},
+	"stalled":     {"Failed/Failed/Degraded", "Failed/Failed/Degraded"}, // a person must act
+	"ended":       {"", "Current/Failed/Degraded"},
 }
 
 // expected has what a person expects of each reason; it is not derived from the groups of the table. A reason whose states differ is
@@ -91,7 +91,7 @@ func TestEveryRow_VerdictOfTheTools(t *testing.T) {
 	got := map[string]string{}
 	for _, line := range strings.Split(strings.TrimSpace(toolReport(t, &objects)), "\n")[1:] {
 		fields := strings.Fields(line)
-		got[fields[0]+" "+fields[1]] = strings.Join(fields[2:], " ")
+		got[fields[0]+" "+fields[1]] = strings.Join(fields[2:], "/")
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("verdicts of kstatus, Flux and Argo CD (-want +got):\n%s", diff)
