@@ -9,6 +9,9 @@ import { fileURLToPath } from 'node:url'
 // root is the directory of the repository.
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
 
+// projectPages are the pages beside docs that are part of the site, in the order of the menu.
+export const projectPages = ['GOVERNANCE', 'MAINTAINERS', 'CODE_OF_CONDUCT', 'ROADMAP', 'ADOPTERS', 'SECURITY', 'CHANGELOG', 'CONTRIBUTING']
+
 // repository is where links to files lead that are not pages.
 export const repository = process.env.SITE_REPOSITORY || 'https://github.com/nestor-dev/nestor'
 
@@ -28,7 +31,7 @@ export const anchors = {
 
 // place returns the path of a page in the site, or null for a file that is not a page.
 function place(file) {
-  if (['CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'].includes(file)) return `/${file.replace(/\.md$/, '')}`
+  if (projectPages.includes(file.replace(/\.md$/, ''))) return `/${file.replace(/\.md$/, '')}`
   if (file === 'examples/README.md') return '/tasks/examples' // the list of examples
   const example = /^examples\/([^/]+)\/README\.md$/.exec(file)
   if (example) return `/examples/${example[1]}`

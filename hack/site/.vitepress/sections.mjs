@@ -4,7 +4,7 @@
 // The sections of the site. A page that is in none of them fails the build: check.mjs.
 import fs from 'node:fs'
 import path from 'node:path'
-import { root } from './links.mjs'
+import { projectPages, root } from './links.mjs'
 
 // heading returns the first heading of a page, which is its name in the menu.
 function heading(file) {
@@ -41,7 +41,7 @@ export const sidebar = [
   section('Reference', references),
   section('Work on Nestor', [
     page('CONTRIBUTING.md', '/CONTRIBUTING'), ...['performance', 'tasks/chaos', 'tasks/real-cluster-tests', 'tasks/release'].map(doc),
-    page('SECURITY.md', '/SECURITY'), page('CHANGELOG.md', '/CHANGELOG'),
+    ...projectPages.filter(name => name !== 'CONTRIBUTING').map(name => page(`${name}.md`, `/${name}`)),
   ]),
   section('Decisions', [doc('adr/README'), ...decisions].map(item => ({ ...item, link: item.link.replace(/README$/, '') }))),
 ]
