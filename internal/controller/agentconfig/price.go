@@ -13,8 +13,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/backend"
 )
 
-// mostPrice returns the price at which calls of a model are reserved, or nil if the provider has none. A fallback may answer in place of the
-// provider, so a dearer one counts: otherwise its call could exceed a limit. One in another currency does not answer below such a limit.
+// mostPrice returns the highest price that a call of a model may have, or nil if the provider lists none. It includes
+// the provider's fallbacks, so that a dearer one cannot exceed a limit. A fallback with another currency is left out:
+// below a limit of money it is not called.
 func (r *Resolver) mostPrice(ctx context.Context, provider *v1beta1.ModelProvider, model string) *agent.Price {
 	most := priceAt(provider, model)
 	if most == nil {
