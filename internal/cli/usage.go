@@ -22,6 +22,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/client/history"
 	"github.com/nestor-dev/nestor/internal/diagnose"
+	"github.com/nestor-dev/nestor/internal/money"
 )
 
 type usageOptions struct {
@@ -253,9 +254,15 @@ func valueOf(u historyv1.Usage) string {
 }
 
 func costOf(c historyv1.CallUsage) string {
-	cost := terminal.Cost(c.CostMicros, c.Currency)
-	if c.CostMicros != nil && c.UnknownCostCalls > 0 {
-		cost += "+"
+	if len(c.Costs) == 0 {
+		return terminal.Cost(nil, "")
 	}
-	return cost
+	sums := money.Sums{}
+	for _, cost := range c.Costs {
+		sums[cost.Currency] += cost.CostMicros
+	}
+	if c.UnknownCostCalls > 0 {
+		return sums.String() + "+"
+	}
+	return sums.String()
 }

@@ -93,12 +93,12 @@ func (s *session) printNamespaceUsages(all []namespaceUsage, sum historyv1.CallU
 	table.Print(out)
 }
 
-// addUsage adds a usage to a sum. A cost that is unknown everywhere stays unknown. A cost in another currency counts as unknown.
+// addUsage adds a usage to a sum. A cost that is unknown everywhere stays unknown.
 func addUsage(sum *historyv1.CallUsage, u historyv1.CallUsage) {
 	sum.Total += u.Total
 	sum.PromptTokens += u.PromptTokens
 	sum.CompletionTokens += u.CompletionTokens
 	sum.TotalTokens += u.TotalTokens
 	sum.UnknownCostCalls += u.UnknownCostCalls
-	view.AddCost(sum, u.CostMicros, u.Currency, u.Total-u.UnknownCostCalls)
+	view.AddCosts(sum, u.Costs...)
 }

@@ -41,6 +41,9 @@ func (a *actor) checkCurrency(record ledger.Agent, call plannedCall, e agent.Cal
 	if limit == "" {
 		return err
 	}
+	if reserved == "" {
+		reserved = "a currency that is not known yet"
+	}
 	price := "has no price of " + endpoint.Model
 	if actual != "" {
 		price = "has prices in " + actual

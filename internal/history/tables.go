@@ -36,7 +36,7 @@ func transcriptCells(o runtime.Object) []any {
 	}
 	return []any{
 		t.Name, t.Agent.Role, string(t.Status.Phase), t.Status.ErrorKind, t.Status.LastSeq, usage.Total, t.Status.ToolCalls, usage.TotalTokens,
-		cost(usage.CostMicros, usage.Currency, usage.Total > 0), shortDuration(took), age(t.CreationTimestamp), t.Agent.Chat, t.Agent.Model, string(t.UID),
+		costs(usage), shortDuration(took), age(t.CreationTimestamp), t.Agent.Chat, t.Agent.Model, string(t.UID),
 	}
 }
 
@@ -62,7 +62,7 @@ func usageCells(o runtime.Object) []any {
 	u := o.(*api.Usage)
 	calls := u.ModelCalls
 	return []any{
-		u.Name, calls.Total, percent(calls.SuccessPercent), calls.PromptTokens, calls.CompletionTokens, cost(calls.CostMicros, calls.Currency, calls.Total > 0),
+		u.Name, calls.Total, percent(calls.SuccessPercent), calls.PromptTokens, calls.CompletionTokens, costs(calls),
 		millis(calls.MeanDurationMillis), millis(calls.MaxDurationMillis), u.Runs.Total, u.Runs.Live, percent(u.Runs.SuccessPercent),
 		calls.CachedTokens, calls.ReasoningTokens, u.Runs.Failed, calls.UnknownCostCalls,
 	}
@@ -91,6 +91,18 @@ func cost(micros *int64, currency string, used bool) string {
 		return "unknown"
 	}
 	return ""
+}
+
+// costs formats the costs of calls, one for each currency.
+func costs(calls api.CallUsage) string {
+	if len(calls.Costs) == 0 {
+		return cost(nil, "", calls.Total > 0)
+	}
+	sums := money.Sums{}
+	for _, c := range calls.Costs {
+		sums[c.Currency] += c.CostMicros
+	}
+	return sums.String()
 }
 
 func tokens(n *int64) any {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -200,11 +201,8 @@ func callUsage(c ledger.CallTotals) api.CallUsage {
 		Tally: tallyOf(c.Tally), PromptTokens: c.PromptTokens, CachedTokens: c.CachedTokens, CompletionTokens: c.CompletionTokens, ReasoningTokens: c.ReasoningTokens,
 		TotalTokens: c.PromptTokens + c.CompletionTokens, UnknownTokenCalls: c.UnknownTokenCalls, UnknownCostCalls: c.UnknownCostCalls,
 	}
-	switch {
-	case c.FirstCurrency != c.LastCurrency: // there is no sum
-		usage.UnknownCostCalls = c.Finished()
-	case c.Finished() > c.UnknownCostCalls:
-		usage.CostMicros, usage.Currency = &c.CostMicros, c.LastCurrency
+	for _, currency := range slices.Sorted(maps.Keys(c.Costs)) {
+		usage.Costs = append(usage.Costs, api.Cost{Currency: currency, CostMicros: c.Costs[currency]})
 	}
 	return usage
 }

@@ -6,6 +6,8 @@ package ledger
 import (
 	"fmt"
 	"time"
+
+	"github.com/nestor-dev/nestor/internal/money"
 )
 
 type Dimension string
@@ -90,30 +92,21 @@ type CallTotals struct {
 	CompletionTokens  int64
 	ReasoningTokens   int64
 	UnknownTokenCalls int64
-	CostMicros        int64
-	UnknownCostCalls  int64
-	// FirstCurrency and LastCurrency are the first and the last of the currencies of the costs, by name. If they differ, CostMicros is not an
-	// amount of money.
-	FirstCurrency, LastCurrency string
+	// Costs has no entry for a currency in which no call has a known cost.
+	Costs            money.Sums
+	UnknownCostCalls int64
 }
 
 func (t CallTotals) Plus(other CallTotals) CallTotals {
 	return CallTotals{
 		Tally: t.Tally.Plus(other.Tally), PromptTokens: t.PromptTokens + other.PromptTokens, CachedTokens: t.CachedTokens + other.CachedTokens,
 		CompletionTokens: t.CompletionTokens + other.CompletionTokens, ReasoningTokens: t.ReasoningTokens + other.ReasoningTokens,
-		UnknownTokenCalls: t.UnknownTokenCalls + other.UnknownTokenCalls, CostMicros: t.CostMicros + other.CostMicros,
+		UnknownTokenCalls: t.UnknownTokenCalls + other.UnknownTokenCalls, Costs: t.Costs.Plus(other.Costs),
 		UnknownCostCalls: t.UnknownCostCalls + other.UnknownCostCalls,
-		FirstCurrency:    firstCurrency(t.FirstCurrency, other.FirstCurrency), LastCurrency: max(t.LastCurrency, other.LastCurrency),
 	}
 }
 
-func firstCurrency(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return min(a, b)
-}
-
+// Usage is the usage of a group in one currency. Calls whose cost is unknown have none, so a group may have several.
 type Usage struct {
 	Group
 	CallTotals

@@ -36,11 +36,11 @@ func Format(micros int64, currency string) string {
 // Sums are amounts by currency.
 type Sums map[string]int64
 
-// String lists the amounts: $0.42 + 0.10 EUR.
+// String lists the amounts: $0.42 + 0.10 EUR. Amounts of 0 are left out if there are others.
 func (s Sums) String() string {
 	var parts []string
 	for _, currency := range slices.Sorted(maps.Keys(s)) {
-		if s[currency] != 0 {
+		if s[currency] != 0 || len(s) == 1 {
 			parts = append(parts, Format(s[currency], currency))
 		}
 	}
@@ -48,6 +48,18 @@ func (s Sums) String() string {
 		return "0"
 	}
 	return strings.Join(parts, " + ")
+}
+
+// Plus returns the sums of both, in each currency. It changes neither.
+func (s Sums) Plus(other Sums) Sums {
+	if len(s) == 0 {
+		return maps.Clone(other)
+	}
+	sums := maps.Clone(s)
+	for currency, micros := range other {
+		sums[currency] += micros
+	}
+	return sums
 }
 
 // Several is the currency of a sum of amounts of different currencies. There is no such amount of money, so no limit allows it.

@@ -81,21 +81,20 @@ func (s sums) add(u v1beta1.Usage, role, model, chat string) {
 			sum.UnknownCostCalls += u.ModelCalls
 			continue
 		}
-		AddCost(sum, u.CostMicros, u.Currency, u.ModelCalls)
+		AddCosts(sum, historyv1.Cost{Currency: u.Currency, CostMicros: *u.CostMicros})
 	}
 }
 
-// AddCost adds the cost of calls to a sum. The cost of calls in another currency than that of the sum counts as unknown.
-func AddCost(sum *historyv1.CallUsage, costMicros *int64, currency string, calls int64) {
-	switch {
-	case costMicros == nil:
-	case sum.CostMicros == nil:
-		cost := *costMicros
-		sum.CostMicros, sum.Currency = &cost, currency
-	case sum.Currency != currency:
-		sum.UnknownCostCalls += calls
-	default:
-		*sum.CostMicros += *costMicros
+// AddCosts adds the costs of calls to a sum, each to that of its currency.
+func AddCosts(sum *historyv1.CallUsage, costs ...historyv1.Cost) {
+	for _, c := range costs {
+		i, ok := slices.BinarySearchFunc(sum.Costs, c.Currency, func(c historyv1.Cost, currency string) int {
+			return cmp.Compare(c.Currency, currency)
+		})
+		if !ok {
+			sum.Costs = slices.Insert(slices.Clone(sum.Costs), i, historyv1.Cost{Currency: c.Currency})
+		}
+		sum.Costs[i].CostMicros += c.CostMicros
 	}
 }
 

@@ -239,7 +239,7 @@ func TestUsagesCountNothingTwice(t *testing.T) {
 	s.Tasks[1].Status.Usage = v1beta1.Usage{TotalTokens: 20, ModelCalls: 1, CostMicros: cost(2)}
 	got := map[string]int64{}
 	for _, u := range s.Usages() {
-		got[string(u.By)+"/"+u.Value] = u.ModelCalls.TotalTokens*1000 + *u.ModelCalls.CostMicros
+		got[string(u.By)+"/"+u.Value] = u.ModelCalls.TotalTokens*1000 + u.ModelCalls.Costs[0].CostMicros
 	}
 	want := map[string]int64{"Total/": 100010, "Chat/chat": 100010, "Model/": 100010, "Role/orchestrator": 40003, "Role/coder": 40005, "Role/tester": 20002}
 	if diff := cmp.Diff(want, got); diff != "" {

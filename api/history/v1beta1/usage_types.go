@@ -74,16 +74,24 @@ type CallUsage struct {
 	// unknownTokenCalls counts calls that have ended and whose usage the provider did not report.
 	// +optional
 	UnknownTokenCalls int64 `json:"unknownTokenCalls,omitempty"`
-	// costMicros is the price in millionths of the currency; absent if no call has a known price, or if calls were priced in different
-	// currencies.
+	// costs are the prices, one for each currency; absent if no call has a known price.
 	// +optional
-	CostMicros *int64 `json:"costMicros,omitempty"`
-	// currency is the currency of costMicros.
-	// +optional
-	Currency string `json:"currency,omitempty"`
+	// +listType=map
+	// +listMapKey=currency
+	Costs []Cost `json:"costs,omitempty"`
 	// unknownCostCalls counts calls that have ended and whose price is unknown.
 	// +optional
 	UnknownCostCalls int64 `json:"unknownCostCalls,omitempty"`
+}
+
+// Cost is an amount of money.
+type Cost struct {
+	// currency is an ISO 4217 code.
+	// +optional
+	Currency string `json:"currency"`
+	// costMicros is the amount in millionths of the currency.
+	// +required
+	CostMicros int64 `json:"costMicros"`
 }
 
 // UsageDimension is the dimension by which usage is summed.

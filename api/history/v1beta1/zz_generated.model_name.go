@@ -24,6 +24,11 @@ func (in ChildRun) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Cost) OpenAPIModelName() string {
+	return "dev.nestor.history.v1beta1.Cost"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in Delta) OpenAPIModelName() string {
 	return "dev.nestor.history.v1beta1.Delta"
 }

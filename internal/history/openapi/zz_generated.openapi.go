@@ -23,6 +23,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1beta1.CallUsage{}.OpenAPIModelName():              schema_nestor_api_history_v1beta1_CallUsage(ref),
 		v1beta1.ChangedFile{}.OpenAPIModelName():            schema_nestor_api_history_v1beta1_ChangedFile(ref),
 		v1beta1.ChildRun{}.OpenAPIModelName():               schema_nestor_api_history_v1beta1_ChildRun(ref),
+		v1beta1.Cost{}.OpenAPIModelName():                   schema_nestor_api_history_v1beta1_Cost(ref),
 		v1beta1.Delta{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Delta(ref),
 		v1beta1.Entry{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Entry(ref),
 		v1beta1.Image{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Image(ref),
@@ -205,18 +206,25 @@ func schema_nestor_api_history_v1beta1_CallUsage(ref common.ReferenceCallback) c
 							Format:      "int64",
 						},
 					},
-					"costMicros": {
-						SchemaProps: spec.SchemaProps{
-							Description: "costMicros is the price in millionths of the currency; absent if no call has a known price, or if calls were priced in different currencies.",
-							Type:        []string{"integer"},
-							Format:      "int64",
+					"costs": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-map-keys": []interface{}{
+									"currency",
+								},
+								"x-kubernetes-list-type": "map",
+							},
 						},
-					},
-					"currency": {
 						SchemaProps: spec.SchemaProps{
-							Description: "currency is the currency of costMicros.",
-							Type:        []string{"string"},
-							Format:      "",
+							Description: "costs are the prices, one for each currency; absent if no call has a known price.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1beta1.Cost{}.OpenAPIModelName()),
+									},
+								},
+							},
 						},
 					},
 					"unknownCostCalls": {
@@ -230,6 +238,8 @@ func schema_nestor_api_history_v1beta1_CallUsage(ref common.ReferenceCallback) c
 				Required: []string{"total"},
 			},
 		},
+		Dependencies: []string{
+			v1beta1.Cost{}.OpenAPIModelName()},
 	}
 }
 
@@ -344,6 +354,36 @@ func schema_nestor_api_history_v1beta1_ChildRun(ref common.ReferenceCallback) co
 					},
 				},
 				Required: []string{"name"},
+			},
+		},
+	}
+}
+
+func schema_nestor_api_history_v1beta1_Cost(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Cost is an amount of money.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"currency": {
+						SchemaProps: spec.SchemaProps{
+							Description: "currency is an ISO 4217 code.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"costMicros": {
+						SchemaProps: spec.SchemaProps{
+							Description: "costMicros is the amount in millionths of the currency.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+				Required: []string{"costMicros"},
 			},
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/money"
 )
 
 func testModelCallKeepsEveryColumn(t *testing.T, db Database) {
@@ -100,10 +101,10 @@ func testUnknownUsageIsNotZero(t *testing.T, db Database) {
 	if got := must(l.ModelCall(t.Context(), "free"))(t).Result.CostMicros; got == nil || *got != 0 {
 		t.Errorf("a price of 0 is read as %v", got)
 	}
-	usage := must(l.Usage(t.Context(), ledger.ReportQuery{}, ledger.Page{}))(t).Items[0]
+	usage := usageByGroup(must(l.Usage(t.Context(), ledger.ReportQuery{}, ledger.Page{}))(t).Items)[0]
 	want := ledger.CallTotals{
 		Tally:        ledger.Tally{Total: 4, Running: 1, Succeeded: 3, TotalDuration: 3 * time.Second, MaxDuration: time.Second},
-		PromptTokens: 70, CompletionTokens: 70, UnknownTokenCalls: 1, CostMicros: 70, UnknownCostCalls: 1,
+		PromptTokens: 70, CompletionTokens: 70, UnknownTokenCalls: 1, Costs: money.Sums{"": 70}, UnknownCostCalls: 1,
 	}
 	if diff := cmp.Diff(want, usage.CallTotals); diff != "" {
 		t.Errorf("usage (-want +got):\n%s", diff)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/money"
 )
 
 // tally returns the columns of ledger.Tally; took is the expression for the duration of a row, NULL while it is running.
@@ -20,14 +21,13 @@ func tally(took string) string {
 	CAST(COALESCE(SUM(` + took + `), 0) AS BIGINT), COALESCE(MAX(` + took + `), 0)`
 }
 
-// callTotals returns the columns of ledger.CallTotals. A running call has no tokens yet and does not count as unknown.
+// callTotals returns the columns of ledger.CallTotals, for rows that are grouped by currency. A running call has no tokens yet and does not count as unknown.
 func callTotals() string {
 	return tally("duration") + `,
 	CAST(COALESCE(SUM(prompt_tokens), 0) AS BIGINT), CAST(COALESCE(SUM(cached_tokens), 0) AS BIGINT),
 	CAST(COALESCE(SUM(completion_tokens), 0) AS BIGINT), CAST(COALESCE(SUM(reasoning_tokens), 0) AS BIGINT),
 	COUNT(*) FILTER (WHERE finished_at IS NOT NULL AND (prompt_tokens IS NULL OR completion_tokens IS NULL)),
-	CAST(COALESCE(SUM(cost_micros), 0) AS BIGINT), COUNT(*) FILTER (WHERE finished_at IS NOT NULL AND cost_micros IS NULL),
-	COALESCE(MIN(NULLIF(currency, '')), ''), COALESCE(MAX(currency), '')`
+	COUNT(*) FILTER (WHERE finished_at IS NOT NULL AND cost_micros IS NULL), currency, CAST(SUM(cost_micros) AS BIGINT)`
 }
 
 func tallyInto(t *ledger.Tally) []any {
@@ -35,8 +35,27 @@ func tallyInto(t *ledger.Tally) []any {
 }
 
 func callTotalsInto(t *ledger.CallTotals) []any {
+	cost := &costOf{totals: t}
 	return append(tallyInto(&t.Tally), &t.PromptTokens, &t.CachedTokens, &t.CompletionTokens, &t.ReasoningTokens,
-		&t.UnknownTokenCalls, &t.CostMicros, &t.UnknownCostCalls, &t.FirstCurrency, &t.LastCurrency)
+		&t.UnknownTokenCalls, &t.UnknownCostCalls, &cost.currency, cost)
+}
+
+// costOf scans a cost, whose currency was scanned before it.
+type costOf struct {
+	totals   *ledger.CallTotals
+	currency string
+}
+
+func (c *costOf) Scan(value any) error {
+	if value == nil {
+		return nil
+	}
+	n, ok := value.(int64)
+	if !ok {
+		return fmt.Errorf("a cost of type %T", value)
+	}
+	c.totals.Costs = money.Sums{c.currency: n}
+	return nil
 }
 
 // duration scans a number of microseconds.
@@ -55,7 +74,7 @@ func (s *Store) Usage(ctx context.Context, query ledger.ReportQuery, page ledger
 	var w where
 	w.callScope(query.Scope)
 	rows, err := report(ctx, s.driver.Reader(), query, page, reportOf[ledger.Usage]{
-		table: "model_calls", at: "started_at", totals: callTotals(), where: &w,
+		table: "model_calls", at: "started_at", totals: callTotals(), by: []string{"currency"}, where: &w,
 		into: func(u *ledger.Usage) (*ledger.Group, []any) { return &u.Group, callTotalsInto(&u.CallTotals) },
 	})
 	return rows, s.fail("report usage", err)
@@ -74,6 +93,7 @@ func (s *Store) Outcomes(ctx context.Context, query ledger.ReportQuery, page led
 // reportOf describes a report: what it sums, the column of its time, and how to scan it into T.
 type reportOf[T any] struct {
 	table, at, totals string
+	by                []string // columns by which the rows are grouped in addition to those of the query
 	where             *where
 	into              func(*T) (*ledger.Group, []any)
 }
@@ -91,8 +111,8 @@ func report[T any](ctx context.Context, db querier, query ledger.ReportQuery, pa
 		}
 	}
 	sql := "SELECT " + strings.Join(append(slices.Clone(columns), of.totals), ", ") + " FROM " + of.table + of.where.String()
-	if len(columns) > 0 {
-		by := strings.Join(columns, ", ")
+	if grouped := slices.Concat(columns, of.by); len(grouped) > 0 {
+		by := strings.Join(grouped, ", ")
 		sql += " GROUP BY " + by + " ORDER BY " + by
 	}
 	sql += " LIMIT " + of.where.arg(page.Size()+1) + " OFFSET " + of.where.arg(offset)

@@ -70,12 +70,13 @@ func addTotals(ctx context.Context, db querier, runs []ledger.Run) error {
 	var w where
 	these := ` WHERE agent_uid IN (` + uidsOf(runs, &w) + `) GROUP BY agent_uid`
 
-	models, err := list(ctx, db, scanTotals, `SELECT agent_uid, `+callTotals()+` FROM model_calls`+these, w.args...)
+	models, err := list(ctx, db, scanTotals, `SELECT agent_uid, `+callTotals()+` FROM model_calls`+these+`, currency`, w.args...)
 	if err != nil {
 		return err
 	}
 	for _, m := range models {
-		runs[index[m.agent]].Models = m.totals
+		run := &runs[index[m.agent]]
+		run.Models = run.Models.Plus(m.totals)
 	}
 	tools, err := list(ctx, db, scanCount, `SELECT agent_uid, COUNT(*) FROM tool_calls`+these, w.args...)
 	if err != nil {

@@ -105,8 +105,7 @@ export interface UsageReport {
     completionTokens?: number;
     reasoningTokens?: number;
     totalTokens?: number;
-    costMicros?: number;
-    currency?: string;
+    costs?: { currency: string; costMicros: number }[];
     unknownCostCalls?: number;
   };
   runs: Tally;

@@ -20,7 +20,7 @@ afterEach(() => {
 const today = new Date(periodStart('Day', Date.now())).toISOString();
 
 function usage(by: UsageReport['by'], value: string | undefined, tokens: number, more: Partial<UsageReport> = {}): UsageReport {
-  return { metadata: { name: `${by}.${value}.${more.startTime}` }, by, value, modelCalls: { total: 2, succeeded: 2, successPercent: 100, totalTokens: tokens, promptTokens: tokens, reasoningTokens: 7, costMicros: 2_500_000 }, runs: { total: 4, succeeded: 3, failed: 1, successPercent: 75 }, ...more };
+  return { metadata: { name: `${by}.${value}.${more.startTime}` }, by, value, modelCalls: { total: 2, succeeded: 2, successPercent: 100, totalTokens: tokens, promptTokens: tokens, reasoningTokens: 7, costs: [{ currency: 'EUR', costMicros: 2_500_000 }, { currency: 'USD', costMicros: 100_000 }] }, runs: { total: 4, succeeded: 3, failed: 1, successPercent: 75 }, ...more };
 }
 
 /** Shows the page; respond returns the usages for field selectors. */
@@ -49,7 +49,9 @@ it('charts tokens, cost and outcomes over time, and has the numbers in tables', 
   const chart = within(await screen.findByRole('region', { name: 'Tokens by role' }));
   chart.getByRole('img', { name: /^Tokens by role: 500 in 7 periods, at most 500/ });
   expect(within(chart.getByRole('table', { hidden: true })).getByRole('row', { name: /500/, hidden: true })).toBeTruthy();
-  screen.getByRole('img', { name: /^Cost by role: 2.50 in 7 periods/ });
+  screen.getByRole('img', { name: /^Cost by role in EUR: 2.50 EUR in 7 periods/ });
+  screen.getByRole('img', { name: /^Cost by role in USD: \$0.1 in 7 periods/ });
+  screen.getByText('2.50 EUR + $0.1');
   screen.getByRole('img', { name: /^Runs by outcome: 4 in 7 periods/ });
   // There is no half of a run on the scale.
   expect([...screen.getByRole('region', { name: 'Runs by outcome' }).querySelectorAll('.time-scale span')].map((mark) => mark.textContent)).toEqual(['6', '3', '0']);

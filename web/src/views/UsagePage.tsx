@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { quotas, Refusal, usages } from '../api/client';
 import type { UsageReport } from '../api/history';
 import type { Quota } from '../api/types';
-import { duration, money, plural, tokens, whole } from '../model/format';
+import { duration, money, moneyByCurrency, plural, tokens, whole } from '../model/format';
 import { otherKey, periodLabel, periodStart, ranges, seriesOf, startsOf, sum, type Range, type Series } from '../model/usage';
 import { Bars, Tile, type BarRow } from '../parts/Bars';
 import { Empty, Loading } from '../parts/Empty';
@@ -95,7 +95,9 @@ function Report({ all, range, split }: { all: Awaited<ReturnType<typeof loadAll>
         <>
           <Tiles total={total} />
           <TimeChart title={`Tokens by ${split.toLowerCase()}`} periods={periods} series={chart(({ modelCalls }) => modelCalls.totalTokens ?? 0)} format={tokens} empty="No tokens used." />
-          <TimeChart title={`Cost by ${split.toLowerCase()}`} periods={periods} series={chart(({ modelCalls }) => (modelCalls.currency === total.modelCalls.currency ? (modelCalls.costMicros ?? 0) : 0))} format={(micros) => money(micros, total.modelCalls.currency)} empty="No call has a known price. Prices are in the models of a ModelProvider." />
+          {currencies(total).map((currency, _, { length }) => (
+            <TimeChart key={currency} title={`Cost by ${split.toLowerCase()}${length > 1 ? ` in ${currency}` : ''}`} periods={periods} series={chart(({ modelCalls }) => modelCalls.costs?.find((cost) => cost.currency === currency)?.costMicros ?? 0)} format={(micros) => money(micros, currency)} empty="No call has a known price. Prices are in the models of a ModelProvider." />
+          ))}
           <TimeChart
             counts
             title="Runs by outcome"
@@ -116,12 +118,15 @@ function Report({ all, range, split }: { all: Awaited<ReturnType<typeof loadAll>
   );
 }
 
+/** The currencies of the costs, or one without a name if no cost is known. */
+const currencies = ({ modelCalls }: UsageReport) => modelCalls.costs?.map(({ currency }) => currency) ?? [''];
+
 function Tiles({ total: { modelCalls, runs } }: { total: UsageReport }) {
   const reasoning = modelCalls.reasoningTokens ? `, ${tokens(modelCalls.reasoningTokens)} of it reasoning` : '';
   return (
     <div className="tiles">
       <Tile label="Tokens" value={tokens(modelCalls.totalTokens ?? 0)} more={`${tokens(modelCalls.promptTokens ?? 0)} in, ${tokens(modelCalls.completionTokens ?? 0)} out${reasoning}`} />
-      <Tile label="Cost" value={money(modelCalls.costMicros, modelCalls.currency)} more={modelCalls.unknownCostCalls ? `${plural(modelCalls.unknownCostCalls, 'call')} without a price` : undefined} />
+      <Tile label="Cost" value={modelCalls.costs ? moneyByCurrency(modelCalls.costs) : money(undefined)} more={modelCalls.unknownCostCalls ? `${plural(modelCalls.unknownCostCalls, 'call')} without a price` : undefined} />
       <Tile label="Model calls" value={whole(modelCalls.total)} more={modelCalls.meanDurationMillis !== undefined ? `${duration(modelCalls.meanDurationMillis)} on average` : undefined} />
       <Tile label="Runs" value={whole(runs.total)} more={runs.successPercent !== undefined ? `${runs.successPercent}% of finished runs succeeded` : undefined} />
     </div>
