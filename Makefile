@@ -23,6 +23,9 @@ APIMACHINERY := $(addprefix k8s.io/apimachinery/pkg/,apis/meta/v1 runtime versio
 RAPID_SEED ?= $(shell commit=$$(git rev-parse --short=15 HEAD 2>/dev/null) && echo $$((16#$$commit)) || echo 1)
 # How many times 15 seconds a test waits for a condition: suites run beside each other.
 export TEST_PATIENCE ?= 4
+# Tests allocate much and keep little: with fewer collections the property tests take a quarter less CPU time. Operators under test keep
+# their own setting.
+TEST_GOGC ?= 400
 # Extra flags for go test, for example GOTESTFLAGS='-run TestX -v'.
 GOTESTFLAGS ?=
 
@@ -68,7 +71,7 @@ demo-clean: ## Remove what the demo has kept
 .PHONY: test
 test: control-plane mcp-servers model-servers a2a-sdk door-client-packages skills-ref ## Run all tests and print the slowest ten (PACKAGES=./internal/agent/... for some)
 	@go build -o bin/slowest ./hack/slowest
-	KUBEBUILDER_ASSETS="$(K8S_BIN)" RAPID_SEED=$(RAPID_SEED) go test -json -timeout 14m -p $(PARALLEL_PACKAGES) $(GOTESTFLAGS) $(PACKAGES) | bin/slowest $(filter -v,$(GOTESTFLAGS))
+	KUBEBUILDER_ASSETS="$(K8S_BIN)" RAPID_SEED=$(RAPID_SEED) GOGC=$(TEST_GOGC) go test -json -timeout 14m -p $(PARALLEL_PACKAGES) $(GOTESTFLAGS) $(PACKAGES) | bin/slowest $(filter -v,$(GOTESTFLAGS))
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory web-test; else echo "no npm: the tests of the web page are skipped"; fi
 
 ##@ Build

@@ -96,8 +96,8 @@ func (s *Stack) runOperator(log *os.File, options ReplicaOptions) (*Process, err
 		args = append(args, "--"+loopbackFlag)
 	}
 	args = append(args, s.options.OperatorFlags...)
-	// An operator that is killed leaves the home directories of local workspaces.
-	return run(log, log, slices.Concat([]string{"TMPDIR=" + s.Dir}, s.options.Env, options.Env), program, args...)
+	// An operator that is killed leaves the home directories of local workspaces. Its memory is measured with its own GOGC, not the tests'.
+	return run(log, log, slices.Concat([]string{"TMPDIR=" + s.Dir, "GOGC="}, s.options.Env, options.Env), program, args...)
 }
 
 // IsReady reports whether the operator reports that it is ready.
