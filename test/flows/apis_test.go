@@ -11,37 +11,46 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
-	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// modelAPIs are the APIs whose clients run the core flows.
-var modelAPIs = []v1beta1.ModelAPI{v1beta1.APIOpenAI, v1beta1.APIOpenAIResponses, v1beta1.APIAnthropic, v1beta1.APIGemini}
+// otherAPIs are the APIs whose clients run the core flows; all other flows use APIOpenAI.
+var otherAPIs = []v1beta1.ModelAPI{v1beta1.APIOpenAIResponses, v1beta1.APIAnthropic, v1beta1.APIGemini}
 
 // everyAPI runs the core flows on each API. The scripted model plays the same scripts on all of them, and refuses what the
 // real API refuses.
-func everyAPI() {
-	w := startSpec(stack.SQLite)
-	for _, api := range modelAPIs {
-		Describe(string(api), func() {
-			BeforeEach(func() { w.api = api })
-			AfterEach(func(ctx SpecContext) { w.expectOnly(ctx, api) })
-			coreFlows(w)
-		})
-	}
-	It("agents on every API continue after a crash of the operator, and repeat no call", func(ctx SpecContext) { crash(ctx, w) })
+func everyAPI(w *world) {
+	Describe("On every API", func() {
+		AfterEach(func() { w.api = "" })
+		for _, api := range otherAPIs {
+			Describe(string(api), func() {
+				var before int
+				BeforeEach(func(ctx SpecContext) {
+					w.api, before = api, len(w.modelRequests(ctx))
+				})
+				AfterEach(func(ctx SpecContext) { expectOnly(api, w.modelRequests(ctx)[before:]) })
+				coreFlows(w)
+			})
+		}
+		It("agents on every API continue after a crash of the operator, and repeat no call", func(ctx SpecContext) { crash(ctx, w) })
+	})
 }
 
-// expectOnly checks that the requests of the current spec used the API, and that none was refused.
-func (w *world) expectOnly(ctx context.Context, api v1beta1.ModelAPI) {
+// modelRequests returns all requests that the model received.
+func (w *world) modelRequests(ctx context.Context) []modelRequest {
 	GinkgoHelper()
 	record, err := w.modelRecord(ctx, "")
 	Expect(err).NotTo(HaveOccurred())
-	Expect(record.Requests).NotTo(BeEmpty())
-	for _, request := range record.Requests[w.seen:] {
+	return record.Requests
+}
+
+// expectOnly checks that requests used the API, and that none was refused.
+func expectOnly(api v1beta1.ModelAPI, requests []modelRequest) {
+	GinkgoHelper()
+	Expect(requests).NotTo(BeEmpty())
+	for _, request := range requests {
 		Expect(request.API).To(Equal(string(api)))
 		Expect(request.Status).To(Equal(200), "%s refused: %s", api, request.Error)
 	}
-	w.seen = len(record.Requests)
 }
 
 // coreFlows are the flows that depend on what a model sends and is sent.
@@ -94,8 +103,8 @@ func coreFlows(w *world) {
 // crash kills the operator while an agent on each API waits for a tool.
 func crash(ctx context.Context, w *world) {
 	GinkgoHelper()
-	rooms := make([]*testNamespace, 0, len(modelAPIs))
-	for _, api := range modelAPIs {
+	rooms := make([]*testNamespace, 0, len(otherAPIs))
+	for _, api := range otherAPIs {
 		w.api = api
 		r := w.newNamespace(ctx)
 		r.addToolServer(ctx, MakeToolServer("box", w.tools.URL))

@@ -21,9 +21,6 @@ import (
 // ledgerVariable names the ledger of the specs; they run with SQLite without it.
 const ledgerVariable = "NESTOR_TEST_FLOWS_LEDGER"
 
-// apisVariable selects the core flows on each API of models.
-const apisVariable = "NESTOR_TEST_FLOWS_APIS"
-
 func TestFlows(t *testing.T) {
 	t.Parallel()
 	RegisterFailHandler(Fail)
@@ -37,25 +34,13 @@ func TestFlows(t *testing.T) {
 // after the other, and most of their time is spent waiting.
 func TestFlowsWithPostgreSQL(t *testing.T) {
 	t.Parallel()
-	runBeside(t, ledgerVariable+"="+stack.PostgreSQL)
-}
-
-// TestFlowsOnEveryAPI runs the core flows on each API of models, in a process of its own too.
-func TestFlowsOnEveryAPI(t *testing.T) {
-	t.Parallel()
-	runBeside(t, apisVariable+"=all")
-}
-
-// runBeside runs the specs that a variable selects, in another process.
-func runBeside(t *testing.T, variable string) {
-	t.Helper()
-	if os.Getenv(ledgerVariable)+os.Getenv(apisVariable) != "" {
+	if os.Getenv(ledgerVariable) != "" {
 		t.Skip("this is the other process")
 	}
 	// The log of what a test opens is for the go command, from one process.
 	args := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(arg string) bool { return strings.HasPrefix(arg, "-test.testlogfile=") })
 	cmd := exec.CommandContext(t.Context(), os.Args[0], append(args, "-test.run=^TestFlows$")...)
-	cmd.Env = append(os.Environ(), variable)
+	cmd.Env = append(os.Environ(), ledgerVariable+"="+stack.PostgreSQL)
 	output, err := cmd.CombinedOutput()
 	t.Logf("%s", output)
 	if err != nil {
@@ -66,9 +51,6 @@ func runBeside(t *testing.T, variable string) {
 var _ = func() bool {
 	if ledger := os.Getenv(ledgerVariable); ledger != "" {
 		return Describe("With "+ledger, Ordered, ContinueOnFailure, func() { smoke(ledger) })
-	}
-	if os.Getenv(apisVariable) != "" {
-		return Describe("On every API", Ordered, ContinueOnFailure, everyAPI)
 	}
 	return Describe("With SQLite", Ordered, ContinueOnFailure, func() { flows(stack.SQLite) })
 }()
@@ -82,11 +64,12 @@ func startSpec(ledger string) *world {
 }
 
 // smoke runs the flows that depend most on the ledger: parallel appends, quotas, retention, hand-over, reads, and its loss. The
-// ledger's conformance suite covers the driver, so the other flows run only with SQLite.
+// ledger's conformance suite covers the driver, so the other flows run only with SQLite. The core flows on the APIs of models run
+// here because SQLite has enough to do.
 func smoke(ledger string) {
 	w := startSpec(ledger)
+	everyAPI(w)
 	parallelAgents(w)
-	conversations(w)
 	housekeeping(w)
 	quotas(w)
 	sharing(w)

@@ -33,8 +33,6 @@ type world struct {
 	serial  int
 	// api is the API of the providers; empty means the default.
 	api v1beta1.ModelAPI
-	// seen counts the requests that were checked.
-	seen int
 	// namespaces are those of the current spec.
 	namespaces []*testNamespace
 }
