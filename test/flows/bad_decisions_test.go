@@ -15,50 +15,46 @@ import (
 
 // badDecisions are approvals and cancels without effect. Agents keep waiting.
 func badDecisions(w *world) []TableEntry {
-	// during sends a message while a sub-agent of a chat waits for an approval.
-	during := func(reason string, write func(call string) messageBuilder) badInput {
-		return func(ctx context.Context, r *testNamespace) {
-			GinkgoHelper()
-			call, path := awaitWrite(ctx, r)
-			r.create(ctx, write(call).Obj())
-			Eventually(r.message("odd")).WithContext(ctx).Should(BeDone(v1beta1.MessageRejected, reason, `"`))
-			Expect(must(ctx, r.task("chat-1")).Status.Phase).To(Equal(v1beta1.TaskWaiting))
-			r.create(ctx, MakeMessage("right").Approve("chat-1", call).Obj())
-			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
-			Expect(w.tools.writeCount(path)()).To(Equal(1))
+	// reject sends messages, and checks that they are rejected, by reason.
+	reject := func(ctx context.Context, r *testNamespace, messages map[string][]messageBuilder) {
+		GinkgoHelper()
+		for _, builders := range messages {
+			for _, b := range builders {
+				r.create(ctx, b.Obj())
+			}
 		}
-	}
-	// after sends a message after the call was approved and the agent has ended.
-	after := func(reason string, write func(call string) messageBuilder) badInput {
-		return func(ctx context.Context, r *testNamespace) {
-			GinkgoHelper()
-			call, path := awaitWrite(ctx, r)
-			r.create(ctx, MakeMessage("right").Approve("chat-1", call).Obj())
-			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
-			r.create(ctx, write(call).Obj())
-			Eventually(r.message("odd")).WithContext(ctx).Should(BeDone(v1beta1.MessageRejected, reason, `"chat-1"`))
-			Expect(w.tools.writeCount(path)()).To(Equal(1))
+		for reason, builders := range messages {
+			for _, b := range builders {
+				Eventually(r.message(b.Obj().Name)).WithContext(ctx).Should(BeDone(v1beta1.MessageRejected, reason, `"`), b.Obj().Name)
+			}
 		}
 	}
 	return []TableEntry{
-		Entry("an approval of a task that does not exist", during(v1beta1.ReasonTaskNotFound, func(call string) messageBuilder { return MakeMessage("odd").Approve("chat-9", call) })),
-		Entry("an approval of a call that does not exist", during(v1beta1.ReasonWrongToolCall, func(string) messageBuilder { return MakeMessage("odd").Approve("chat-1", "call_0") })),
-		Entry("an approval of a call with other arguments", during(v1beta1.ReasonDigestMismatch, func(call string) messageBuilder {
-			return MakeMessage("odd").Approve("chat-1", call).Digest(agent.CallDigest("box__write", "{}"))
+		Entry("decisions and cancels that match nothing, before and after the right one", badInput(func(ctx context.Context, r *testNamespace) {
+			call, path := awaitWrite(ctx, r)
+			otherArguments := agent.CallDigest("box__write", "{}")
+			reject(ctx, r, map[string][]messageBuilder{
+				v1beta1.ReasonTaskNotFound: {
+					MakeMessage("unknown-task").Approve("chat-9", call), MakeMessage("to-the-agent").Task("chat-1").Approve("chat-1", call),
+					MakeMessage("cancels-unknown-task").Cancel("chat-9"),
+				},
+				v1beta1.ReasonWrongToolCall: {MakeMessage("unknown-call").Approve("chat-1", "call_0"), MakeMessage("no-call").Approve("chat-1", "")},
+				v1beta1.ReasonDigestMismatch: {
+					MakeMessage("approves-others").Approve("chat-1", call).Digest(otherArguments),
+					MakeMessage("denies-others").Deny("chat-1", call, "no").Digest(otherArguments),
+				},
+				v1beta1.ReasonAllowanceMismatch: {MakeMessage("wrong-pattern").Approve("chat-1", call).Allow("elsewhere/*")},
+				v1beta1.ReasonAllowanceNotFound: {MakeMessage("unknown-allowance").Revoke("request")},
+			})
+			Expect(must(ctx, r.task("chat-1")).Status.Phase).To(Equal(v1beta1.TaskWaiting))
+			r.create(ctx, MakeMessage("right").Approve("chat-1", call).Obj())
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
+			reject(ctx, r, map[string][]messageBuilder{v1beta1.ReasonTaskFinished: {
+				MakeMessage("approves-again").Approve("chat-1", call), MakeMessage("denies-late").Deny("chat-1", call, "no"),
+				MakeMessage("cancels-late").Cancel("chat-1"),
+			}})
+			Expect(w.tools.writeCount(path)()).To(Equal(1))
 		})),
-		Entry("a denial of a call with other arguments", during(v1beta1.ReasonDigestMismatch, func(call string) messageBuilder {
-			return MakeMessage("odd").Deny("chat-1", call, "no").Digest(agent.CallDigest("box__write", "{}"))
-		})),
-		Entry("an allowance whose pattern does not match the call", during(v1beta1.ReasonAllowanceMismatch, func(call string) messageBuilder {
-			return MakeMessage("odd").Approve("chat-1", call).Allow("elsewhere/*")
-		})),
-		Entry("a revoke of an allowance that does not exist", during(v1beta1.ReasonAllowanceNotFound, func(string) messageBuilder { return MakeMessage("odd").Revoke("request") })),
-		Entry("an approval without a call, of an agent", during(v1beta1.ReasonWrongToolCall, func(string) messageBuilder { return MakeMessage("odd").Approve("chat-1", "") })),
-		Entry("an approval addressed to the agent itself", during(v1beta1.ReasonTaskNotFound, func(call string) messageBuilder { return MakeMessage("odd").Task("chat-1").Approve("chat-1", call) })),
-		Entry("a cancel of a task that does not exist", during(v1beta1.ReasonTaskNotFound, func(string) messageBuilder { return MakeMessage("odd").Cancel("chat-9") })),
-		Entry("an approval of a call that has finished", after(v1beta1.ReasonTaskFinished, func(call string) messageBuilder { return MakeMessage("odd").Approve("chat-1", call) })),
-		Entry("a denial of a call that was approved", after(v1beta1.ReasonTaskFinished, func(call string) messageBuilder { return MakeMessage("odd").Deny("chat-1", call, "no") })),
-		Entry("a cancel of a task that has finished", after(v1beta1.ReasonTaskFinished, func(string) messageBuilder { return MakeMessage("odd").Cancel("chat-1") })),
 		Entry("a second decision on a call while the other call of the reply is undecided", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
 			r.addToolServer(ctx, MakeToolServer("box", w.tools.URL))

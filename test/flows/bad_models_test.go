@@ -5,7 +5,6 @@ package flows
 
 import (
 	"context"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -17,34 +16,36 @@ import (
 // badModels are models that hang, refuse or are busy. The conformance suite of internal/model has all ways in which a reply
 // can fail, and whether it is retried.
 func badModels(w *world) []TableEntry {
-	// fails runs a standalone task with such a model.
-	fails := func(kind v1beta1.ErrorKind, texts, instruction string) badInput {
-		return func(ctx context.Context, r *testNamespace) {
-			GinkgoHelper()
-			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).TimeoutSeconds(requestTimeout(instruction)).Obj())
-			r.create(ctx, MakeTask("work", instruction).MaxIterations(3).Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(kind), texts))
-		}
-	}
-	// passes runs a chat with a model that recovers on the second attempt.
-	passes := func(request, answer string) badInput {
-		return func(ctx context.Context, r *testNamespace) {
-			GinkgoHelper()
-			// On a busy machine an attempt that would pass may be too late as well.
-			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(20).TimeoutSeconds(requestTimeout(request)).Obj())
-			r.openChat(ctx)
-			r.sendMessage(ctx, "request", request)
-			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText(answer), ReplyingTo("request")))
-			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady))
-		}
-	}
 	return []TableEntry{
-		Entry("a model that hangs", fails(v1beta1.ErrorModel, "", "Hang")),
-		Entry("a model that is always too busy", fails(v1beta1.ErrorModel, "Rate limit reached.", "Be rate limited")),
-		Entry("a model that refuses the key", fails(v1beta1.ErrorModel, "Incorrect API key provided.", "Be unauthorized")),
-		Entry("a model that only sends empty replies", fails(v1beta1.ErrorEmptyReply, "limit of 3 iterations: each of the last 3 replies was empty", "Say nothing")),
-		Entry("a model that refuses to answer", fails(v1beta1.ErrorModel, "I cannot help with that.", "Fail with a refusal")),
-		Entry("a rate limit that passes", passes("Fail with a rate limit", "It did not fail this time.")),
+		Entry("models that hang, are too busy, refuse, or reply with nothing", badInput(func(ctx context.Context, r *testNamespace) {
+			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(0).Obj(), MakeProvider("slow", w.ModelURL).Retries(0).TimeoutSeconds(1).Obj(),
+				MakeTask("hangs", "Hang").Provider("slow").Obj())
+			failures := map[string]struct {
+				instruction string
+				kind        v1beta1.ErrorKind
+				texts       string
+			}{
+				"busy":         {"Be rate limited", v1beta1.ErrorModel, "Rate limit reached."},
+				"unauthorized": {"Be unauthorized", v1beta1.ErrorModel, "Incorrect API key provided."},
+				"empty":        {"Say nothing", v1beta1.ErrorEmptyReply, "limit of 3 iterations: each of the last 3 replies was empty"},
+				"refuses":      {"Fail with a refusal", v1beta1.ErrorModel, "I cannot help with that."},
+			}
+			for name, f := range failures {
+				r.create(ctx, MakeTask(name, f.instruction).MaxIterations(3).Obj())
+			}
+			for name, f := range failures {
+				Eventually(r.task(name)).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(f.kind), f.texts), name)
+			}
+			Eventually(r.task("hangs")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorModel)))
+		})),
+		Entry("a rate limit that passes", badInput(func(ctx context.Context, r *testNamespace) {
+			// On a busy machine an attempt that would pass may be too late as well.
+			r.create(ctx, MakeProvider("default", w.ModelURL).Retries(20).Obj())
+			r.openChat(ctx)
+			r.sendMessage(ctx, "request", "Fail with a rate limit")
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("It did not fail this time."), ReplyingTo("request")))
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady))
+		})),
 		Entry("a provider that is down and has a fallback, without retries", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("spare", w.ModelURL).Obj(), MakeProvider("default", "http://127.0.0.1:9/v1").Retries(0).Fallback("spare").Obj())
 			r.create(ctx, MakeTask("work", "Submit all of it").Obj())
@@ -83,14 +84,6 @@ func badModels(w *world) []TableEntry {
 			Eventually(r.task("work")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorModel), "ModelProvider"))
 		})),
 	}
-}
-
-// requestTimeout returns that of requests to a model: one that hangs is given up soon.
-func requestTimeout(text string) (seconds int32) {
-	if strings.Contains(strings.ToLower(text), "hang") {
-		return 1
-	}
-	return 60
 }
 
 // waiting matches the condition of a run whose model call waits.

@@ -16,30 +16,31 @@ import (
 // badTools are invalid calls, and tools that fail. The error and how to correct it are returned to the model, which reports them
 // here.
 func badTools(w *world) []TableEntry {
-	// told makes an agent call a tool and submit the answer that it got.
-	told := func(texts string, instruction string) badInput {
-		return func(ctx context.Context, r *testNamespace) {
-			GinkgoHelper()
+	return []TableEntry{
+		Entry("calls of tools that fail, do not exist or are not allowed, and invalid arguments", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
 			r.addToolServer(ctx, MakeToolServer("box", w.tools.URL))
-			r.create(ctx, MakeTask("work", instruction).Obj())
-			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
-			Expect(must(ctx, r.task("work")).Status.Result.Summary).To(ContainSubstring(texts))
-		}
-	}
-	return []TableEntry{
-		Entry("a tool that does not exist", told(`There is no tool "teleport" for you. Your tools are: `, "Use a tool that does not exist")),
-		Entry("arguments that do not fit the schema", told("Correct them and call it again.", "Look without saying at what")),
-		Entry("arguments that are not JSON", told("box__look", "Call a tool with nonsense")),
-		Entry("arguments that are a list", told("calculator", "Call a tool with a list")),
-		Entry("a tool that fails", told("the disk is full", "Use the tool that fails")),
-		Entry("a tool whose output is larger than a model can read", badInput(func(ctx context.Context, r *testNamespace) {
-			told("water", "Use the tool that floods")(ctx, r)
-			answer := must(ctx, w.requestsOf(r.agent(ctx, "work").UID))[1].lastMessage()
-			Expect(answer).To(ContainSubstring("read_result"))
-			Expect(len(answer)).To(BeNumerically("<", 40_000))
+			// answers are what the agents submit: the answers of their calls.
+			answers := map[string]struct{ instruction, answer string }{
+				"no-such-tool":  {"Use a tool that does not exist", `There is no tool "teleport" for you. Your tools are: `},
+				"bad-arguments": {"Look without saying at what", "Correct them and call it again."},
+				"no-json":       {"Call a tool with nonsense", "box__look"},
+				"a-list":        {"Call a tool with a list", "calculator"},
+				"fails":         {"Use the tool that fails", "the disk is full"},
+				"floods":        {"Use the tool that floods", "water"},
+				"forbidden":     {"Spawn although you may not", `There is no tool "spawn_agents" for you`},
+			}
+			for name, a := range answers {
+				r.create(ctx, MakeTask(name, a.instruction).Obj())
+			}
+			for name, a := range answers {
+				Eventually(r.task(name)).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess), name)
+				Expect(must(ctx, r.task(name)).Status.Result.Summary).To(ContainSubstring(a.answer), name)
+			}
+			flood := must(ctx, w.requestsOf(r.agent(ctx, "floods").UID))[1].lastMessage()
+			Expect(flood).To(ContainSubstring("read_result"))
+			Expect(len(flood)).To(BeNumerically("<", 40_000))
 		})),
-		Entry("a tool that the agent's role does not allow", told(`There is no tool "spawn_agents" for you`, "Spawn although you may not")),
 		Entry("a tool that hangs", badInput(func(ctx context.Context, r *testNamespace) {
 			slow := MakeToolServer("box", w.tools.URL)
 			slow.Spec.TimeoutSeconds = 1
@@ -101,24 +102,24 @@ func (r *testNamespace) awaitNoToolServer(ctx context.Context, server string) {
 
 // badControl are invalid calls of control tools.
 func badControl(w *world) []TableEntry {
-	// answered makes the orchestrator call a tool and post the answer that it got.
-	answered := func(texts string, request string) badInput {
-		return func(ctx context.Context, r *testNamespace) {
-			GinkgoHelper()
+	return []TableEntry{
+		Entry("calls of control tools about nobody and nothing", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
 			r.openChat(ctx)
-			r.sendMessage(ctx, "request", request)
-			Eventually(func(ctx context.Context) ([]modelRequest, error) { return w.requestsOf(must(ctx, r.chat).UID)(ctx) }).WithContext(ctx).Should(
-				ContainElement(WithTransform(modelRequest.lastMessage, ContainSubstring(texts))))
-			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady))
-		}
-	}
-	return []TableEntry{
-		Entry("a delegation to a role that does not exist", answered("Nothing was delegated: ", "Delegate to nobody")),
-		Entry("a fan-out of nothing", answered("Nothing was spawned: ", "Spawn nothing")),
-		Entry("an answer for an agent that does not exist", answered(`No agent "nobody" waits for an answer.`, "Reply to nobody")),
-		Entry("a cancel of a task that does not exist, by the model", answered(`There is no running task "nobody".`, "Cancel nobody")),
-		Entry("follow-up work for an agent that does not exist", answered(`There is no finished agent "nobody"`, "Continue nobody")),
+			for i, call := range []struct{ request, answer string }{
+				{"Delegate to nobody", "Nothing was delegated: "},
+				{"Spawn nothing", "Nothing was spawned: "},
+				{"Reply to nobody", `No agent "nobody" waits for an answer.`},
+				{"Cancel nobody", `There is no running task "nobody".`},
+				{"Continue nobody", `There is no finished agent "nobody"`},
+			} {
+				r.sendMessage(ctx, fmt.Sprint("request-", i), call.request)
+				Eventually(r.message(fmt.Sprint("request-", i))).WithContext(ctx).Should(BeIn(v1beta1.MessageHandled))
+				Eventually(w.requestsOf(must(ctx, r.chat).UID)).WithContext(ctx).Should(
+					ContainElement(WithTransform(modelRequest.lastMessage, ContainSubstring(call.answer))))
+				Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady))
+			}
+		})),
 		Entry("an invalid result", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeTask("work", "Submit nonsense").MaxIterations(3).Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(Or(BeIn(v1beta1.TaskSuccess), BeIn(v1beta1.TaskFailed)))
