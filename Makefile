@@ -7,9 +7,10 @@ TOOL := go tool -modfile=hack/tools/go.mod
 K8S_BIN := $(CURDIR)/bin/k8s
 # Runs a build and prints its progress: $(PROGRESS) WHAT SECONDS COMMAND...
 PROGRESS := label=demo bash -euc '. hack/gobuild.sh && with_progress "$$@"' build
-# The version in the binaries: a tag, or the commit; "dev" outside a checkout.
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X github.com/nestor-dev/nestor/internal/version.version=$(VERSION)
+# The version of charts, images and programs. Programs that are built between releases have the commit as well: 0.1.0+0a96f0b5.
+VERSION ?= $(shell cat VERSION)
+COMMIT := $(shell git describe --exact-match --tags >/dev/null 2>&1 || git describe --always --dirty --exclude '*' 2>/dev/null)
+LDFLAGS := -s -w -X github.com/nestor-dev/nestor/internal/version.version=$(VERSION)$(addprefix +,$(COMMIT))
 # go test starts packages in this order: those that take longest come first, so that none of them runs alone at the end.
 PACKAGES ?= $(addprefix ./,test/flows test/attacks test/bench/scenario test/chaos hack/demo internal/history test/docs) ./...
 # Suites that start a control plane wait for half of their time: twice as many as there are processors run at once.

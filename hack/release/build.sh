@@ -8,8 +8,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 version=${1:?usage: build.sh VERSION}
-[[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] || { echo "build.sh: VERSION must be like v0.2.0 or v0.2.0-rc.1, not $version" >&2; exit 1; }
-hack/release/pinned.sh Dockerfile
+[[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$ ]] || { echo "build.sh: VERSION must be like 0.2.0 or 0.2.0-rc.1, not $version" >&2; exit 1; }
+# The images of a release do not contain the Dockerfile's base images. Those who build with Docker from its tag get them.
+if ! hack/release/pinned.sh Dockerfile && [ -n "${IMAGE_PUSH:-}${RELEASE_SIGNING_KEY:-}" ]; then
+	echo "build.sh: a release with unpinned base images is neither pushed nor signed" >&2
+	exit 1
+fi
 out=$PWD/dist/$version
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
@@ -34,7 +38,7 @@ charts() {
 	dir=$(mktemp -d)
 	git archive HEAD charts | tar -x -C "$dir"
 	for chart in "$dir"/charts/*/Chart.yaml; do
-		go tool -modfile=hack/tools/go.mod helm package "$(dirname "$chart")" --version "${version#v}" --app-version "$version" --destination "$out" >/dev/null
+		go tool -modfile=hack/tools/go.mod helm package "$(dirname "$chart")" --version "$version" --app-version "$version" --destination "$out" >/dev/null
 	done
 	rm -rf "$dir"
 }

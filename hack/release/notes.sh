@@ -12,14 +12,13 @@ section() {
 }
 
 text=$(section "$version")
-[ -n "$text" ] || text=$(section "${version#v}")
 [ -n "$text" ] || text=$(section Unreleased)
 [ -n "$text" ] || { echo "notes.sh: CHANGELOG.md has no section for $version, and none called Unreleased" >&2; exit 1; }
 printf '# Nestor %s\n\n%s\n' "$version" "$text"
 
 # The commit that is released: the tag's, or the one that will be tagged.
 end=HEAD
-git rev-parse -q --verify "refs/tags/$version" >/dev/null && end=$version
+git rev-parse -q --verify "refs/tags/v$version" >/dev/null && end=v$version
 before=$(git describe --tags --abbrev=0 "$end^" 2>/dev/null || true)
 printf '\n## Commits%s\n\n' "${before:+ since $before}"
 git log --no-merges --format='- %s (%h)' "${before:+$before..}$end"

@@ -17,7 +17,7 @@ import (
 func repository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	changelog := "# Changelog\n\n## Unreleased\n\n- Something new.\n\n## v0.1.0\n\n- The beginning.\n"
+	changelog := "# Changelog\n\n## Unreleased\n\n- Something new.\n\n## 0.1.0\n\n- The beginning.\n"
 	if err := os.WriteFile(filepath.Join(dir, "CHANGELOG.md"), []byte(changelog), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +49,8 @@ func notes(t *testing.T, dir string, args ...string) (string, error) {
 func TestNotesHaveTheChangesAndTheCommits(t *testing.T) {
 	dir := repository(t)
 	for version, want := range map[string]struct{ has, lacks []string }{
-		"v0.1.0": {has: []string{"# Nestor v0.1.0", "- The beginning.", "- Begin ("}, lacks: []string{"Something new", "Add something new"}},
-		"v0.2.0": {has: []string{"# Nestor v0.2.0", "- Something new.", "## Commits since v0.1.0", "- Add something new ("}, lacks: []string{"The beginning", "- Begin ("}},
+		"0.1.0": {has: []string{"# Nestor 0.1.0", "- The beginning.", "- Begin ("}, lacks: []string{"Something new", "Add something new"}},
+		"0.2.0": {has: []string{"# Nestor 0.2.0", "- Something new.", "## Commits since v0.1.0", "- Add something new ("}, lacks: []string{"The beginning", "- Begin ("}},
 	} {
 		text, err := notes(t, dir, version)
 		if err != nil {
@@ -78,7 +78,7 @@ func TestNotesNameTheImages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	text, err := notes(t, dir, "v0.2.0", images)
+	text, err := notes(t, dir, "0.2.0", images)
 	if err != nil || !strings.Contains(text, "| `nestor-operator` | `sha256:"+digest+"` |") || strings.Contains(text, "postgres") {
 		t.Errorf("%v:\n%s", err, text)
 	}

@@ -32,7 +32,7 @@ func TestUnpinnedImagesAreRefused(t *testing.T) {
 
 // TestReleasesCheckBaseImages checks that a release runs the check, and that Renovate writes the digests.
 func TestReleasesCheckBaseImages(t *testing.T) {
-	for file, part := range map[string]string{"build.sh": "\nhack/release/pinned.sh Dockerfile\n", "../../renovate.json": `"docker:pinDigests"`} {
+	for file, part := range map[string]string{"build.sh": "\nif ! hack/release/pinned.sh Dockerfile && [ -n \"${IMAGE_PUSH:-}${RELEASE_SIGNING_KEY:-}\" ]; then\n", "../../renovate.json": `"docker:pinDigests"`} {
 		text, err := os.ReadFile(filepath.FromSlash(file))
 		if err != nil {
 			t.Fatal(err)

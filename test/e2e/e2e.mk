@@ -48,9 +48,9 @@ real-cluster: e2e-images ## Run a real one-node cluster with Nestor's images unt
 	@NODE_BIN="$(NODE_BIN)" hack/realnode/run.sh "$(E2E_IMAGES)"/*.tar
 
 .PHONY: release
-release: ## Create all files of a release in dist/VERSION: images, charts, plugin, web page, site, notes, checksums (VERSION=v0.2.0; IMAGE_PUSH=REGISTRY/TEAM pushes images and charts)
+release: ## Create all files of a release in dist/VERSION: images, charts, plugin, web page, site, notes, checksums (VERSION=0.2.0; IMAGE_PUSH=REGISTRY/TEAM pushes images and charts)
 	@IMAGE_PUSH="$(IMAGE_PUSH)" hack/release/build.sh "$(VERSION)"
 
 .PHONY: release-notes
-release-notes: ## Print the notes of a release from the changelog and the history (VERSION=v0.2.0)
+release-notes: ## Print the notes of a release from the changelog and the history (VERSION=0.2.0)
 	@hack/release/notes.sh "$(VERSION)"
