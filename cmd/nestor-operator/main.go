@@ -33,6 +33,10 @@ and reads from the history API.
 
 back up a SQLite ledger, also while an operator runs, and restore it while none runs.
 
+  nestor-operator ledger migrate --from LEDGER --to LEDGER
+
+copies a ledger from SQLite to PostgreSQL, or back, while no operator runs.
+
 Flags:
 `
 
@@ -60,6 +64,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return runBackup(ctx, args[1:], stdout, stderr)
 		case "restore":
 			return runRestore(ctx, args[1:], os.Stdin, stdout, stderr)
+		case "ledger":
+			return runLedger(ctx, args[1:], stdout, stderr)
 		}
 	}
 	var o options

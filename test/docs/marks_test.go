@@ -24,6 +24,7 @@ const maxElsewhere = 80
 var runners = map[string]func(*testing.T) bool{
 	"go test ./hack/demo":                           hasTest("hack/demo", "TestTour"),
 	"go test ./internal/cli":                        hasTest("internal/cli", "TestChatOnAScreen"),
+	"go test ./internal/ledger/connect":             hasTest("internal/ledger/connect", "TestTransferSurvivesKills"),
 	"go test ./test/docs -run TestBackupAndRestore": hasTest("test/docs", "TestBackupAndRestore"),
 	"go test ./test/chaos":                          hasTest("test/chaos", "TestInvariantsUnderFailures"),
 	"go test ./test/bench":                          hasTest("test/bench", "TestScenarios"),

@@ -29,9 +29,22 @@ type Driver interface {
 	Clock() string
 	// LockLiveness implements ledger.Shards.
 	LockLiveness(ctx context.Context, shard int) (unlock func() error, err error)
+	// Dialect returns the SQL with which package transfer copies a ledger.
+	Dialect() Dialect
 	// Vacuum returns free space to the system without blocking writers.
 	Vacuum(ctx context.Context) error
 	Close() error
+}
+
+// Dialect is the SQL for copying a ledger that differs between databases.
+type Dialect struct {
+	// Columns selects table, column, type and position in the primary key (0 for the others) of all tables.
+	Columns string
+	// Overriding stands before VALUES in an insert that sets the number of an agent.
+	Overriding string
+	// ReadCounter selects the last number that an agent got, and SetCounter sets it. Only the last statement of SetCounter has an argument.
+	ReadCounter string
+	SetCounter  []string
 }
 
 type Tx interface {

@@ -67,6 +67,9 @@ func (s *Store) transact(ctx context.Context, op string, fn func(context.Context
 	return s.fail(op, s.driver.Write(ctx, func(tx Tx) error { return fn(ctx, tx) }))
 }
 
+// Driver returns the driver, for package transfer.
+func (s *Store) Driver() Driver { return s.driver }
+
 func (s *Store) Name() string { return s.driver.Name() }
 
 func (s *Store) Stats() ledger.Stats {
