@@ -56,7 +56,7 @@ func TestReplicasUnderFailures(t *testing.T) {
 }
 
 func (s replicaSettings) flags() []string {
-	return []string{"--shards", strconv.Itoa(s.shards), "--lease-duration", s.lease.String()}
+	return []string{"--shards", strconv.Itoa(s.shards), "--lease-duration", s.lease.String(), "--log-level", "debug"}
 }
 
 // fleet is the replicas of a run. Each reaches the API server and PostgreSQL through proxies of its own.

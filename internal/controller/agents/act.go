@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -44,7 +45,8 @@ func (r *Reconciler) act(ctx context.Context, f *facts, v verdict) error {
 func (r *Reconciler) stop(ctx context.Context, f *facts, why stop) error {
 	switch {
 	case why == endDeleted:
-		_, err := r.Runner.Engine.EndIfDeleted(ctx, f.uid)
+		ended, err := r.Runner.Engine.EndIfDeleted(ctx, f.uid)
+		log.FromContext(ctx).V(1).Info("Ends an agent below a deleted object", "uid", f.uid, "confirmed", ended)
 		return err
 	case why == cancel && f.sub == nil:
 		return r.Runner.Engine.Deliver(f.uid, agent.Cancelled{User: CancelledBy(f)})

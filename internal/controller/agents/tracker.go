@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/nestor-dev/nestor/internal/engine"
 )
@@ -43,6 +44,7 @@ func (k *Tracker) Fetch(ctx context.Context, name types.NamespacedName, object c
 		return false, err
 	}
 	if !object.GetDeletionTimestamp().IsZero() {
+		log.FromContext(ctx).V(1).Info("Ends the agent of an object that is being deleted", "uid", object.GetUID())
 		return false, k.Engine.End(ctx, string(object.GetUID()))
 	}
 	return true, nil
@@ -103,6 +105,7 @@ func (k *Tracker) endDeleted(ctx context.Context, name types.NamespacedName, obj
 	uid, ok := k.uids[name]
 	delete(k.uids, name)
 	k.mu.Unlock()
+	log.FromContext(ctx).V(1).Info("Ends the agent of a deleted object", "uid", uid)
 	if ok {
 		return k.Engine.End(ctx, string(uid))
 	}
