@@ -23,10 +23,15 @@ import (
 // pageTimeout is the timeout of a page with all its commands.
 const pageTimeout = 8 * time.Minute
 
-// TestCommands runs the commands of every page.
+// TestCommands runs the commands of every page. The pages of the doors share a namespace: a person reads them one after the other.
 func TestCommands(t *testing.T) {
 	t.Parallel()
+	var doors []*page.Page
 	for _, p := range allPages(t) {
+		if strings.HasPrefix(title(p), "tasks/door-") {
+			doors = append(doors, p)
+			continue
+		}
 		if !hasCommands(p) || p.Marks[cluster] != "" {
 			continue
 		}
@@ -35,6 +40,14 @@ func TestCommands(t *testing.T) {
 			newReader(t, p).follow()
 		})
 	}
+	t.Run("doors", func(t *testing.T) {
+		t.Parallel()
+		s := openSuite(t)
+		room := s.newEnvironment(t, doors[0])
+		for _, p := range doors {
+			read(t, s, p, room).follow()
+		}
+	})
 }
 
 func hasCommands(p *page.Page) bool {
