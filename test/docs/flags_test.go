@@ -24,8 +24,12 @@ var flagName = regexp.MustCompile(`(?:^|[\s(\[/])--?([a-z][a-z0-9]*(?:-[a-z0-9]+
 
 // otherFlags are flags of other programs that pages name.
 var otherFlags = map[string]string{
-	"api-key":                 "vLLM",
-	"enable-auto-tool-choice": "vLLM",
+	"allow-http":                "mcp-remote",
+	"api-key":                   "vLLM",
+	"authentication-config":     "kube-apiserver",
+	"cookie-refresh":            "oauth2-proxy",
+	"enable-auto-tool-choice":   "vLLM",
+	"pass-authorization-header": "oauth2-proxy",
 }
 
 // TestFlagsExist checks the flags that pages name in their text. Those in commands are checked by running them.

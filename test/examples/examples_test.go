@@ -35,10 +35,11 @@ var played = map[string]func(r *room){
 	"team-quota":           playTeamQuota,
 	"remote-agent":         playRemoteAgent,
 	"openai-client":        playOpenAIClient,
+	"bookkeeper":           playBookkeeper,
 }
 
 // inDemo are the examples that need nothing beyond the demo. They are played with its scripts.
-var inDemo = []string{"invoice-extraction", "openai-client", "reviewed-writing", "team-quota"}
+var inDemo = []string{"bookkeeper", "invoice-extraction", "openai-client", "reviewed-writing", "team-quota"}
 
 func TestExamples(t *testing.T) {
 	demo := serveDemo(t)

@@ -126,3 +126,15 @@ func playOpenAIClient(r *room) {
 	_, name, _ := strings.Cut(answer.Meta.Task, "/")
 	r.Eventually(r.Task(name)).Should(HaveField("Status.Phase", v1beta1.TaskSuccess))
 }
+
+func playBookkeeper(r *room) {
+	r.apply("bookkeeper")
+	r.awaitTriggers()
+	_, err := r.nestor("run", "bookkeeper", "Add up the takings: 120, 85 and 17.", "--name", "takings")
+	r.Expect(err).NotTo(HaveOccurred())
+	r.Eventually(r.Task("takings")).Should(HaveField("Status.Phase", v1beta1.TaskWaiting))
+	_, err = r.nestor("approve", "takings")
+	r.Expect(err).NotTo(HaveOccurred())
+	r.Eventually(r.Task("takings")).Should(And(
+		HaveField("Status.Phase", v1beta1.TaskSuccess), HaveField("Status.Result.Summary", "The takings are 222.")))
+}

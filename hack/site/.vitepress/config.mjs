@@ -48,7 +48,7 @@ export default defineConfig({
     outline: [2, 3],
     nav: [
       { text: 'First chat', link: '/tasks/first-chat' },
-      { text: 'kind and minikube', link: '/tasks/kind' },
+      { text: 'Build an agent', link: '/tasks/build-an-agent' },
       { text: 'Examples', link: '/tasks/examples' },
       { text: 'Reference', link: '/reference/api' },
     ],

@@ -23,24 +23,32 @@ const decisions = inDirectory('docs/adr', /^\d.*\.md$/).map(name => doc(`adr/${n
 const references = inDirectory('docs/reference', /\.md$/).map(name => doc(`reference/${name.replace(/\.md$/, '')}`))
 
 export const sidebar = [
-  section('Start', [{ text: 'Overview', link: '/' }, ...['tasks/first-chat', 'tasks/kind', 'concepts/overview', 'faq', 'comparison'].map(doc)], false),
-  section('Use', [
-    'tasks/talk-from-the-terminal', 'tasks/web-page', 'tasks/approvals', 'tasks/attachments', 'tasks/edit-a-chat', 'tasks/write-a-role', 'tasks/add-tools', 'tasks/budgets',
+  section('Start', [
+    { text: 'Overview', link: '/' },
+    ...['tasks/first-chat', 'tasks/kind', 'concepts/overview', 'tasks/build-an-agent', 'faq', 'comparison'].map(doc),
+  ], false),
+  section('Chat', [
+    'tasks/talk-from-the-terminal', 'tasks/web-page', 'tasks/attachments', 'tasks/edit-a-chat',
   ].map(doc), false),
-  section('Automate and connect', [
-    'tasks/triggers', 'tasks/webhooks', 'tasks/ci', 'tasks/remote-agents', 'tasks/door-openai', 'tasks/door-mcp', 'tasks/door-ag-ui', 'tasks/door-a2a',
-  ].map(doc), false),
+  section('Role', ['tasks/write-a-role', 'concepts/roles'].map(doc), false),
+  section('Provider', ['tasks/your-model', 'concepts/models'].map(doc), false),
+  section('Task', ['tasks/ci'].map(doc), false),
+  section('Later: tools and control', [
+    'tasks/add-tools', 'concepts/tools', 'concepts/workspace', 'tasks/approvals', 'tasks/budgets', 'tasks/quotas',
+  ].map(doc)),
+  section('Later: triggers and other programs', [
+    'tasks/triggers', 'tasks/webhooks', 'tasks/clients', 'concepts/gateway', 'tasks/door-openai', 'tasks/door-mcp',
+    'tasks/door-ag-ui', 'tasks/door-a2a', 'tasks/remote-agents',
+  ].map(doc)),
   section('Examples', [doc('tasks/examples'), ...examples]),
   section('Run it', [
-    'tasks/install', 'tasks/production', 'tasks/your-model', 'tasks/gitops', 'tasks/quotas', 'tasks/high-availability', 'tasks/backup-and-restore', 'tasks/observe',
-    'tasks/upgrade', 'tasks/uninstall', 'tasks/troubleshooting',
-  ].map(doc), false),
-  section('Concepts', [
-    'concepts/models', 'concepts/roles', 'concepts/tools', 'concepts/workspace', 'concepts/ledger', 'concepts/history', 'concepts/gateway', 'concepts/security', 'concepts/architecture',
+    'tasks/install', 'tasks/gitops', 'tasks/production', 'tasks/expose', 'tasks/oidc', 'concepts/security',
+    'tasks/observe', 'tasks/troubleshooting', 'tasks/high-availability', 'tasks/backup-and-restore', 'tasks/upgrade',
+    'tasks/uninstall', 'concepts/ledger', 'concepts/history',
   ].map(doc), false),
   section('Reference', references),
   section('Work on Nestor', [
-    page('CONTRIBUTING.md', '/CONTRIBUTING'), ...['performance', 'tasks/chaos', 'tasks/real-cluster-tests', 'tasks/release'].map(doc),
+    page('CONTRIBUTING.md', '/CONTRIBUTING'), ...['concepts/architecture', 'performance', 'tasks/chaos', 'tasks/real-cluster-tests', 'tasks/release'].map(doc),
     ...projectPages.filter(name => name !== 'CONTRIBUTING').map(name => page(`${name}.md`, `/${name}`)),
   ]),
   section('Decisions', [doc('adr/README'), ...decisions].map(item => ({ ...item, link: item.link.replace(/README$/, '') }))),
