@@ -39,7 +39,7 @@ export function Budgets({ limits, days, now }: { limits: Quota[] | string; days:
 /** A period without a quota: only what was used. */
 function Unlimited({ period, days, now, unknown }: { period: UsagePeriod; days: UsageReport[]; now: number; unknown: boolean }) {
   const counted = days.filter(({ startTime }) => Date.parse(startTime ?? '') >= periodStart(period, now));
-  const costs = counted.map(({ modelCalls }) => modelCalls).filter(({ costMicros }) => costMicros !== undefined);
+  const costs = counted.flatMap(({ modelCalls }) => modelCalls.costs ?? []);
   return (
     <p>
       {tokens(sum(counted.map(({ modelCalls }) => modelCalls.totalTokens ?? 0)))} tokens
