@@ -74,7 +74,7 @@ var _ = class(
 		attempt: "addresses and names of loopback, on an operator with its default flags",
 		defence: "the address is checked after the name was resolved",
 		run: func(t *testing.T, w *target) {
-			r := w.own(t, stack.SQLite, withoutGateway, func(o *stack.Options) { o.OperatorFlags = []string{"--allow-loopback-endpoints=false"} }).newNamespace(t)
+			r := w.own(t, withoutGateway, func(o *stack.Options) { o.OperatorFlags = []string{"--allow-loopback-endpoints=false"} }).newNamespace(t)
 			v := r.victim()
 			checkEndpointRefused(r, "127.0.0.1:"+port(v.URL), "localhost:"+port(v.URL), "127.1.2.3:"+port(v.URL), "[::1]:"+port(v.URL), "[::ffff:127.0.0.1]:"+port(v.URL))
 			r.Expect(v.visits.Load()).To(BeZero())

@@ -53,7 +53,7 @@ var _ = class(
 	attack{
 		name:    "a misled model goes beyond an allowance",
 		attempt: "bob allowed the calculator for expressions that begin with 6, and the model calculates something else",
-		defence: "the pattern of the argument must match", everyLedger: true,
+		defence: "the pattern of the argument must match",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.allowSum("6 *")
@@ -68,7 +68,7 @@ var _ = class(
 	attack{
 		name:    "a revoked allowance still approves",
 		attempt: "carol revokes the allowance of bob, and the model calls the tool again",
-		defence: "the orchestrator drops the allowance when the revoke is recorded", everyLedger: true,
+		defence: "the orchestrator drops the allowance when the revoke is recorded",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.allowSum("")

@@ -113,7 +113,7 @@ var _ = class(
 	attack{
 		name:    "a requester approves the work",
 		attempt: "alice asks for a tool call in a chat whose role requires separation, and approves it",
-		defence: "approval.denyRequesters: the operator rejects the decision, and the call keeps waiting", everyLedger: true,
+		defence: "approval.denyRequesters: the operator rejects the decision, and the call keeps waiting",
 		run:     func(t *testing.T, w *target) { decideChat(w.newNamespace(t), "alice", v1beta1.ReasonRequesterDenied) },
 		control: func(t *testing.T, w *target) { decideChat(w.newNamespace(t), "bob", v1beta1.ReasonHandled) },
 	},
@@ -179,7 +179,7 @@ var _ = class(
 	attack{
 		name:    "an approval runs other arguments than those that were shown",
 		attempt: "a decision contains the digest of another call",
-		defence: "the digest of the exact call", everyLedger: true,
+		defence: "the digest of the exact call",
 		run: func(t *testing.T, w *target) {
 			decideDigest(w.newNamespace(t), agent.CallDigest("calculator", `{"expression":"6 * 8"}`), v1beta1.ReasonDigestMismatch)
 		},

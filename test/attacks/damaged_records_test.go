@@ -8,14 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // damages a ledger on PostgreSQL
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	_ "modernc.org/sqlite" // damages a ledger in a file
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
-	"github.com/nestor-dev/nestor/test/stack"
 	"github.com/nestor-dev/nestor/test/world"
 )
 
@@ -31,8 +29,6 @@ type damagedRecord struct {
 	name string
 	// damage are statements; $1 is the UID of the victim.
 	damage []string
-	// only is the ledger to which it applies; empty means both.
-	only string
 	// harmless reports that the victim continues.
 	harmless bool
 	// names is a part of the victim's message.
@@ -44,7 +40,7 @@ var damagedRecords = []damagedRecord{
 	{name: "an event is of a type that does not exist", damage: []string{`UPDATE event_rows SET form = 0, data = '{"v":1,"type":"Nonsense","at":1}' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}, names: "Nonsense"},
 	{name: "an event is of a later release", damage: []string{`UPDATE event_rows SET form = 0, data = '{"v":99,"type":"Woke","at":1}' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}, names: "version 99"},
 	{name: "an event has another shape", damage: []string{`UPDATE event_rows SET form = 0, data = '{"v":1,"type":"ModelReplied","at":1,"fact":{"calls":{"a":1}}}' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}, names: "Event 2 (ModelReplied)"},
-	{name: "an event is not JSON", only: stack.SQLite, damage: []string{`UPDATE event_rows SET form = 0, data = 'nonsense' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}, names: "Event 2 (ModelReplied)"},
+	{name: "an event is not JSON", damage: []string{`UPDATE event_rows SET form = 0, data = 'nonsense' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}, names: "Event 2 (ModelReplied)"},
 	{name: "the first event is unreadable", damage: []string{`UPDATE event_rows SET form = 0, data = '[]' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 1`}, names: "Event 1 (Started)"},
 	{name: "an event is missing", damage: []string{`DELETE FROM event_rows WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 1`}, names: "Event 1 (missing)"},
 	{name: "the newest event is missing", damage: []string{`DELETE FROM event_rows WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}, names: "Event 2 (missing)"},
@@ -64,7 +60,7 @@ func (w *target) damagedStack(t *testing.T) *damagedStack {
 
 func (w *target) startDamaged(t testing.TB) *damagedStack {
 	d, g := &damagedStack{rooms: map[string]*testNamespace{}}, NewWithT(t)
-	d.target = w.own(t, w.ledger())
+	d.target = w.own(t)
 	for _, name := range append([]string{"intact", "chat", "child", "finished"}, names()...) {
 		r := d.newNamespace(t)
 		d.rooms[name] = r
@@ -85,10 +81,8 @@ func (w *target) startDamaged(t testing.TB) *damagedStack {
 	g.Expect(d.Operator.Kill()).To(Succeed())
 	db := openLedger(t, d.target)
 	for _, p := range damagedRecords {
-		if p.only == "" || p.only == w.ledger() {
-			for _, statement := range p.damage {
-				damage(t, db, statement, d.rooms[p.name].subAgent("victim").UID)
-			}
+		for _, statement := range p.damage {
+			damage(t, db, statement, d.rooms[p.name].subAgent("victim").UID)
 		}
 	}
 	const unreadable = `UPDATE event_rows SET form = 0, data = '{}' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`
@@ -112,11 +106,7 @@ func names() []string {
 
 func openLedger(t testing.TB, w *target) *sql.DB {
 	t.Helper()
-	driver, source := "pgx", w.LedgerURL
-	if w.Postgres == nil {
-		driver, source = "sqlite", "file:"+strings.TrimPrefix(w.LedgerURL, "sqlite:")+"?_pragma=busy_timeout(10000)"
-	}
-	db, err := sql.Open(driver, source)
+	db, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(w.LedgerURL, "sqlite:")+"?_pragma=busy_timeout(10000)")
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return db
 }
@@ -204,7 +194,7 @@ func damagedRecordAttacks() []attack {
 	var attacks []attack
 	for _, p := range damagedRecords {
 		attacks = append(attacks, attack{
-			name: p.name, everyLedger: p.only == "",
+			name:    p.name,
 			attempt: "damage a record of one agent in the ledger, so that the operator cannot start and every tenant stops",
 			defence: "the agent is quarantined with HistoryLost and a message that names the event; a damaged snapshot falls back to the events",
 			run: func(t *testing.T, w *target) {
@@ -226,7 +216,7 @@ func damagedRecordAttacks() []attack {
 	return append(
 		attacks,
 		attack{
-			name: "the history of a chat is damaged", everyLedger: true,
+			name:    "the history of a chat is damaged",
 			attempt: "damage a record of an orchestrator, so that its chat never works again or the operator crashes",
 			defence: "the chat reports HistoryLost, its delegated work is cancelled, and the next message starts a new conversation",
 			run: func(t *testing.T, w *target) {
@@ -251,7 +241,7 @@ func damagedRecordAttacks() []attack {
 			},
 		},
 		attack{
-			name: "a parent waits forever for a damaged child", everyLedger: true,
+			name:    "a parent waits forever for a damaged child",
 			attempt: "damage a record of a sub-agent, so that its end is never reported to its chat",
 			defence: "a quarantined child is reported to its parent like any other failure",
 			run: func(t *testing.T, w *target) {
@@ -266,7 +256,7 @@ func damagedRecordAttacks() []attack {
 			},
 		},
 		attack{
-			name: "damage takes the result of a finished task", everyLedger: true,
+			name:    "damage takes the result of a finished task",
 			attempt: "damage a record of a finished task, so that its result is replaced by a failure",
 			defence: "an object with an outcome keeps it",
 			run: func(t *testing.T, w *target) {

@@ -43,7 +43,7 @@ func (w *target) startFrontends(t testing.TB) *frontends {
 	g.Expect(err).NotTo(HaveOccurred())
 	d.history, err = stack.FreeAddress(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
-	served := w.own(t, stack.SQLite, func(o *stack.Options) {
+	served := w.own(t, func(o *stack.Options) {
 		o.NoOperator = true
 		o.OperatorFlags = append(o.OperatorFlags, "--history-bind-address", d.history)
 	})

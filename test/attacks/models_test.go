@@ -88,7 +88,7 @@ var _ = class(
 	attack{
 		name:    "a model approves its own call",
 		attempt: "the model calls tools named approve and decide, and answers the waiting agent with Approve",
-		defence: "no such tools exist, and an answer is not a decision", everyLedger: true,
+		defence: "no such tools exist, and an answer is not a decision",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.Create(&v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}, Spec: v1beta1.AgentRoleSpec{Approval: &v1beta1.ApprovalPolicy{Mode: v1beta1.ApprovalAlways}}})

@@ -8,7 +8,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -21,7 +23,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 	"github.com/nestor-dev/nestor/internal/shard"
-	"github.com/nestor-dev/nestor/test/stack"
 )
 
 var _ = class(
@@ -31,7 +32,7 @@ var _ = class(
 		attempt: "a second operator starts while the first one waits for a model",
 		defence: "the second one requests the shard, and the first one hands it over when its calls have finished",
 		run: func(t *testing.T, w *target) {
-			s := slowStory(t, w)
+			s := startSlowTask(t, w)
 			first := s.Operator
 			s.Expect(s.LaunchOperator(t.Context())).To(Succeed())
 			s.answered() // the first operator has answered the request
@@ -40,7 +41,7 @@ var _ = class(
 			s.Expect(first.Kill()).To(Succeed())
 		},
 		control: func(t *testing.T, w *target) {
-			s := slowStory(t, w)
+			s := startSlowTask(t, w)
 			s.Expect(s.Operator.Kill()).To(Succeed())
 			s.Expect(s.StartOperator(t.Context())).To(Succeed())
 			s.Eventually(s.requests.Load).Should(BeEquivalentTo(2), "a call whose operator died is repeated, which is visible")
@@ -52,21 +53,22 @@ var _ = class(
 		attempt: "the first operator is suspended while it waits for a model, superseded, and resumed",
 		defence: "its epoch is over: its append is refused, and it stands by",
 		run: func(t *testing.T, w *target) {
-			s := slowStory(t, w)
+			s := startSlowTask(t, w)
 			first := s.Operator
 			s.Expect(first.Signal(syscall.SIGSTOP)).To(Succeed())
 			s.Expect(s.StartOperator(t.Context())).To(Succeed())
 			s.Eventually(s.requests.Load).Should(BeNumerically(">=", 2), "the second operator has taken over")
 			s.finish()
 			before, requests := s.events(), s.requests.Load()
+			standing := s.standingBy()
 			s.Expect(first.Signal(syscall.SIGCONT)).To(Succeed())
-			s.Eventually(s.OperatorLog).Should(ContainSubstring("standing by"))
+			s.Eventually(s.standingBy).Should(BeNumerically(">", standing))
 			s.Expect(s.events()).To(Equal(before))
 			s.Expect(s.requests.Load()).To(Equal(requests))
 			s.Expect(first.Kill()).To(Succeed())
 		},
 		control: func(t *testing.T, w *target) {
-			s := slowStory(t, w)
+			s := startSlowTask(t, w)
 			s.Expect(s.Operator.Signal(syscall.SIGSTOP)).To(Succeed())
 			before := s.events()
 			s.Expect(s.Operator.Signal(syscall.SIGCONT)).To(Succeed())
@@ -75,10 +77,9 @@ var _ = class(
 		},
 	},
 	attack{
-		name:        "a writer of an old epoch appends",
-		attempt:     "a process with the connection of an earlier operator appends to an agent",
-		defence:     "the ledger checks the epoch in the transaction of the append",
-		everyLedger: true,
+		name:    "a writer of an old epoch appends",
+		attempt: "a process with the connection of an earlier operator appends to an agent",
+		defence: "the ledger checks the epoch in the transaction of the append",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.finishAgent()
@@ -98,17 +99,33 @@ var _ = class(
 	},
 )
 
-// slowStack is a separate stack with a task whose model call is in flight.
-type slowStack struct {
+// restartable is a separate stack whose operators attacks end and replace, one attack at a time.
+type restartable struct {
+	*target
+	turn sync.Mutex
+}
+
+// takeRestartable returns the stack when no other test uses it.
+func (w *target) takeRestartable(t *testing.T) *target {
+	t.Helper()
+	shared := w.restartable.Get(t, w.t, func(t testing.TB) *restartable { return &restartable{target: w.own(t, withoutGateway)} })
+	shared.turn.Lock()
+	t.Cleanup(shared.turn.Unlock)
+	return shared.target
+}
+
+// slowTask is a task whose model call is in flight.
+type slowTask struct {
 	*testNamespace
 	requests atomic.Int32
 	release  chan struct{}
+	// request is the newest request of an earlier test that the owner has answered.
+	request string
 }
 
-func slowStory(t *testing.T, w *target) *slowStack {
+func startSlowTask(t *testing.T, w *target) *slowTask {
 	t.Helper()
-	own := w.own(t, stack.SQLite, withoutGateway)
-	s := &slowStack{testNamespace: own.newNamespace(t), release: make(chan struct{})}
+	s := &slowTask{testNamespace: w.takeRestartable(t).newNamespace(t), release: make(chan struct{})}
 	server := httptest.NewServer(s)
 	t.Cleanup(func() {
 		server.CloseClientConnections() // a failed test leaves requests open
@@ -119,11 +136,14 @@ func slowStory(t *testing.T, w *target) *slowStack {
 		&v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "general", Instruction: "Do it", ModelProvider: "slow"}},
 	)
 	s.Eventually(s.requests.Load).Should(BeEquivalentTo(1))
+	owner, err := s.openHistory().ReadOwner(t.Context(), 1)
+	s.Expect(err).NotTo(HaveOccurred())
+	s.request = owner.Answered
 	return s
 }
 
 // ServeHTTP replies as a model does, when finish is called.
-func (s *slowStack) ServeHTTP(response http.ResponseWriter, request *http.Request) {
+func (s *slowTask) ServeHTTP(response http.ResponseWriter, request *http.Request) {
 	if !strings.HasSuffix(request.URL.Path, "/chat/completions") {
 		_, _ = io.WriteString(response, `{"object":"list","data":[{"id":"slow","object":"model"}]}`)
 		return
@@ -146,21 +166,30 @@ func (s *slowStack) ServeHTTP(response http.ResponseWriter, request *http.Reques
 }
 
 // finish lets the model reply, and waits for the end of the task.
-func (s *slowStack) finish() {
+func (s *slowTask) finish() {
 	s.t.Helper()
 	close(s.release)
 	s.Eventually(s.TaskPhase("work")).Should(Equal(v1beta1.TaskSuccess))
 }
 
 // answered waits until the owner has answered the request of the second operator.
-func (s *slowStack) answered() {
+func (s *slowTask) answered() {
 	s.t.Helper()
 	kept := s.openHistory()
-	s.Eventually(func() (ledger.ShardOwner, error) { return kept.ReadOwner(s.t.Context(), 1) }).Should(HaveField("Answered", Not(BeEmpty())))
+	s.Eventually(func() (ledger.ShardOwner, error) { return kept.ReadOwner(s.t.Context(), 1) }).Should(
+		HaveField("Answered", And(Not(BeEmpty()), Not(Equal(s.request)))))
+}
+
+// standingBy returns how many times operators of the stack began to stand by.
+func (s *slowTask) standingBy() int {
+	s.t.Helper()
+	log, err := os.ReadFile(s.Newest().Log)
+	s.Expect(err).NotTo(HaveOccurred())
+	return strings.Count(string(log), "standing by")
 }
 
 // events returns the number of events of the task's agent.
-func (s *slowStack) events() int64 {
+func (s *slowTask) events() int64 {
 	s.t.Helper()
 	agent, err := s.openHistory().Agent(s.t.Context(), string(s.subAgent("work").UID))
 	s.Expect(err).NotTo(HaveOccurred())

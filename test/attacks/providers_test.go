@@ -17,7 +17,6 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
-	"github.com/nestor-dev/nestor/test/stack"
 )
 
 // ask creates a task whose agent uses a provider of the room.
@@ -119,7 +118,7 @@ var _ = class(
 		attempt: "every kind of endless provider and a dozen tool servers with lists of 15 MiB, results of 20 MiB and endless streams, all at the same time",
 		defence: "the limits: the operator stays below 512 MiB, and others are served",
 		run: func(t *testing.T, w *target) {
-			w = w.own(t, stack.SQLite, withoutGateway)
+			w = w.own(t, withoutGateway)
 			r := w.newNamespace(t)
 			for name, provider := range endless {
 				r.provider(name, r.serve(provider))

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
-	"github.com/nestor-dev/nestor/test/stack"
 )
 
 // newPinnedServer creates a tool server "box" with pinned tools.
@@ -128,7 +127,7 @@ var _ = class(
 		attempt: "the server changes a pinned tool while no operator is running",
 		defence: "the pins are in the status of the ToolServer",
 		run: func(t *testing.T, w *target) {
-			w = w.own(t, stack.SQLite, withoutGateway)
+			w = w.takeRestartable(t)
 			r := w.newNamespace(t)
 			f := newPinnedServer(r, look)
 			r.Expect(w.Operator.Kill()).To(Succeed())

@@ -39,7 +39,7 @@ func (w *target) smallStack(t *testing.T) *smallStack {
 }
 
 func (w *target) startSmall(t testing.TB) *smallStack {
-	s := &smallStack{target: w.own(t, w.ledger(), func(o *stack.Options) {
+	s := &smallStack{target: w.own(t, func(o *stack.Options) {
 		o.OperatorFlags = append(o.OperatorFlags, "--ledger-namespace-quota", fmt.Sprint(shareOfLedger), "--call-retention", "1ms")
 	})}
 	s.asked = s.newNamespace(t)
@@ -161,7 +161,7 @@ func (r *testNamespace) runUnderQuota(name string) {
 var _ = class(
 	"tenancy",
 	attack{
-		name: "one namespace fills the ledger of all", everyLedger: true,
+		name:    "one namespace fills the ledger of all",
 		attempt: "a namespace creates tasks with much text until the disk is full",
 		defence: "--ledger-namespace-quota: its model calls wait, nothing new starts, and nothing fails",
 		run: func(t *testing.T, w *target) {
@@ -182,7 +182,7 @@ var _ = class(
 		control: otherNamespaceControl,
 	},
 	attack{
-		name: "a chat fills the ledger with messages", everyLedger: true,
+		name:    "a chat fills the ledger with messages",
 		attempt: "a namespace at its quota keeps sending messages to a chat",
 		defence: "messages of a namespace at its quota stay Pending with reason LedgerQuota and are not recorded",
 		run: func(t *testing.T, w *target) {
@@ -216,7 +216,7 @@ var _ = class(
 		control: otherNamespaceControl,
 	},
 	attack{
-		name: "old outputs stay in the ledger forever", everyLedger: true,
+		name:    "old outputs stay in the ledger forever",
 		attempt: "the requests of a live agent are still in the ledger long after the retention time of calls",
 		defence: "--call-retention deletes requests and responses of live agents too; the agent continues",
 		run: func(t *testing.T, w *target) {
@@ -235,7 +235,7 @@ var _ = class(
 		},
 	},
 	attack{
-		name: "a namespace inherits the usage of an earlier one with its name", everyLedger: true,
+		name:    "a namespace inherits the usage of an earlier one with its name",
 		attempt: "a namespace is deleted and recreated, and its quota counts the earlier usage",
 		defence: "counts belong to the UID of a namespace",
 		run: func(t *testing.T, w *target) {
@@ -258,7 +258,7 @@ var _ = class(
 		},
 	},
 	attack{
-		name: "a namespace inherits the records of an earlier one with its name", everyLedger: true,
+		name:    "a namespace inherits the records of an earlier one with its name",
 		attempt: "a namespace is deleted and recreated, so that the history API shows a new tenant the records of the old one",
 		defence: "records contain the UID of their namespace, by which the history API selects them",
 		run: func(t *testing.T, w *target) {

@@ -22,15 +22,16 @@ type target struct {
 	frontendsStack world.Shared[*frontends]
 	damaged        world.Shared[*damagedStack]
 	small          world.Shared[*smallStack]
+	restartable    world.Shared[*restartable]
 }
 
 // start starts a stack whose model follows its instructions.
-func start(t testing.TB, ledger string, adjust ...func(*stack.Options)) *target {
+func start(t testing.TB, adjust ...func(*stack.Options)) *target {
 	t.Helper()
 	files := t.TempDir()
 	options := stack.Options{
-		Ledger: ledger, ModelFlags: []string{"--no-delay", "--record", "20000"},
-		Scripts: []string{filepath.Join("testdata", "puppets.yaml"), filepath.Join("..", "flows", "testdata", "puppets.yaml"), "builtin:demo"},
+		ModelFlags: []string{"--no-delay", "--record", "20000"},
+		Scripts:    []string{filepath.Join("testdata", "puppets.yaml"), filepath.Join("..", "flows", "testdata", "puppets.yaml"), "builtin:demo"},
 		// There are no nodes: workspace pods are created and inspected, but do not run.
 		OperatorFlags: append(stack.ShortLeases(), "--workspace-image", "nestor-workspace:none", "--local-workspaces", files), Build: []string{"./cmd/nestor-workspace"},
 		Gateway: true,
@@ -42,21 +43,13 @@ func start(t testing.TB, ledger string, adjust ...func(*stack.Options)) *target 
 }
 
 // own starts another stack of the same programs for an attack that affects more than its namespace.
-func (w *target) own(t testing.TB, ledger string, adjust ...func(*stack.Options)) *target {
+func (w *target) own(t testing.TB, adjust ...func(*stack.Options)) *target {
 	t.Helper()
-	return start(t, ledger, append(adjust, func(o *stack.Options) { o.Programs = w.Dir })...)
+	return start(t, append(adjust, func(o *stack.Options) { o.Programs = w.Dir })...)
 }
 
 // withoutGateway leaves out the gateway, which two operators cannot share.
 func withoutGateway(o *stack.Options) { o.Gateway = false }
-
-// ledger returns the name of the target's ledger.
-func (w *target) ledger() string {
-	if w.Postgres != nil {
-		return stack.PostgreSQL
-	}
-	return stack.SQLite
-}
 
 // testNamespace is a namespace for one attack.
 type testNamespace struct {
