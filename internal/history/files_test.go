@@ -41,6 +41,6 @@ var _ = Describe("A certificate in files", func() {
 		Expect(cluster.ServeAPI(ctx, localcluster.API{
 			GroupVersion: historyapi.GroupVersion, Namespace: operatorNamespace, Service: "nestor-history", Port: server.Port(), CABundle: certificate,
 		})).To(Succeed())
-		Expect(must(kubectl("get", "--raw", raw("default", "usages")))).To(ContainSubstring("UsageList"))
+		Expect(must(fetch(raw("default", "usages")))).To(ContainSubstring("UsageList"))
 	})
 })

@@ -5,9 +5,7 @@ package history_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -18,7 +16,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/history/historytest"
 	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/ledger/ledgertest/pgserver"
 )
 
 // writeHistories fills a ledger: in team-a a deleted chat and a chat of the same name that delegated to a researcher, and in
@@ -51,7 +48,7 @@ func writeHistories(l ledger.Ledger) {
 func transcriptOf(namespace, nameAndQuery string) api.Transcript {
 	GinkgoHelper()
 	var t api.Transcript
-	Expect(json.Unmarshal([]byte(must(kubectl("get", "--raw", raw(namespace, "transcripts/"+nameAndQuery)))), &t)).To(Succeed())
+	Expect(json.Unmarshal([]byte(must(fetch(raw(namespace, "transcripts/"+nameAndQuery)))), &t)).To(Succeed())
 	return t
 }
 
@@ -63,11 +60,10 @@ func seqs(entries []api.Entry) []int64 {
 	return numbers
 }
 
-// readingSpecs has the specs for every ledger.
-func readingSpecs(open func() ledger.Ledger) {
+var _ = Describe("The history", Ordered, ContinueOnFailure, func() {
 	var w servedLedger
 	BeforeAll(func() {
-		l := open()
+		l := newLedger()
 		writeHistories(l)
 		w = serve(l)
 		DeferCleanup(func() { w.stop() })
@@ -116,28 +112,28 @@ func readingSpecs(open func() ledger.Ledger) {
 		Expect(seqs(rest.Entries)).To(Equal([]int64{5, 6}))
 		Expect(rest.Next).To(BeNil())
 		Expect(seqs(transcriptOf("team-a", "chat.release?tail=2").Entries)).To(Equal([]int64{5, 6}))
-		lines := strings.Split(strings.TrimSpace(must(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release/log?since=2&limit=2")))), "\n")
+		lines := strings.Split(strings.TrimSpace(must(fetch(raw("team-a", "transcripts/chat.release/log?since=2&limit=2")))), "\n")
 		Expect(lines).To(HaveExactElements(ContainSubstring(`"seq":3`), ContainSubstring(`"content":"On it."`)))
-		Expect(errorText(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release?limit=-1")))).To(ContainSubstring("limit must be a whole number from 0"))
-		Expect(errorText(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release?begin=1")))).To(ContainSubstring(`unknown parameter "begin"`))
-		Expect(errorText(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release/log?follow=maybe")))).To(ContainSubstring("follow must be true or false"))
-		Expect(errorText(kubectl("get", "--raw", raw("team-a", "transcripts/chat.release?since=1&tail=1")))).To(ContainSubstring("do not go together"))
+		Expect(errorText(fetch(raw("team-a", "transcripts/chat.release?limit=-1")))).To(ContainSubstring("limit must be a whole number from 0"))
+		Expect(errorText(fetch(raw("team-a", "transcripts/chat.release?begin=1")))).To(ContainSubstring(`unknown parameter "begin"`))
+		Expect(errorText(fetch(raw("team-a", "transcripts/chat.release/log?follow=maybe")))).To(ContainSubstring("follow must be true or false"))
+		Expect(errorText(fetch(raw("team-a", "transcripts/chat.release?since=1&tail=1")))).To(ContainSubstring("do not go together"))
 	})
 
 	It("lists in pages, as kubectl does by default", func() {
 		Expect(firstColumn(must(kubectl("get", "transcripts", "-n", "team-a", "--chunk-size=1")))).To(HaveLen(3))
 		var list api.TranscriptList
-		Expect(json.Unmarshal([]byte(must(kubectl("get", "--raw", raw("team-a", "transcripts?limit=2")))), &list)).To(Succeed())
+		Expect(json.Unmarshal([]byte(must(fetch(raw("team-a", "transcripts?limit=2")))), &list)).To(Succeed())
 		Expect(list.Items).To(HaveLen(2))
 		Expect(list.Items[0].Entries).To(BeEmpty())
 		var rest api.TranscriptList
-		Expect(json.Unmarshal([]byte(must(kubectl("get", "--raw", raw("team-a", "transcripts?limit=2&continue="+list.Continue)))), &rest)).To(Succeed())
+		Expect(json.Unmarshal([]byte(must(fetch(raw("team-a", "transcripts?limit=2&continue="+list.Continue)))), &rest)).To(Succeed())
 		Expect(rest.Items).To(HaveExactElements(HaveField("Name", "subagent.release-1")))
 		Expect(rest.Continue).To(BeEmpty())
 		Expect(firstColumn(must(kubectl("get", "usages", "-n", "team-a", "--chunk-size=2")))).To(HaveLen(6))
-		Expect(errorText(kubectl("get", "--raw", raw("team-a", "usages?limit=2&continue=bm9uZQ")))).To(ContainSubstring("not the Next of a page"))
-		Expect(errorText(kubectl("get", "--raw", raw("team-a", "transcripts?limit=2&continue=???")))).To(ContainSubstring("continue must be"))
-		Expect(errorText(kubectl("get", "--raw", raw("team-a", "transcripts?limit=2&continue=bm9uZQ")))).To(ContainSubstring("not the Next of a page"))
+		Expect(errorText(fetch(raw("team-a", "usages?limit=2&continue=bm9uZQ")))).To(ContainSubstring("not the Next of a page"))
+		Expect(errorText(fetch(raw("team-a", "transcripts?limit=2&continue=???")))).To(ContainSubstring("continue must be"))
+		Expect(errorText(fetch(raw("team-a", "transcripts?limit=2&continue=bm9uZQ")))).To(ContainSubstring("not the Next of a page"))
 	})
 
 	It("selects by labels and fields, and explains unsupported selectors", func() {
@@ -231,23 +227,7 @@ func readingSpecs(open func() ledger.Ledger) {
 		Expect(errorText(kubectl("get", "transcript", "release", "-n", "team-a"))).To(ContainSubstring("a transcript is named chat.NAME"))
 		Expect(errorText(kubectl("get", "transcript", "chat.release.uid-other", "-n", "team-a"))).To(ContainSubstring("not found"), "it belongs to another namespace")
 		Expect(must(kubectl("get", "transcript", "chat.nobody", "-n", "team-a", "--ignore-not-found"))).To(BeEmpty())
-		Expect(errorText(kubectl("get", "--raw", raw("team-a", "transcripts/chat.nobody/log?follow=true")))).To(ContainSubstring("not found"))
+		Expect(errorText(fetch(raw("team-a", "transcripts/chat.nobody/log?follow=true")))).To(ContainSubstring("not found"))
 		Expect(errorText(kubectl("delete", "transcript", "chat.release", "-n", "team-a"))).To(ContainSubstring("not allow"))
-	})
-}
-
-var _ = Describe("The history in SQLite", Ordered, ContinueOnFailure, func() { readingSpecs(newLedger) })
-
-var _ = Describe("The history in PostgreSQL", Ordered, ContinueOnFailure, func() {
-	readingSpecs(func() ledger.Ledger {
-		server, err := pgserver.New(ctx)
-		if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
-			Skip(err.Error())
-		}
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func() { Expect(server.Close()).To(Succeed()) })
-		url, err := server.NewDatabase(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		return openLedger(url)
 	})
 })

@@ -37,15 +37,15 @@ var _ = ginkgo.Describe("A recreated namespace", ginkgo.Ordered, func() {
 	})
 
 	ginkgo.It("does not find transcripts of the old namespace by name", func() {
-		Expect(must(kubectl("get", "--raw", raw("team-again", "transcripts/chat.now/log")))).To(ContainSubstring("the words of now"))
+		Expect(must(fetch(raw("team-again", "transcripts/chat.now/log")))).To(ContainSubstring("the words of now"))
 		for _, name := range []string{"chat.before", "chat.before.uid-before"} {
-			Expect(errorText(kubectl("get", "--raw", raw("team-again", "transcripts/"+name+"/log")))).To(ContainSubstring("not found"))
+			Expect(errorText(fetch(raw("team-again", "transcripts/"+name+"/log")))).To(ContainSubstring("not found"))
 		}
 	})
 
 	ginkgo.It("returns only its own model calls and usage", func() {
 		Expect(must(kubectl("get", "modelcalls", "-n", "team-again"))).To(And(ContainSubstring("uid-now"), Not(ContainSubstring("uid-before"))))
 		Expect(errorText(kubectl("get", "modelcall", "-n", "team-again", "uid-before.m1.1"))).To(ContainSubstring("not found"))
-		Expect(must(kubectl("get", "--raw", raw("team-again", "usages")))).To(And(ContainSubstring(`now`), Not(ContainSubstring("before"))))
+		Expect(must(fetch(raw("team-again", "usages")))).To(And(ContainSubstring(`now`), Not(ContainSubstring("before"))))
 	})
 })

@@ -41,7 +41,7 @@ var _ = Describe("A file of a workspace", func() {
 			for i := 0; i+1 < len(query); i += 2 {
 				values.Set(query[i], query[i+1])
 			}
-			return kubectl("get", "--raw", raw("team-a", "workspacechanges/"+name+"/file")+"?"+values.Encode())
+			return fetch(raw("team-a", "workspacechanges/"+name+"/file") + "?" + values.Encode())
 		}
 		read := func(name string, query ...string) (found historyapi.WorkspaceFile) {
 			GinkgoHelper()
