@@ -118,8 +118,10 @@ var _ = class(
 		attempt: "every kind of endless provider and a dozen tool servers with lists of 15 MiB, results of 20 MiB and endless streams, all at the same time",
 		defence: "the limits: the operator stays below 512 MiB, and others are served",
 		run: func(t *testing.T, w *target) {
-			w = w.own(t, withoutGateway)
+			w = w.takeRestartable(t)
 			r := w.newNamespace(t)
+			r.Expect(w.Operator.Kill()).To(Succeed()) // the peak is that of a new operator
+			r.Expect(w.StartOperator(t.Context())).To(Succeed())
 			for name, provider := range endless {
 				r.provider(name, r.serve(provider))
 				for i := range 2 {
