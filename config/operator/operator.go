@@ -25,7 +25,7 @@ const (
 	ServiceAccount = "nestor-operator"
 )
 
-//go:embed *.yaml
+//go:embed *.yaml roles/*.yaml
 var files embed.FS
 
 // Access returns the operator's service account and rights, the roles of people and the policies.
@@ -36,7 +36,7 @@ func Access() ([]*unstructured.Unstructured, error) {
 func PeopleRoles() ([]*unstructured.Unstructured, error) { return Objects(files, "userroles.yaml") }
 
 // BuiltInRoles returns the built-in roles as AgentRoles.
-func BuiltInRoles() ([]*unstructured.Unstructured, error) { return Objects(files, "builtinroles.yaml") }
+func BuiltInRoles() ([]*unstructured.Unstructured, error) { return Objects(files, "roles/builtinroles.yaml") }
 
 // History returns what registers the history API.
 func History() ([]*unstructured.Unstructured, error) { return Objects(files, "history.yaml") }

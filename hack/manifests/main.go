@@ -39,6 +39,20 @@ func write(dir string, rendered io.Reader) error {
 	if len(files) == 0 {
 		return errors.New("nothing to write: did Helm fail?")
 	}
+	// AgentRoles can only be applied when their definition is established, so they are a directory of their own: the rest needs one pass.
+	roles := map[string][]string{builtInRoles: files[builtInRoles]}
+	delete(files, builtInRoles)
+	if err := writeDirectory(filepath.Join(dir, "roles"), roles); err != nil {
+		return err
+	}
+	return writeDirectory(dir, files)
+}
+
+// builtInRoles is the template of the built-in roles.
+const builtInRoles = "builtinroles.yaml"
+
+// writeDirectory replaces the manifests of a Kustomize directory.
+func writeDirectory(dir string, files map[string][]string) error {
 	old, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
 		return err

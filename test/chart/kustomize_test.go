@@ -35,7 +35,7 @@ var _ = DescribeTable("Kustomize and the charts give the same objects", func(ctx
 	Entry("with all of it", []string{"postgres", "gateway", "web", "service-monitor"}, with(postgres, []string{"replicas=3", "web.enabled=true", "gateway.enabled=true", "metrics.serviceMonitor.enabled=true"})),
 )
 
-// build returns the objects of config/default with components, as in a user's overlay.
+// build returns the objects of config/default and the built-in roles with components, as in a user's overlay.
 func build(ctx context.Context, components ...string) []*unstructured.Unstructured {
 	GinkgoHelper()
 	overlay := GinkgoT().TempDir()
@@ -43,7 +43,7 @@ func build(ctx context.Context, components ...string) []*unstructured.Unstructur
 	Expect(err).NotTo(HaveOccurred())
 	config, err := filepath.Rel(overlay, here)
 	Expect(err).NotTo(HaveOccurred())
-	text := fmt.Sprintf("resources: [%s/default]\ncomponents:\n", config)
+	text := fmt.Sprintf("resources: [%[1]s/default, %[1]s/operator/roles]\ncomponents:\n", config)
 	for _, component := range components {
 		text += fmt.Sprintf("  - %s/components/%s\n", config, component)
 	}
