@@ -69,7 +69,7 @@ func (o *options) write(i image, all []built) (artifact, error) {
 	if err := writeDockerManifest(dir, reference, all); err != nil {
 		return artifact{}, err
 	}
-	a.size, err = pack(dir, filepath.Join(o.out, i.name+".tar"), o.created)
+	a.size, err = pack(dir, filepath.Join(o.out, i.name+o.variant()+".tar"), o.created)
 	return a, err
 }
 

@@ -66,7 +66,7 @@ const noAssertion = "NOASSERTION"
 // writeSPDX writes the bill of materials of an image. Go modules are read from the build information of the program.
 func (o *options) writeSPDX(i image, a artifact, all []built) error {
 	b := &spdxDocument{
-		Version: "SPDX-2.3", License: "CC0-1.0", ID: "SPDXRef-DOCUMENT", Name: i.name + "-" + o.version,
+		Version: "SPDX-2.3", License: "CC0-1.0", ID: "SPDXRef-DOCUMENT", Name: i.name + "-" + o.version + o.variant(),
 		Namespace: "https://nestor.dev/spdx/" + i.name + "/" + a.digest.Hex,
 		Creation:  creation{Created: o.created.Format(time.RFC3339), Creators: []string{"Organization: The Nestor Authors", "Tool: nestor-images"}},
 	}
@@ -103,7 +103,7 @@ func (o *options) writeSPDX(i image, a artifact, all []built) error {
 	if err != nil {
 		return fmt.Errorf("write the bill of materials: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(o.out, i.name+".spdx.json"), append(text, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(o.out, i.name+o.variant()+".spdx.json"), append(text, '\n'), 0o644); err != nil {
 		return fmt.Errorf("write the bill of materials: %w", err)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -121,6 +122,30 @@ func TestBillOfMaterialsListsTheModules(t *testing.T) {
 		if (r.Element != b.ID && !ids[r.Element]) || !ids[r.Related] {
 			t.Errorf("%s %s %s names what is not there", r.Element, r.Type, r.Related)
 		}
+	}
+}
+
+// TestFIPS reads what the program of a FIPS image reports about itself.
+func TestFIPS(t *testing.T) {
+	out := build(t, "--platforms", "linux/"+runtime.GOARCH, "--fips", "v1.0.0", "nestor-scripted-model")
+	_, annotations := load(t, filepath.Join(out, "nestor-scripted-model-fips.tar"))
+	if got := annotations["io.containerd.image.name"]; got != "localhost/nestor-scripted-model:v1.2.3-fips" {
+		t.Errorf("its name is %q", got)
+	}
+	program := filepath.Join(out, ".programs", runtime.GOARCH+"-fips", "nestor-scripted-model")
+	info, err := buildinfo.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := map[string]string{}
+	for _, setting := range info.Settings {
+		settings[setting.Key] = setting.Value
+	}
+	if !strings.HasPrefix(settings["GOFIPS140"], "v1.0.0") || !strings.Contains(settings["DefaultGODEBUG"], "fips140=on") {
+		t.Errorf("the program was built with %v", settings)
+	}
+	if output, err := exec.CommandContext(t.Context(), program, "--version").CombinedOutput(); err != nil {
+		t.Errorf("it does not start: %v: %s", err, output)
 	}
 }
 

@@ -29,17 +29,19 @@ type options struct {
 	out        string
 	repository string
 	version    string
-	revision   string
-	created    time.Time
-	platforms  []v1.Platform
-	node       string
-	push       string
-	insecure   bool
-	fast       bool
-	mirror     string
-	suite      string
-	cache      string
-	log        io.Writer
+	// fips is the version of Go's FIPS 140-3 module that the programs are built with, or empty. Such images are tagged and named -fips.
+	fips      string
+	revision  string
+	created   time.Time
+	platforms []v1.Platform
+	node      string
+	push      string
+	insecure  bool
+	fast      bool
+	mirror    string
+	suite     string
+	cache     string
+	log       io.Writer
 }
 
 func main() {
@@ -80,6 +82,7 @@ func (o *options) parse(args []string) ([]string, error) {
 	set.StringVar(&o.out, "out", "../../dist/images", "`directory` for the archives and their metadata")
 	set.StringVar(&o.repository, "repository", "localhost", "`prefix` of the images' names")
 	set.StringVar(&o.version, "version", "dev", "version that is stamped into the programs, and the images' tag")
+	set.StringVar(&o.fips, "fips", "", "build the programs with this `version` of Go's FIPS 140-3 module, such as v1.0.0; the images' tag and files end with -fips")
 	set.StringVar(&o.revision, "revision", "", "the built commit, for the labels")
 	set.StringVar(&epoch, "source-date-epoch", "0", "time of all files, in `seconds` since 1970")
 	set.StringVar(&platforms, "platforms", defaultPlatform(), "comma-separated `list` of platforms; several make one image for all of them")

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"fmt"
@@ -56,7 +57,15 @@ func (o *options) reference(repository string, i image) string {
 	if i.testOnly {
 		tag = "dev"
 	}
-	return repository + "/" + i.name + ":" + tag
+	return repository + "/" + i.name + ":" + tag + o.variant()
+}
+
+// variant is the end of the tag and the file names of FIPS images.
+func (o *options) variant() string {
+	if o.fips == "" {
+		return ""
+	}
+	return "-fips"
 }
 
 // build assembles an image for one platform.
@@ -115,11 +124,11 @@ func (o *options) program(ctx context.Context, i image, platform v1.Platform) (s
 		}
 		return name, nil
 	}
-	name := filepath.Join(o.out, ".programs", platform.Architecture, i.name)
+	name := filepath.Join(o.out, ".programs", platform.Architecture+o.variant(), i.name)
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=grpcnotrace", "-buildvcs=false",
 		"-ldflags", "-s -w -buildid= -X github.com/nestor-dev/nestor/internal/version.version="+o.version, "-o", name, i.command)
 	cmd.Dir = o.root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=", "GOOS="+platform.OS, "GOARCH="+platform.Architecture)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=", "GOFIPS140="+cmp.Or(o.fips, "off"), "GOOS="+platform.OS, "GOARCH="+platform.Architecture)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", i.command, err, output)
 	}

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# build.sh VERSION: creates all files of a release in dist/VERSION: images with bills of materials, charts, archives of the kubectl
-# plugin as hack/krew names them, the built web page and the site of the documentation (both need npm), the notes, PROVENANCE.json and SHA256SUMS. With a key they are signed. The same commit gives the same files, as long as Debian's archive, on
-# which the workspace's image is based, stays the same.
+# build.sh VERSION: creates all files of a release in dist/VERSION. docs/tasks/release.md lists them. The same commit gives the same files, as
+# long as Debian's archive, on which the workspace's image is based, stays the same.
 # Environment: PLATFORMS (images; default linux/amd64,linux/arm64), PLUGIN_PLATFORMS (default linux and macOS, amd64 and arm64),
-# IMAGE_REPOSITORY, IMAGE_PUSH (as in make images; the charts are pushed too, to IMAGE_PUSH/charts), RELEASE_SIGNING_KEY (a file with a private key, PKCS #8 in PEM, ECDSA or Ed25519;
-# without it nothing is signed).
+# FIPS (the version of Go's FIPS 140-3 module; default v1.0.0; empty: no FIPS images), IMAGE_REPOSITORY, IMAGE_PUSH (as in make images; the
+# charts are pushed too, to IMAGE_PUSH/charts), RELEASE_SIGNING_KEY (a file with a private key, PKCS #8 in PEM, ECDSA or Ed25519; without it
+# nothing is signed).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 version=${1:?usage: build.sh VERSION}
@@ -28,18 +28,7 @@ plugin() {
 	CGO_ENABLED=0 GOOS=$1 GOARCH=$2 go build -trimpath -buildvcs=false \
 		-ldflags "-s -w -buildid= -X github.com/nestor-dev/nestor/internal/version.version=$version" -o "$dir/kubectl-nestor" ./cmd/kubectl-nestor
 	cp LICENSE hack/krew/kubectl_complete-nestor "$dir"
-	hack/release/archive.sh "$dir" "$out/kubectl-nestor_${version}_$1_$2.tar.gz"
-	rm -rf "$dir"
-}
-
-# charts: packages the charts. Helm keeps the times of files, so the files are extracted from the commit and have its time.
-charts() {
-	local dir chart
-	dir=$(mktemp -d)
-	git archive HEAD charts | tar -x -C "$dir"
-	for chart in "$dir"/charts/*/Chart.yaml; do
-		go tool -modfile=hack/tools/go.mod helm package "$(dirname "$chart")" --version "$version" --app-version "$version" --destination "$out" >/dev/null
-	done
+	hack/release/archive.sh "$dir" "$out/kubectl-nestor_v${version}_$1_$2.tar.gz"
 	rm -rf "$dir"
 }
 
@@ -55,14 +44,25 @@ else
 	say "no npm: the release has no web page and no site of the documentation"
 fi
 say "images"
-make --no-print-directory images VERSION="$version" IMAGES="$out" PLATFORMS="${PLATFORMS:-linux/amd64,linux/arm64}"
+make --no-print-directory images VERSION="$version" IMAGES="$out" PLATFORMS="${PLATFORMS:-linux/amd64,linux/arm64}" FIPS=
+if [ -n "${FIPS-v1.0.0}" ]; then
+	say "FIPS images"
+	make --no-print-directory images VERSION="$version" IMAGES="$out" PLATFORMS="${PLATFORMS:-linux/amd64,linux/arm64}" FIPS="${FIPS-v1.0.0}"
+fi
 rm -rf "$out/.programs"
+go run ./hack/release images "$out" "$version"
+cp hack/release/mirror.sh "$out"
 for platform in ${PLUGIN_PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64}; do
 	say "kubectl-nestor for $platform"
 	plugin "${platform%/*}" "${platform#*/}"
 done
-say "charts"
-charts
+if [ -z "${PLUGIN_PLATFORMS:-}" ]; then
+	go run ./hack/release krew "$out" "$version" hack/krew/nestor.yaml
+else
+	say "no krew.yaml: it needs the plugin for all platforms"
+fi
+say "charts, manifests and OLM bundle"
+hack/release/installation.sh "$out" "$version"
 hack/release/notes.sh "$version" "$out" >"$out/NOTES.md"
 go run ./hack/provenance state "$out" "$version" "$(git rev-parse HEAD)"
 (cd "$out" && rm -f SHA256SUMS SHA256SUMS.sig PROVENANCE.dsse.json && sha256sum -- * >SHA256SUMS)

@@ -1,8 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package release tests the scripts of a release.
-package release
+package main
 
 import (
 	"errors"

@@ -21,8 +21,8 @@ image-page:
 	@if command -v npm >/dev/null && [ ! -e web/dist/index.html ]; then echo "building the web page"; $(MAKE) --no-print-directory web >/dev/null; fi
 
 .PHONY: images
-images: image-page ## Build the container images into dist/images, without Docker, with bills of materials (PLATFORMS=linux/amd64,linux/arm64 IMAGE_REPOSITORY IMAGE_PUSH)
-	@$(BUILD_IMAGES) --out "$(IMAGES)" --repository "$(IMAGE_REPOSITORY)" --version "$(IMAGE_TAG)" --platforms "$(PLATFORMS)" $(if $(IMAGE_PUSH),--push "$(IMAGE_PUSH)")
+images: image-page ## Build the container images into dist/images, without Docker, with bills of materials (PLATFORMS=linux/amd64,linux/arm64 IMAGE_REPOSITORY IMAGE_PUSH FIPS=v1.0.0)
+	@$(BUILD_IMAGES) --out "$(IMAGES)" --repository "$(IMAGE_REPOSITORY)" --version "$(IMAGE_TAG)" --platforms "$(PLATFORMS)" $(if $(FIPS),--fips "$(FIPS)") $(if $(IMAGE_PUSH),--push "$(IMAGE_PUSH)")
 
 .PHONY: images-test
 images-test: ## Test the builder of images
@@ -48,8 +48,12 @@ real-cluster: e2e-images ## Run a real one-node cluster with Nestor's images unt
 	@NODE_BIN="$(NODE_BIN)" hack/realnode/run.sh "$(E2E_IMAGES)"/*.tar
 
 .PHONY: release
-release: ## Create all files of a release in dist/VERSION: images, charts, plugin, web page, site, notes, checksums (VERSION=0.2.0; IMAGE_PUSH=REGISTRY/TEAM pushes images and charts)
+release: ## Create all files of a release in dist/VERSION: images, charts, kustomize and OLM bundles, plugin, web page, site, notes, checksums (VERSION=0.2.0; IMAGE_PUSH=REGISTRY/TEAM pushes images and charts)
 	@IMAGE_PUSH="$(IMAGE_PUSH)" hack/release/build.sh "$(VERSION)"
+
+.PHONY: release-test
+release-test: control-plane ## Install from the files of a release in dist/VERSION alone, and check its plugin, images and checksums
+	KUBEBUILDER_ASSETS="$(K8S_BIN)" RELEASE_DIR="$(CURDIR)/dist/$(VERSION)" go test ./hack/release -count 1 -timeout 20m -v -run 'TestFiles|TestInstall'
 
 .PHONY: release-notes
 release-notes: ## Print the notes of a release from the changelog and the history (VERSION=0.2.0)
