@@ -60,7 +60,7 @@ func indexDigest(t *testing.T, archive string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // opened for reading
 	for reader := tar.NewReader(file); ; {
 		header, err := reader.Next()
 		if errors.Is(err, io.EOF) {

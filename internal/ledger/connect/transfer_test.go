@@ -124,10 +124,10 @@ func expectRefusal(t *testing.T, from, to, message string) {
 	}
 }
 
-// interrupt runs a transfer that is cancelled after the first batch.
+// interrupt runs a transfer that ends after the first batch.
 func interrupt(t *testing.T, from, to string) {
 	t.Helper()
-	stopped := errors.New("stopped")
+	const stopped = "stopped"
 	func() {
 		defer func() {
 			if recover() != stopped {
@@ -178,7 +178,7 @@ func columnsOf(t *testing.T, postgres *sql.DB) map[string][]column {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }() // Err reports the error
 	columns := map[string][]column{}
 	for rows.Next() {
 		var c column
@@ -250,7 +250,7 @@ func dump(t *testing.T, db *sql.DB, table string, columns []column) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }() // Err reports the error
 	var lines []string
 	for rows.Next() {
 		var line string
