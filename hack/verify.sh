@@ -72,6 +72,19 @@ prose() {
 	git ls-files -co --exclude-standard '*.go' README.md SECURITY.md 'docs/*.md' 'charts/*.md' | grep -v -e zz_generated -e docs/reference/glossary.md | xargs go run ./hack/prose
 }
 
+# Prose ends before column 120. Tables, headings, images, code and single links have no line breaks to choose, and
+# generated pages have those of their sources.
+columns() {
+	local wide
+	wide=$(git ls-files -co --exclude-standard '*.md' ':!CHANGELOG.md' ':!internal' ':!config' ':!charts' ':!test' ':!web' ':!docs/performance.md' |
+		grep -v -e '^docs/reference/\(api\|chart\|cli\|conditions\|history-api\|metrics\)\.md$' -e '/SKILL\.md$' |
+		xargs awk 'FNR == 1 { code = 0 } /^ *```/ { code = !code }
+			!code && !/^ *(\||#|<|!\[)/ && !/^ *([-*] )?\[[^]]*\]\([^ ]*$/ { print FILENAME ":" FNR "\t" $0 }' |
+		LC_ALL=C.UTF-8 grep -E $'\t.{121,}' | cut -f1) || return 0
+	printf 'longer than 120 columns: %s\n' $wide >&2
+	return 1
+}
+
 # Messages, help texts and pages name fields that exist. Decision records and the changelog are about the fields of their time.
 fields() {
 	git ls-files -co --exclude-standard '*.go' '*.md' 'web/src/*.ts' 'web/src/*.tsx' 'config/crd/bases/*.yaml' config/operator/policies.yaml |
@@ -80,6 +93,7 @@ fields() {
 
 check "Go files are formatted" formatted
 check "comments and pages use the words of the glossary" prose
+check "prose ends before column 120" columns
 check "fields that texts name exist" fields
 check "shell scripts parse" scripts
 check "packages import only what they may" go test ./test/arrows
