@@ -76,7 +76,7 @@ prose() {
 # generated pages have those of their sources.
 columns() {
 	local wide
-	wide=$(git ls-files -co --exclude-standard '*.md' ':!CHANGELOG.md' ':!internal' ':!config' ':!charts' ':!test' ':!web' ':!docs/performance.md' |
+	wide=$(git ls-files -co --exclude-standard '*.md' ':!CHANGELOG.md' ':!internal' ':!config' ':!test' ':!web' ':!docs/performance.md' |
 		grep -v -e '^docs/reference/\(api\|chart\|cli\|conditions\|history-api\|metrics\)\.md$' -e '/SKILL\.md$' |
 		xargs awk 'FNR == 1 { code = 0 } /^ *```/ { code = !code }
 			!code && !/^ *(\||#|<|!\[)/ && !/^ *([-*] )?\[[^]]*\]\([^ ]*$/ { print FILENAME ":" FNR "\t" $0 }' |
