@@ -7,7 +7,7 @@ HELM_DOCS := $(TOOL) helm-docs --dry-run --log-level=warning --sort-values-order
 
 # It comes last in `make generate`: the charts hold copies of what was generated before.
 .PHONY: generate-charts
-generate-charts: ## Copy definitions, rights and alerts into the charts, and make config/operator and the reference of their values
+generate-charts: ## Copy definitions, permissions and alerts into the charts, and make config/operator and the reference of their values
 	rm -f charts/nestor-crds/files/*.yaml
 	cp config/crd/bases/*.yaml charts/nestor-crds/files/
 	cp config/rbac/role.yaml config/monitoring/rules.yaml config/monitoring/dashboard.json charts/nestor/files/

@@ -188,7 +188,7 @@ func checkFieldType(t *testing.T, place, name string, fieldType ast.Expr) {
 	})
 }
 
-func TestEveryConstantIsInItsEnum(t *testing.T) {
+func TestEveryConstantIsInEnum(t *testing.T) {
 	declared := constants(t)
 	eachType(t, func(spec *ast.TypeSpec, comment string) {
 		_, list, found := strings.Cut(comment, "+kubebuilder:validation:Enum=")
@@ -215,7 +215,7 @@ func TestEveryConstantIsInItsEnum(t *testing.T) {
 	}
 }
 
-func TestReasonsAreNamedByTheirValues(t *testing.T) {
+func TestReasonsAreNamedByValues(t *testing.T) {
 	eachSpec(t, token.CONST, func(declared ast.Spec, _ string) {
 		spec := declared.(*ast.ValueSpec)
 		name, value := spec.Names[0].Name, literal(t, spec)

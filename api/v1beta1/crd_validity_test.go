@@ -19,7 +19,7 @@ import (
 )
 
 // A rule that does not compile, or that could cost too much, is found here without a cluster.
-func TestTheServerWouldAcceptTheCRDs(t *testing.T) {
+func TestCRDsAreValid(t *testing.T) {
 	for _, definition := range definitions(t) {
 		if errs := validate(t, definition); len(errs) > 0 {
 			t.Errorf("%s: %v", definition.Name, errs.ToAggregate())
@@ -27,7 +27,7 @@ func TestTheServerWouldAcceptTheCRDs(t *testing.T) {
 	}
 }
 
-func TestTheServerWouldRefuseAnExpensiveRule(t *testing.T) {
+func TestExpensiveRuleIsRefused(t *testing.T) {
 	definition := definitions(t)[0].DeepCopy()
 	schema := definition.Spec.Versions[0].Schema.OpenAPIV3Schema
 	schema.Properties["spec"] = apiextensionsv1.JSONSchemaProps{
@@ -58,7 +58,7 @@ func validate(t *testing.T, definition *apiextensionsv1.CustomResourceDefinition
 	return validation.ValidateCustomResourceDefinition(t.Context(), internal)
 }
 
-func TestEveryKindIsInTheScheme(t *testing.T) {
+func TestEveryKindIsInScheme(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := nestor.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestEveryKindIsInTheScheme(t *testing.T) {
 }
 
 // An empty list of tools allows none, an absent one the built-in tools: Go clients must be able to write both.
-func TestAnEmptyAllowListIsKept(t *testing.T) {
+func TestEmptyAllowListIsKept(t *testing.T) {
 	for want, policy := range map[string]nestor.ToolPolicy{
 		`{}`:           {},
 		`{"allow":[]}`: {Allow: []string{}},

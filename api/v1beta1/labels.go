@@ -17,7 +17,7 @@ const AnnotationArgumentsDigest = "nestor.dev/arguments-digest"
 // the cause. Only the operator writes it.
 const AnnotationCancelledBy = "nestor.dev/cancelled-by"
 
-// AnnotationTitle is on a chat; its value is a title for people, which lists show in place of the name.
+// AnnotationTitle is on a chat; its value is a title for people, which lists show instead of the name.
 const AnnotationTitle = "nestor.dev/title"
 
 // AnnotationFirstWords is on a chat; its value is the beginning of its first message, which lists show while the chat has no title. Clients that

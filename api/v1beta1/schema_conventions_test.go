@@ -156,7 +156,7 @@ func checkSchema(t *testing.T, place string, schema *apiextensionsv1.JSONSchemaP
 }
 
 // Free-form objects are exempt from the rules above, but not from having a bound at all.
-func TestFreeFormObjectsCountTheirProperties(t *testing.T) {
+func TestFreeFormObjectsCountProperties(t *testing.T) {
 	var visit func(place string, schema *apiextensionsv1.JSONSchemaProps)
 	visit = func(place string, schema *apiextensionsv1.JSONSchemaProps) {
 		if schema.XPreserveUnknownFields != nil && place != "AgentRole.spec.temperature" && (schema.Type != "object" || schema.MaxProperties == nil) {

@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-func TestTemperatureIsANumberOrAString(t *testing.T) {
+func TestTemperatureNumberOrString(t *testing.T) {
 	for given, want := range map[string]struct {
 		written string
 		value   float64

@@ -11,7 +11,7 @@ import (
 // The rules for url are on the struct: an error contains the value of the field that the rule is on, and the URL may contain a
 // password.
 
-// ToolServerSpec is an MCP server. Agents see its tools as <server>__<tool>.
+// ToolServerSpec is an MCP server. Agents receive its tools as <server>__<tool>.
 // +kubebuilder:validation:XValidation:rule="isURL(self.url) && url(self.url).getScheme() in ['http', 'https'] && size(url(self.url).getHost()) > 0",message="must be an http or https URL, for example https://tools.example.com/mcp",fieldPath=".url"
 // +kubebuilder:validation:XValidation:rule="!self.url.matches('^https?://[^/?#]*@')",message="must not contain a user or password: put them into a Secret and name it in headersFrom",fieldPath=".url"
 // +kubebuilder:validation:XValidation:rule="!has(self.auth) || !has(self.headersFrom) || self.headersFrom.all(h, h.name.lowerAscii() != 'authorization')",message="must not contain Authorization together with auth: the access token is sent in this header",fieldPath=".headersFrom"
@@ -31,7 +31,7 @@ type ToolServerSpec struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
 	HeadersFrom []HeaderSource `json:"headersFrom,omitempty"`
-	// auth makes the operator obtain access tokens for the server, in place of a header Authorization in headersFrom.
+	// auth makes the operator obtain access tokens for the server, instead of a header Authorization in headersFrom.
 	// +optional
 	Auth *ToolServerAuth `json:"auth,omitempty"`
 	// readOnlyTools are further tools that change nothing, although the server does not mark them as read-only; they need no approval. The names

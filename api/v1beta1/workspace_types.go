@@ -69,7 +69,7 @@ type PushApproval string
 
 // The values of PushApproval.
 const (
-	// PushApprovalRequired asks a person for each call, also if the role asks for no approvals.
+	// PushApprovalRequired requires approval for every call, even if the role does not.
 	PushApprovalRequired PushApproval = "Required"
 	// PushApprovalNever asks only if the role asks for every call or names the tool.
 	PushApprovalNever PushApproval = "Never"

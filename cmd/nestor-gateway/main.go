@@ -69,7 +69,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.IntVar(&gateway.Streams.Total, "gateway-max-requests", 1000, "maximum number of requests that the gateway handles at once; more are rejected with status 429; 0 means no limit")
 	set.IntVar(&gateway.Streams.PerUser, "gateway-max-requests-per-user", 100, "maximum number of requests of one user that the gateway handles at once; 0 means no limit")
 	set.StringVar(&gateway.Operator.URL, "operator-url", "", "`URL` of the operator's endpoint for the gateway (its --intake-bind-address), to which webhooks and registrations for push notifications go")
-	set.StringVar(&gateway.Operator.CAFile, "operator-ca-file", "", "`file` with the authorities of the certificate of the operator's endpoint")
+	set.StringVar(&gateway.Operator.CAFile, "operator-ca-file", "", "`file` with the certificate authorities of the operator's endpoint")
 	set.StringVar(&gateway.Operator.TokenFile, "operator-token-file", "", "`file` with a token of the gateway's service account for the audience nestor-operator, which is read again when it changes")
 	set.StringVar(&page.Address, "web-bind-address", "0", "`address` where the web page is served, such as :8082, behind a proxy that terminates TLS; people sign in with their own tokens; 0 turns it off")
 	set.StringVar(&page.URL, "web-url", "", "`URL` where people reach the web page, such as https://nestor.example.com; the gateway links to it where a person has to decide")

@@ -43,7 +43,7 @@ func TestWrongUseIsExplained(t *testing.T) {
 	}
 }
 
-func TestTheChartSetsFlagsThatTheGatewayHas(t *testing.T) {
+func TestChartSetsKnownFlags(t *testing.T) {
 	template, err := os.ReadFile(filepath.Join("..", "..", "charts", "nestor", "templates", "gateway.yaml"))
 	if err != nil {
 		t.Fatal(err)

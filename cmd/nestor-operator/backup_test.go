@@ -13,7 +13,7 @@ import (
 )
 
 // Standard output may be redirected to a file, so it must contain only the copy.
-func TestOnlyTheCopyGoesToStandardOutput(t *testing.T) {
+func TestStandardOutputHasOnlyCopy(t *testing.T) {
 	var out, complaints strings.Builder
 	if err := run(t.Context(), []string{"backup", "--frobnicate"}, &out, &complaints); err == nil {
 		t.Error("an unknown flag was accepted")
@@ -23,7 +23,7 @@ func TestOnlyTheCopyGoesToStandardOutput(t *testing.T) {
 	}
 }
 
-func TestTheLedgerIsTheOperatorsOwn(t *testing.T) {
+func TestLedgerIsOperatorsOwn(t *testing.T) {
 	address := "sqlite:" + filepath.Join(t.TempDir(), "ledger.db")
 	ledgertest.Open(t, address)
 	t.Setenv(ledgerVariable, address)

@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/program"
 )
 
-func TestTheChartSetsFlagsThatTheOperatorHas(t *testing.T) {
+func TestChartSetsKnownFlags(t *testing.T) {
 	template, err := os.ReadFile(filepath.Join("..", "..", "charts", "nestor", "templates", "_pod.tpl"))
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestTheChartSetsFlagsThatTheOperatorHas(t *testing.T) {
 	}
 }
 
-func TestTheOperatorBelievesToRunWhereItIsInstalled(t *testing.T) {
+func TestDefaultNamespaceMatchesChart(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "")
 	if program.OperatorNamespace() != operator.Namespace {
 		t.Errorf("the operator's default namespace is %s, but the chart installs it in %s", program.OperatorNamespace(), operator.Namespace)

@@ -48,7 +48,7 @@ func (c check) run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	findings, err := c.await(ctx, target)
+	findings, err := c.waitUntilHealthy(ctx, target)
 	for _, f := range findings {
 		fmt.Fprintf(stdout, "%-8s %-10s %s\n", f.Status, f.Check, f.Message)
 		if f.Advice != "" {
@@ -58,8 +58,8 @@ func (c check) run(ctx context.Context, stdout io.Writer) error {
 	return err
 }
 
-// await repeats the checks until all pass or the time is up, and returns the last findings. It completes at least one round.
-func (c check) await(ctx context.Context, target diagnose.Target) ([]diagnose.Finding, error) {
+// waitUntilHealthy repeats the checks until all pass or the time is up, and returns the last findings. It completes at least one round.
+func (c check) waitUntilHealthy(ctx context.Context, target diagnose.Target) ([]diagnose.Finding, error) {
 	patience := time.After(c.timeout)
 	for {
 		findings := target.ExamineInstallation(ctx)

@@ -84,7 +84,7 @@ func isOK(ctx context.Context, url string) bool {
 	return response.Body.Close() == nil && response.StatusCode == http.StatusOK
 }
 
-func TestTheOperatorIsReadyAndStops(t *testing.T) {
+func TestOperatorIsReadyAndStops(t *testing.T) {
 	cluster, err := localcluster.Start(t.Context(), localcluster.Options{})
 	if err != nil {
 		t.Fatal(err)

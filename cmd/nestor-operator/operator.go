@@ -53,7 +53,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.name, "name", "nestor", "`name` of the installation: its Services are NAME-operator, NAME-history and NAME-gateway, NAME-gateway is also the gateway's service account, and NAME the ValidatingWebhookConfiguration")
 	set.StringVar(&o.namespaces, "namespaces", "", "comma-separated `list` of namespaces to watch; the operator's own is always one of them (default: all)")
 	set.StringVar(&o.ledger, "ledger", "", "where the history of every agent is kept: sqlite:PATH, or postgres://... for several replicas (default $NESTOR_LEDGER, else sqlite:nestor.db)")
-	set.DurationVar(&o.operator.HistoryRetention, "history-retention", 0, "how long the history of agents is kept after they finish, such as 2160h for 90 days; 0 keeps it forever")
+	set.DurationVar(&o.operator.HistoryRetention, "history-retention", 0, "how long the history of finished agents is kept, such as 2160h for 90 days; 0 keeps it forever")
 	set.DurationVar(&o.operator.CallRetention, "call-retention", 0, "how long the requests and responses of model calls and the outputs of tools are kept after the call, of live agents too, such as 720h for 30 days; 0 keeps them as long as their agents")
 	set.Var(&o.namespaceQuota, "ledger-namespace-quota", "limit in `bytes` for the ledger data of one namespace, such as 10Gi; model calls beyond it wait; 0 means no limit")
 	set.IntVar(&o.shards, "shards", 32, fmt.Sprintf("number of shards that the replicas of this operator share, from 1 to %d, on a PostgreSQL ledger; all replicas must use the same number. 0 means that one replica works and the others wait. SQLite ledgers have one replica", maxShards))
@@ -69,10 +69,10 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.operator.Controllers.WorkspaceImage, "workspace-image", "", "`image` of workspace pods, with nestor-workspace, bash and git; without it chats that have a workspace wait")
 	set.StringVar(&o.workspaceEgress, "workspace-egress", "", "what workspace pods may connect to besides their git server, as a JSON `list` of NetworkPolicyEgressRules (default: nothing)")
 	set.StringVar(&o.privateGitServers, "workspace-private-git-servers", "", "comma-separated `list` of host names, addresses and networks (10.1.0.0/16): workspaces may clone from these git servers although their addresses are private or they are Services of another namespace (default: none)")
-	set.StringVar(&o.workspaceMaxSize, "workspace-max-size", workspace.DefaultMaxSize, "largest `size` of the files of a workspace pod that are not on a volume; a chat that asks for more waits")
+	set.StringVar(&o.workspaceMaxSize, "workspace-max-size", workspace.DefaultMaxSize, "largest `size` of the files of a workspace pod that are not on a volume; a chat that requests more waits")
 	set.StringVar(&o.operatorLabels, "operator-labels", "", "comma-separated `labels` (name=value) of the operator's own pods, which alone may connect to workspaces (default app.kubernetes.io/name=nestor-operator)")
 	set.StringVar(&o.operator.Controllers.APIKeyDir, "api-key-dir", "", "`directory` of API keys in files, with a directory for each namespace: the apiKeyFile of a ModelProvider is read from there for each request. For keys that a cloud's workload identity renews")
-	set.StringVar(&o.localWorkspaces, "local-workspaces", "", "comma-separated `directories` of this machine: chats may have a workspace in one of them, served by this process with the rights of its user. For an operator on your own machine only")
+	set.StringVar(&o.localWorkspaces, "local-workspaces", "", "comma-separated `directories` of this machine: chats may have a workspace in one of them, served by this process with the permissions of its user. For an operator on your own machine only")
 	set.BoolVar(&o.operator.Controllers.AllowLoopbackEndpoints, "allow-loopback-endpoints", false, "let ModelProviders and ToolServers name endpoints on loopback addresses, which everyone who may create them can then reach. For an operator on your own machine, or with a proxy in its own pod")
 	set.IntVar(&o.operator.History.Streams.PerUser, "history-max-streams-per-user", 100, "maximum number of transcripts that one user follows at once through the history API; more are rejected with status 429; a page follows up to ten; 0 means no limit")
 	registerGateway(&o.operator.Gateway, set)
@@ -90,15 +90,15 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 		return err
 	}
 	dsn := cmp.Or(o.ledger, os.Getenv(ledgerVariable), "sqlite:nestor.db")
-	kept, err := connect.Open(ctx, dsn)
+	store, err := connect.Open(ctx, dsn)
 	if err != nil {
 		return err
 	}
-	o.operator.Controllers.Ledger = kept
+	o.operator.Controllers.Ledger = store
 	if connect.Shareable(dsn) {
 		o.operator.Controllers.Shards = o.shards
 	}
-	return errors.Join(operator.Run(ctx, o.operator), kept.Close())
+	return errors.Join(operator.Run(ctx, o.operator), store.Close())
 }
 
 // complete checks the flags and parses them into the operator's options.
@@ -171,15 +171,15 @@ func split(value string) []string {
 }
 
 func parseLabels(value string) (map[string]string, error) {
-	found := map[string]string{}
+	labels := map[string]string{}
 	for _, entry := range split(value) {
 		name, value, ok := strings.Cut(entry, "=")
 		if !ok || name == "" {
 			return nil, fmt.Errorf("--operator-labels must be name=value, separated by commas, not %q", entry)
 		}
-		found[name] = value
+		labels[name] = value
 	}
-	return found, nil
+	return labels, nil
 }
 
 // maxHistoryStreams bounds the connections of all users to the history API of one replica.

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestWhatWorkspacesMayReachIsRead(t *testing.T) {
+func TestWorkspaceEgressIsRead(t *testing.T) {
 	rules, err := parseEgress(`[{"to":[{"ipBlock":{"cidr":"192.0.2.0/24"}}],"ports":[{"port":443,"protocol":"TCP"}]}]`)
 	if err != nil || len(rules) != 1 || rules[0].To[0].IPBlock.CIDR != "192.0.2.0/24" {
 		t.Errorf("got %v, %v", rules, err)

@@ -64,7 +64,7 @@ func TestCommandServesAndStops(t *testing.T) {
 	}
 }
 
-func TestCommandStopsWhileAReplyHangs(t *testing.T) {
+func TestCommandStopsWhileReplyHangs(t *testing.T) {
 	url, stop := start(t, "--listen", "127.0.0.1:0", "--print-url", "--script", scriptFile(t, "fallback: {text: Hello., chunkSize: 1, fault: {kind: hang, after: 2}}"))
 	response, err := http.Post(url+"/chat/completions", "application/json", strings.NewReader(strings.Replace(request, "{", `{"stream":true,`, 1)))
 	if err != nil {

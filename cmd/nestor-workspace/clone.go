@@ -41,8 +41,8 @@ func clone(ctx context.Context, args []string, stdout io.Writer) error {
 	set.StringVar(&s.URL, "url", "", "`URL` of the repository, without credentials")
 	set.StringVar(&s.Ref, "ref", "", "`branch`, tag or commit (default: the repository's default branch)")
 	set.IntVar(&s.Depth, "depth", 0, "`number` of commits of history (default: all)")
-	set.StringVar(&s.Commit, "commit", "", "`commit` to check out instead of the newest one of the ref")
-	set.StringVar(&s.BaseFile, "base-file", "", "`file` that receives the name of the commit that was checked out")
+	set.StringVar(&s.Commit, "commit", "", "`commit` to check out instead of the ref's newest one")
+	set.StringVar(&s.BaseFile, "base-file", "", "`file` that receives the hash of the checked-out commit")
 	set.StringVar(&s.Credentials, "credentials", "", "`directory` with the files username and password, or ssh-privatekey and known_hosts")
 	if err := set.Parse(args); err != nil {
 		return err

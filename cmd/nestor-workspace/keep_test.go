@@ -36,7 +36,6 @@ func clonePod(t *testing.T, upstream string, arguments ...string) *pod {
 	return p
 }
 
-// serve starts the server of a pod.
 func (p *pod) serve() {
 	p.t.Helper()
 	p.cmd = command(p.t, "--root", p.root, "--listen", "127.0.0.1:0", "--state", p.state, "--base-file", p.base, "--await-restore")
@@ -142,7 +141,7 @@ func TestChangesSurviveAPod(t *testing.T) {
 	}
 	// A commit that does not exist any more is named.
 	cmd := command(t, "clone", "--root", t.TempDir(), "--url", "file://"+upstream, "--ref", "main", "--commit", strings.Repeat("ab", 20))
-	if output, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(output), "is not in the repository any more") {
+	if output, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(output), "is no longer in the repository") {
 		t.Errorf("a missing commit: %v: %s", err, output)
 	}
 }

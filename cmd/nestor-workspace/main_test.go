@@ -175,7 +175,7 @@ func TestServesUntilStopped(t *testing.T) {
 	}
 }
 
-func TestCommandsEndWithAKilledServer(t *testing.T) {
+func TestCommandsEndWithKilledServer(t *testing.T) {
 	root := t.TempDir()
 	alive := filepath.Join(root, "alive")
 	if err := syscall.Mkfifo(alive, 0o600); err != nil {
@@ -219,7 +219,7 @@ func TestAnswersGitCredentialRequests(t *testing.T) {
 		output, err := cmd.CombinedOutput()
 		return string(output), err
 	}
-	if got, err := ask("example.com"); err == nil || !strings.Contains(got, "git asks for a password, but the credentials have none") {
+	if got, err := ask("example.com"); err == nil || !strings.Contains(got, "git requests a password, but the credentials have none") {
 		t.Errorf("got %q, %v", got, err)
 	}
 	if err := os.WriteFile(filepath.Join(credentials, "password"), []byte("hunter2\n"), 0o600); err != nil {

@@ -16,9 +16,9 @@ import (
 // The UID of an unprivileged user, as in a pod.
 const nobody = 65534
 
-// TestBashCannotReadTheTokenFromTheServer: bash runs as the server's user, who can normally inspect all of that
+// TestBashCannotReadToken: bash runs as the server's user, who can normally inspect all of that
 // user's processes.
-func TestBashCannotReadTheTokenFromTheServer(t *testing.T) {
+func TestBashCannotReadToken(t *testing.T) {
 	root := t.TempDir()
 	cmd := unprivileged(t, root)
 	s := start(t, cmd)

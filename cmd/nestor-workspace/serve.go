@@ -27,12 +27,12 @@ import (
 const shutdownTimeout = 5 * time.Second
 
 type serveFlags struct {
-	root, listen, tokenFile string
-	allowEnv, writable      string
-	state, baseFile         string
-	readOnly, noBash        bool
-	emptyBase, awaitRestore bool
-	limits                  workspace.Limits
+	root, listen, tokenFile   string
+	allowEnv, writable        string
+	state, baseFile           string
+	readOnly, noBash          bool
+	emptyBase, waitForRestore bool
+	limits                    workspace.Limits
 }
 
 func parseServeFlags(args []string, stdout io.Writer) (serveFlags, error) {
@@ -48,12 +48,12 @@ func parseServeFlags(args []string, stdout io.Writer) (serveFlags, error) {
 	set.StringVar(&f.tokenFile, "token-file", "", "`file` with the bearer token that clients present (or set "+tokenVariable+")")
 	set.BoolVar(&f.readOnly, "read-only", false, "offer only read-only tools: no write, patch and bash")
 	set.BoolVar(&f.noBash, "no-bash", false, "do not offer bash")
-	set.StringVar(&f.allowEnv, "allow-env", "", "comma-separated `names` of environment variables that bash may see besides PATH, HOME, LANG and TERM")
+	set.StringVar(&f.allowEnv, "allow-env", "", "comma-separated `names` of environment variables that bash receives besides PATH, HOME, LANG and TERM")
 	set.StringVar(&f.writable, "bash-writable", "", "comma-separated `directories` that bash may change besides the root and its home (enforced on Linux 6.2 and later)")
 	set.StringVar(&f.state, "state", "", "`directory` for the comparison of the files with their base, outside of what bash may change (default: a temporary one)")
-	set.StringVar(&f.baseFile, "base-file", "", "`file` with the commit that changes are relative to (default: the commit that is checked out)")
+	set.StringVar(&f.baseFile, "base-file", "", "`file` with the base commit of the changes (default: the checked-out commit)")
 	set.BoolVar(&f.emptyBase, "empty-base", false, "report all files as changes, as the directory began empty")
-	set.BoolVar(&f.awaitRestore, "await-restore", false, "serve no call before PUT /changes/archive; needs --state, which remembers it")
+	set.BoolVar(&f.waitForRestore, "await-restore", false, "serve no call before PUT /changes/archive; needs --state, which records it")
 	set.Int64Var(&f.limits.FileBytes, "max-file-bytes", f.limits.FileBytes, "maximum size of a file for read, write and patch, in `bytes`")
 	set.Int64Var(&f.limits.SearchFileBytes, "max-search-file-bytes", f.limits.SearchFileBytes, "maximum size of a file that is searched, in `bytes`")
 	set.Int64Var(&f.limits.ImageBytes, "max-image-bytes", f.limits.ImageBytes, "maximum size of an image for read_image, in `bytes`")
@@ -68,7 +68,7 @@ func parseServeFlags(args []string, stdout io.Writer) (serveFlags, error) {
 	if set.NArg() > 0 {
 		return f, fmt.Errorf("unknown argument %q; see --help", set.Arg(0))
 	}
-	if f.awaitRestore && f.state == "" {
+	if f.waitForRestore && f.state == "" {
 		return f, errors.New("--await-restore needs --state")
 	}
 	if f.root == "" {
@@ -151,7 +151,7 @@ func endStreams(ctx context.Context, next http.Handler) http.Handler {
 
 // restored returns the file that marks that kept changes were restored; empty if calls do not wait for it.
 func (f serveFlags) restored() string {
-	if !f.awaitRestore {
+	if !f.waitForRestore {
 		return ""
 	}
 	return filepath.Join(f.state, "restored")

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package operator holds what the chart installs with its default values, embedded, so that suites give the operator and
-// people exactly the rights and policies that an installation gives them.
+// people exactly the permissions and policies that an installation gives them.
 package operator
 
 import (
@@ -28,7 +28,7 @@ const (
 //go:embed *.yaml roles/*.yaml
 var files embed.FS
 
-// Access returns the operator's service account and rights, the roles of people and the policies.
+// Access returns the operator's service account and permissions, the roles of people and the policies.
 func Access() ([]*unstructured.Unstructured, error) {
 	return Objects(files, "serviceaccount.yaml", "rbac.yaml", "userroles.yaml", "policies.yaml")
 }

@@ -17,7 +17,7 @@ const head = `// Copyright 2026 The Nestor Authors
 
 `
 
-// lineWidth is the length of the lines of a comment.
+// lineWidth is the length of a comment's lines.
 const lineWidth = 110
 
 // constants returns the constants of the API: the types of conditions, the reasons, and the kinds of errors.
@@ -49,7 +49,6 @@ func constants(t table) string {
 	return b.String()
 }
 
-// errorKinds returns the type ErrorKind with its values.
 func errorKinds(t table) string {
 	var values []string
 	var b strings.Builder
@@ -67,7 +66,6 @@ func errorKinds(t table) string {
 		"// The kinds of errors of a run.\nconst (\n" + b.String() + ")\n"
 }
 
-// reasonsOf returns the reasons of a status of a condition.
 func (t table) reasonsOf(condition, status string) []string {
 	var names []string
 	for _, r := range t.Reasons {
@@ -98,7 +96,7 @@ func data(t table) string {
 			fmt.Fprintf(&b, "{\nCondition: %q,\nStatus: %q,\nKinds: %#v,\nStalled: %t,\n", s.condition, s.status, s.kinds, s.group.Stalled)
 			field(&b, "Group", s.group.Group)
 			field(&b, "Doctor", s.group.Doctor)
-			field(&b, "Standstill", cmp.Or(r.Standstill, s.group.Standstill))
+			field(&b, "WaitState", cmp.Or(r.WaitState, s.group.WaitState))
 			field(&b, "Event", cmp.Or(r.Event, s.group.Event))
 			b.WriteString("},\n")
 		}
@@ -132,7 +130,7 @@ func comment(b *strings.Builder, text string) {
 	b.WriteString("// " + strings.TrimRight(line, " ") + "\n")
 }
 
-// plain returns a text without the marks of Markdown.
+// plain returns text without the marks of Markdown.
 func plain(text string) string { return strings.ReplaceAll(text, "`", "") }
 
 func and(names []string) string {

@@ -44,7 +44,7 @@ func TestTableRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "conditions.yaml")
-			text := "conditions: [{type: Ready, kinds: [K]}]\ngroups: [{group: G}, {group: S, stalled: true}, {group: W, standstill: Waiting}]\nreasons: " + test.reasons
+			text := "conditions: [{type: Ready, kinds: [K]}]\ngroups: [{group: G}, {group: S, stalled: true}, {group: W, waitState: Waiting}]\nreasons: " + test.reasons
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}

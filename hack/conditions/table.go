@@ -31,13 +31,13 @@ type condition struct {
 }
 
 type group struct {
-	Group      string `json:"group"`
-	Title      string `json:"title"`
-	Stalled    bool   `json:"stalled"`
-	Argo       string `json:"argo"`
-	Doctor     string `json:"doctor"`
-	Standstill string `json:"standstill"`
-	Event      string `json:"event"`
+	Group     string `json:"group"`
+	Title     string `json:"title"`
+	Stalled   bool   `json:"stalled"`
+	Argo      string `json:"argo"`
+	Doctor    string `json:"doctor"`
+	WaitState string `json:"waitState"`
+	Event     string `json:"event"`
 }
 
 type reason struct {
@@ -46,7 +46,7 @@ type reason struct {
 	Group       string              `json:"group"`
 	States      map[string][]string `json:"states"`
 	StateGroups map[string]string   `json:"stateGroups"`
-	Standstill  string              `json:"standstill"`
+	WaitState   string              `json:"waitState"`
 	Event       string              `json:"event"`
 	Head        string              `json:"head"`
 	Problem     *problem            `json:"problem"`
@@ -104,7 +104,6 @@ func (t table) group(name string) group {
 	return group{}
 }
 
-// check returns what is wrong with the table.
 func (t table) check() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -135,7 +134,7 @@ func (t table) check() error {
 			if s.group.Group == "" {
 				fail("%s has an unknown group", r.Reason)
 			}
-			if waits := cmp.Or(r.Standstill, s.group.Standstill); r.Problem == nil && (waits == "Waiting" || waits == "OverQuota") {
+			if waits := cmp.Or(r.WaitState, s.group.WaitState); r.Problem == nil && (waits == "Waiting" || waits == "OverQuota") {
 				fail("%s: work of many objects waits for it, and it has no problem", r.Reason)
 			}
 			if !slices.Contains([]string{"True", "False", "Unknown"}, s.status) {

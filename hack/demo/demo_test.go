@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// demoEnvironment is the environment of a demo: a directory for the state, and one in place of the system's temporary
+// demoEnvironment is the environment of a demo: a directory for the state, and one instead of the system's temporary
 // directory.
 type demoEnvironment struct {
 	t              *testing.T
@@ -57,7 +57,6 @@ func newDemoEnvironment(t *testing.T) demoEnvironment {
 	return s
 }
 
-// runningDemo is a running demo.
 type runningDemo struct {
 	demoEnvironment
 	cmd  *exec.Cmd
@@ -100,7 +99,7 @@ func (s demoEnvironment) start(env ...string) *runningDemo {
 // tourTime is that of the whole tour, with the start of the control plane.
 const tourTime = 2 * time.Minute
 
-// waitForOutput waits until the demo prints a text.
+// waitForOutput waits until the demo prints text.
 func (p *runningDemo) waitForOutput(text string) {
 	p.t.Helper()
 	p.eventually("the demo prints "+text, func() bool { return strings.Contains(p.output(), text) })
@@ -141,7 +140,6 @@ func (p *runningDemo) signal(signal syscall.Signal) {
 	}
 }
 
-// ports returns the addresses at which a running demo listens.
 func (p *runningDemo) ports() []string {
 	p.t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(p.dir, "cluster", "kubeconfig"))
@@ -324,7 +322,6 @@ func (p *runningDemo) command(commands string) *exec.Cmd {
 	return exec.Command("sh", "-c", ". "+filepath.Join(p.dir, "use.sh")+" && "+commands)
 }
 
-// shell runs commands in the environment of the demo's file.
 func (p *runningDemo) shell(commands string) string {
 	p.t.Helper()
 	out, err := p.command(commands).CombinedOutput()

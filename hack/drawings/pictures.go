@@ -12,7 +12,7 @@ func turn() *drawing {
 	}
 	const person, api, operator, ledger, model, tool = 0, 1, 2, 3, 4, 5
 	d.sequence(
-		[]lane{{"box", "Person", "or a program"}, {"box", "API server", "rights, policies"}, {"operator", "Operator", "controllers, engine"}, {"store", "Ledger", "SQL"}, {"box", "Model", "a provider"}, {"box", "Tool", "or a sub-agent"}},
+		[]lane{{"box", "Person", "or a program"}, {"box", "API server", "permissions, policies"}, {"operator", "Operator", "controllers, engine"}, {"store", "Ledger", "SQL"}, {"box", "Model", "a provider"}, {"box", "Tool", "or a sub-agent"}},
 		[]step{
 			{person, api, "create AgentMessage"},
 			{api, operator, "watch"},
@@ -35,11 +35,11 @@ func approval() *drawing {
 	d := &drawing{
 		file: "approval.svg", title: "An approval",
 		description: "A model asks for a tool call that needs approval. The operator records that the call waits, and shows tool, arguments and digest in the status. A person creates an AgentMessage with the decision and the digest. " +
-			"The API server checks the rights and the author; the operator checks that the call still waits, the digest and the separation of duties, records the decision, and runs or refuses the call.",
+			"The API server checks the permissions and the author; the operator checks that the call still waits, the digest and the separation of duties, records the decision, and runs or refuses the call.",
 	}
 	const model, operator, ledger, api, person = 0, 1, 2, 3, 4
 	d.sequence(
-		[]lane{{"box", "Model", "a provider"}, {"operator", "Operator", "controllers, engine"}, {"store", "Ledger", "SQL"}, {"box", "API server", "rights, policies"}, {"box", "Person", "with own rights"}},
+		[]lane{{"box", "Model", "a provider"}, {"operator", "Operator", "controllers, engine"}, {"store", "Ledger", "SQL"}, {"box", "API server", "permissions, policies"}, {"box", "Person", "with own permissions"}},
 		[]step{
 			{model, operator, "reply: call write"},
 			{operator, ledger, "append: it waits"},
@@ -63,7 +63,7 @@ func stores() *drawing {
 	d := &drawing{
 		file: "ledger-and-etcd.svg", title: "etcd and the ledger", width: 960, height: 560,
 		description: "etcd has the objects: spec is the intent, status a bounded view. The ledger has every event, model call and tool call. The operator folds the events of an agent into its state and projects the state to the status. " +
-			"kubectl get reads etcd; the history API reads the ledger and checks the rights of the caller with the API server.",
+			"kubectl get reads etcd; the history API reads the ledger and checks the permissions of the caller with the API server.",
 	}
 	d.box("box", 30, 20, 900, 58, "People and programs", "kubectl · kubectl nestor · web page · GitOps")
 	d.box("box", 30, 140, 380, 132, "etcd, behind the API server",
@@ -80,7 +80,7 @@ func stores() *drawing {
 	d.text("note left", 232, 114, "get, watch, create")
 	d.arrow("", "M740 138V80")
 	d.text("note end", 728, 106, "history API: transcripts, modelcalls,")
-	d.text("note end", 728, 124, "with the rights of the caller")
+	d.text("note end", 728, 124, "with the permissions of the caller")
 	d.box("operator", 230, 380, 500, 106, "Operator",
 		"1 append the event and the intents of its effects",
 		"2 perform the effects: model calls, tool calls, child objects",

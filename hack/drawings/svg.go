@@ -44,7 +44,6 @@ const style = `    :root { color-scheme: light dark; }
     marker path.cross { fill: none; stroke: var(--stop); stroke-width: 2; }
 `
 
-// svg returns the file.
 func (d *drawing) svg() []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-labelledby="title desc">`+"\n", d.width, d.height, d.width, d.height)
@@ -59,7 +58,6 @@ func (d *drawing) svg() []byte {
 	return out.Bytes()
 }
 
-// text writes a line of text.
 func (d *drawing) text(class string, x, y int, text string) {
 	fmt.Fprintf(&d.body, "  <text class=\"%s\" x=\"%d\" y=\"%d\">%s</text>\n", class, x, y, html.EscapeString(text))
 }

@@ -88,7 +88,6 @@ func (k *kinds) beside(before, after string) string {
 	return ""
 }
 
-// meant returns the kinds that a passage can mean.
 func (k *kinds) meant(p passage) (some []string) {
 	if p.kind != "" {
 		some = append(some, p.kind)

@@ -33,7 +33,7 @@ var (
 	fence      = regexp.MustCompile("(?s)```.*?```")
 )
 
-// passage is a text whose fields belong together.
+// passage is text whose fields belong together.
 type passage struct {
 	line int
 	text string

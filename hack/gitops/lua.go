@@ -29,7 +29,7 @@ func health(script string, object map[string]any) (string, error) {
 	case "Healthy", "Progressing", "Degraded", "Suspended":
 		return status, nil
 	default:
-		return "", fmt.Errorf("Argo CD knows no status %q", status)
+		return "", fmt.Errorf("Argo CD has no status %q", status)
 	}
 }
 

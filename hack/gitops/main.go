@@ -69,7 +69,6 @@ func run(flux, argocd string, in io.Reader, out io.Writer) error {
 	}
 }
 
-// printStatus prints the status of an object in each tool.
 func printStatus(out io.Writer, object *unstructured.Unstructured, expressions map[string]*cel.StatusEvaluator, script string) error {
 	plain, err := status.Compute(object)
 	if err != nil {

@@ -61,8 +61,8 @@ func (a *apt) download(ctx context.Context, wanted []string) ([]string, error) {
 		return nil, err
 	}
 	var files []string
-	for _, found := range printedFile.FindAllStringSubmatch(out, -1) {
-		files = append(files, filepath.Join(a.dir, "cache/archives", found[1]))
+	for _, match := range printedFile.FindAllStringSubmatch(out, -1) {
+		files = append(files, filepath.Join(a.dir, "cache/archives", match[1]))
 	}
 	if len(files) == 0 {
 		return nil, fmt.Errorf("apt-get names no files for %s: %s", strings.Join(wanted, ", "), out)

@@ -5,7 +5,6 @@ package main
 
 import "runtime"
 
-// image describes an image that can be built.
 type image struct {
 	name, description string
 	// command is the package of Nestor's module that becomes the entry point; nodeBinary is a program of the test

@@ -91,7 +91,6 @@ func (t tree) checkLibraries() error {
 	return nil
 }
 
-// describe reads the metadata of a package.
 func describe(ctx context.Context, archive string) (debPackage, error) {
 	out, err := exec.CommandContext(ctx, "dpkg-deb", "--show", "--showformat", "${Package}\t${Version}\t${Architecture}", archive).Output()
 	if err != nil {

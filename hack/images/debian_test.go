@@ -60,7 +60,7 @@ func TestTreesAreMerged(t *testing.T) {
 	}
 }
 
-func TestLayersDoNotDependOnTheOrderOfAdditions(t *testing.T) {
+func TestLayersAreOrderIndependent(t *testing.T) {
 	at := time.Unix(1700000000, 0)
 	one, other := tree{}, tree{}
 	one.add("a/b", file{content: "b", mode: 0o600})

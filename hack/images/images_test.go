@@ -96,7 +96,7 @@ func TestImageConfiguration(t *testing.T) {
 	}
 }
 
-func TestBillOfMaterialsListsTheModules(t *testing.T) {
+func TestBillOfMaterialsListsModules(t *testing.T) {
 	out := build(t, "nestor-scripted-model")
 	text, err := os.ReadFile(filepath.Join(out, "nestor-scripted-model.spdx.json"))
 	if err != nil {
@@ -217,7 +217,6 @@ func TestErrorsAreExplained(t *testing.T) {
 	}
 }
 
-// load reads an image and its metadata from an archive.
 func load(t *testing.T, archive string) (v1.Image, map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -252,7 +251,6 @@ func unpackTar(t *testing.T, archive string) map[string][]byte {
 	return readTar(t, f)
 }
 
-// contents returns the files of an image.
 func contents(t *testing.T, image v1.Image) map[string][]byte {
 	t.Helper()
 	r := mutate.Extract(image)

@@ -23,7 +23,6 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// options are the flags.
 type options struct {
 	root       string
 	out        string

@@ -68,7 +68,6 @@ func (o *options) variant() string {
 	return "-fips"
 }
 
-// build assembles an image for one platform.
 func (o *options) build(ctx context.Context, i image, platform v1.Platform) (built, error) {
 	b := built{platform: platform}
 	var layers []tree
@@ -102,7 +101,6 @@ func (o *options) build(ctx context.Context, i image, platform v1.Platform) (bui
 	return b, err
 }
 
-// addCommonFiles adds the files that all images have.
 func (t tree) addCommonFiles(i image) {
 	t.add(certificatesPath, certificates())
 	t.add("etc/passwd", file{content: "root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/bin/bash\n", mode: 0o644})
@@ -135,7 +133,6 @@ func (o *options) program(ctx context.Context, i image, platform v1.Platform) (s
 	return name, nil
 }
 
-// assemble creates an image from layers.
 func (o *options) assemble(i image, platform v1.Platform, entrypoint []string, layers []tree) (v1.Image, error) {
 	img := mutate.MediaType(mutate.ConfigMediaType(empty.Image, types.OCIConfigJSON), types.OCIManifestSchema1)
 	compression := gzip.DefaultCompression
@@ -172,7 +169,6 @@ func (o *options) assemble(i image, platform v1.Platform, entrypoint []string, l
 	return img, nil
 }
 
-// labels returns the OCI labels of an image.
 func (o *options) labels(i image) map[string]string {
 	const prefix = "org.opencontainers.image."
 	labels := map[string]string{

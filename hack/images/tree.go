@@ -27,7 +27,6 @@ type entry struct {
 	content []byte
 }
 
-// add adds a file.
 func (t tree) add(name string, f file) {
 	t.put(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: f.mode}, []byte(f.content))
 }
@@ -37,7 +36,6 @@ func (t tree) link(name, target string) {
 	t.put(tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: target, Mode: 0o777}, nil)
 }
 
-// directory adds a directory.
 func (t tree) directory(name string, mode int64) {
 	t.put(tar.Header{Typeflag: tar.TypeDir, Name: name, Mode: mode}, nil)
 }

@@ -82,12 +82,12 @@ var source = regexp.MustCompile(`^# Source: nestor/templates/(\S+)\n`)
 func split(rendered string) map[string][]string {
 	files := map[string][]string{}
 	for document := range strings.SplitSeq("\n"+rendered, "\n---\n") {
-		found := source.FindStringSubmatch(document)
-		if found == nil {
+		match := source.FindStringSubmatch(document)
+		if match == nil {
 			continue
 		}
-		text := strings.TrimSpace(helmOnly.ReplaceAllString(document[len(found[0]):], "")) + "\n"
-		files[found[1]] = append(files[found[1]], text)
+		text := strings.TrimSpace(helmOnly.ReplaceAllString(document[len(match[0]):], "")) + "\n"
+		files[match[1]] = append(files[match[1]], text)
 	}
 	return files
 }

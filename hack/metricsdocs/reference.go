@@ -58,19 +58,19 @@ func (p *descCollector) Register(c prometheus.Collector) error {
 	c.Describe(descriptions)
 	close(descriptions)
 	for d := range descriptions {
-		found := descPattern.FindStringSubmatch(d.String())
-		if found == nil {
+		match := descPattern.FindStringSubmatch(d.String())
+		if match == nil {
 			return fmt.Errorf("cannot parse the metric description %s", d)
 		}
-		help, err := strconv.Unquote(found[2])
+		help, err := strconv.Unquote(match[2])
 		if err != nil {
-			return fmt.Errorf("parse the description of %s: %w", found[1], err)
+			return fmt.Errorf("parse the description of %s: %w", match[1], err)
 		}
 		labels := ""
-		if found[3] != "" {
-			labels = "`" + strings.ReplaceAll(found[3], ",", "`, `") + "`"
+		if match[3] != "" {
+			labels = "`" + strings.ReplaceAll(match[3], ",", "`, `") + "`"
 		}
-		fmt.Fprintf(&p.rows, "| `%s` | %s | %s | %s |\n", found[1], typeOf(c, found[1]), labels, help)
+		fmt.Fprintf(&p.rows, "| `%s` | %s | %s | %s |\n", match[1], typeOf(c, match[1]), labels, help)
 	}
 	return nil
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// metricLabels are metrics with their labels.
 type metricLabels map[string][]string
 
 // libraryMetrics are the metrics of the operator's libraries, and one of the API server. test/otel checks that the operator
@@ -29,12 +28,10 @@ var libraryMetrics = metricLabels{
 	"aggregator_unavailable_apiservice":                {"name"},
 }
 
-// scrapeLabels are the labels that Prometheus adds.
 var scrapeLabels = []string{"job", "instance", "__name__"}
 
 var row = regexp.MustCompile("(?m)^\\| `(nestor_[a-z_]+)` \\| (\\w+) \\| (.*?) \\|")
 
-// documented reads the metrics from the generated reference.
 func documented(t *testing.T) metricLabels {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/reference/metrics.md")
@@ -93,7 +90,6 @@ func (k metricLabels) check(t *testing.T, where, expression string) {
 	})
 }
 
-// checkSelector returns the labels of the selected metric.
 func (k metricLabels) checkSelector(t *testing.T, where string, selector *parser.VectorSelector) []string {
 	t.Helper()
 	offered, ok := k[selector.Name]

@@ -15,7 +15,6 @@ import (
 
 const config = "../../config/monitoring/"
 
-// rules is a file of Prometheus' rules.
 type rules struct {
 	Groups []struct {
 		Name  string
@@ -39,7 +38,7 @@ func read(t *testing.T, file string, into any) {
 	}
 }
 
-func TestAlertsUseExistingMetricsAndHaveRunbooks(t *testing.T) {
+func TestAlertMetricsAndRunbooksExist(t *testing.T) {
 	runbook, err := os.ReadFile("../../docs/reference/alerts.md")
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command provenance writes and signs the provenance of the files of a release.
+// Command provenance writes and signs the provenance of a release's files.
 //
 //	provenance state DIR VERSION COMMIT   # writes DIR/PROVENANCE.json
 //	provenance sign DIR KEY               # writes DIR/PROVENANCE.dsse.json and DIR/SHA256SUMS.sig with the private key in the file KEY

@@ -44,7 +44,7 @@ func read(t *testing.T, dir, name string) []byte {
 	return text
 }
 
-func TestStatementNamesEveryFileAndTheCommit(t *testing.T) {
+func TestStatementNamesFilesAndCommit(t *testing.T) {
 	dir := release(t)
 	var s statement
 	if err := json.Unmarshal(read(t, dir, statementFile), &s); err != nil {

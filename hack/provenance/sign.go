@@ -25,7 +25,6 @@ const (
 	payloadType  = "application/vnd.in-toto+json"
 )
 
-// envelope is a DSSE envelope.
 type envelope struct {
 	PayloadType string      `json:"payloadType"`
 	Payload     string      `json:"payload"`

@@ -45,7 +45,7 @@ func notes(t *testing.T, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
-func TestNotesHaveTheChangesAndTheCommits(t *testing.T) {
+func TestNotesHaveChangesAndCommits(t *testing.T) {
 	dir := repository(t)
 	for version, want := range map[string]struct{ has, lacks []string }{
 		"0.1.0": {has: []string{"# Nestor 0.1.0", "- The beginning.", "- Begin ("}, lacks: []string{"Something new", "Add something new"}},

@@ -29,7 +29,7 @@ func vulnerabilities(t *testing.T, env ...string) (string, error) {
 	return string(out), err
 }
 
-func TestCheckIsSkippedWithoutADatabase(t *testing.T) {
+func TestCheckIsSkippedWithoutDatabase(t *testing.T) {
 	out, err := vulnerabilities(t)
 	if err != nil || !strings.Contains(out, "skipped: the database https://vuln.go.dev cannot be reached") {
 		t.Errorf("got %v: %s", err, out)

@@ -58,7 +58,7 @@ func TestPanicIsPrinted(t *testing.T) {
 }
 
 // What a suite prints beside a parallel test may be assigned to that test, which passes.
-func TestASpecBesideAPassingTestIsPrinted(t *testing.T) {
+func TestSpecBesidePassingTest(t *testing.T) {
 	const log = `{"Action":"output","Package":"a","Test":"TestBeside","Output":"[FAIL] With SQLite [It] works\n"}
 {"Action":"pass","Package":"a","Test":"TestBeside","Elapsed":0.1}
 {"Action":"fail","Package":"a","Test":"TestSuite","Elapsed":1}

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestInvariant11AllowancesApproveOnlyWhatTheyCover(t *testing.T) {
+func TestInvariant11AllowancesAreBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
 			for _, e := range s.effects {

@@ -38,8 +38,8 @@ func (a Ask) display() string {
 // asked adds an ask. A question goes to the orchestrator first if the orchestrator may answer it itself; an approval goes
 // to the person, unless an allowance covers it.
 func asked(s State, f Asked) State {
-	known := func(a Ask) bool { return a.Agent == f.Agent && a.Call == f.Call }
-	if s.Config.Kind != Orchestrator || slices.ContainsFunc(s.Asks, known) || s.Children.hasEnded(f.Task) {
+	same := func(a Ask) bool { return a.Agent == f.Agent && a.Call == f.Call }
+	if s.Config.Kind != Orchestrator || slices.ContainsFunc(s.Asks, same) || s.Children.hasEnded(f.Task) {
 		return s
 	}
 	s = s.pruneResolvedAsks()
@@ -99,7 +99,6 @@ func (s State) dropAsks(agent string) State {
 	return s.dropQuestions(func(in Input) bool { return in.Agent == agent })
 }
 
-// dropQuestions removes matching questions from the inbox.
 func (s State) dropQuestions(match func(Input) bool) State {
 	s.Inbox = slices.DeleteFunc(slices.Clone(s.Inbox), func(in Input) bool { return in.Kind == InputQuestion && match(in) })
 	return s
@@ -252,7 +251,7 @@ func replyToAgent(s State, c BatchCall) (State, BatchCall) {
 	ask := s.Asks[i]
 	sure := in.Confidence >= float64(s.Config.AutoAnswer.MinConfidence)
 	fromPerson := sure || mostlyQuotes(in.Answer, s.Turn.PersonText)
-	if ask.OfTool { // a model could be made to tell a tool server more than the person wrote
+	if ask.OfTool { // a model could be made to send a tool server more than the person wrote
 		in.Answer = strings.TrimSpace(in.Answer)
 		fromPerson = quotes(in.Answer, s.Turn.PersonText)
 	}
@@ -314,13 +313,13 @@ func mostlyQuotes(answer, text string) bool {
 	for _, word := range words(text) {
 		inText[word] = true
 	}
-	all, found := words(answer), 0
+	all, matched := words(answer), 0
 	for _, word := range all {
 		if inText[word] {
-			found++
+			matched++
 		}
 	}
-	return found > 0 && 2*found >= len(all)
+	return matched > 0 && 2*matched >= len(all)
 }
 
 func (s State) waitingAgents() string {

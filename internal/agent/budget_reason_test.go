@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent/budget"
 )
 
-func TestBudgetReasonNamesTheExceededLimit(t *testing.T) {
+func TestBudgetReasonNamesExceededLimit(t *testing.T) {
 	for name, test := range map[string]struct {
 		used, reserve budget.Amount
 		want          string

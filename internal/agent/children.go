@@ -199,7 +199,6 @@ func (c Children) complete(g Group) bool {
 	return pending == 0 || (g.Wait > 0 && successes >= g.Wait)
 }
 
-// allWaiting reports whether every pending child of a group waits for a person.
 func (c Children) allWaiting(group string) bool {
 	return !slices.ContainsFunc(c.Live, func(child Child) bool {
 		return child.Group == group && child.pending() && !child.Waiting

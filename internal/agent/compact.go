@@ -71,7 +71,7 @@ func compactionPrompt(s State) Prompt {
 	messages := s.History.Messages()
 	old := messages[:max(0, len(messages)-s.ModelCall.Keep)]
 	return Prompt{
-		System: "You condense the history of an agent's work, so that the agent can go on with nothing but your summary. " +
+		System: "You condense the history of an agent's work, so that the agent can continue with nothing but your summary. " +
 			"Keep goals, decisions, facts, names, paths, numbers, results of tools, open questions and what is left to do. " +
 			"Leave out pleasantries and what turned out not to matter. Invent nothing. Answer with the summary alone.",
 		Messages: []Message{{Speaker: User, Text: textToSummarise(s.Summary, old, s.compactionTokens())}},

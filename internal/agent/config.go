@@ -63,8 +63,8 @@ type Config struct {
 	// ConversationID is part of the names of the children and posts of an orchestrator that restarts after its history was lost.
 	// Objects of the lost conversation have the names without it.
 	ConversationID string `json:"conversationID,omitempty"`
-	// AwaitStartPublished makes a tool run wait for StartPublished before it runs its tool.
-	AwaitStartPublished bool `json:"awaitStartPublished,omitempty"`
+	// WaitForStartPublished makes a tool run wait for StartPublished before it runs its tool.
+	WaitForStartPublished bool `json:"awaitStartPublished,omitempty"`
 	// Remote reports that the work is done by an agent elsewhere, which the model calls reach: what they started may continue there
 	// after this agent has ended, so it is cancelled.
 	Remote bool `json:"remote,omitempty"`

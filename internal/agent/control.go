@@ -105,9 +105,9 @@ func badSubmission(s State, c BatchCall) (State, BatchCall) {
 		field = "error"
 	}
 	if c.Tool == ToolSubmit && len(s.Config.OutputSchema) > 0 {
-		return s, c.done(ToolFailed, `submit_result needs "result", a text that is not empty, and "data", an object that matches its schema. Nothing was submitted; call it again.`)
+		return s, c.done(ToolFailed, `submit_result needs a non-empty "result", and "data", an object that matches its schema. Nothing was submitted; call it again.`)
 	}
-	return s, c.done(ToolFailed, fmt.Sprintf("%s needs %q, a text that is not empty. Nothing was submitted; call it again.", c.Tool, field))
+	return s, c.done(ToolFailed, fmt.Sprintf("%s needs a non-empty %q. Nothing was submitted; call it again.", c.Tool, field))
 }
 
 func (c BatchCall) question() string {
@@ -123,7 +123,7 @@ func (c BatchCall) question() string {
 func askUser(s State, c BatchCall) (State, BatchCall) {
 	question := c.question()
 	if question == "" {
-		return s, c.done(ToolFailed, `ask_user needs "question", a text that is not empty. Nobody was asked; call it again.`)
+		return s, c.done(ToolFailed, `ask_user needs a non-empty "question". The user was not asked; call it again.`)
 	}
 	if s.Config.Kind == Orchestrator {
 		return askInChat(s, c, question)
@@ -163,7 +163,7 @@ const (
 
 var contextModes = map[string]string{"": "", "none": "None", "summary": ContextSummary, "full": ContextFull, "selective": ContextSelective}
 
-// spec checks a delegation and converts it to a child. A problem is a text for the model that says what to change.
+// spec checks a delegation and converts it to a child. A problem is text for the model that says what to change.
 func (d delegation) spec(config Config) (spec ChildSpec, problem string) {
 	mode, known := contextModes[strings.ToLower(d.Context)]
 	switch {

@@ -8,7 +8,7 @@ import "encoding/json"
 // The control tools as presented to the model.
 var (
 	askUserTool = Tool{Name: ToolAskUser,
-		Description: "Ask the user a question when you cannot go on without the answer. Ask one clear question; look for the answer yourself first.",
+		Description: "Ask the user a question when you cannot continue without the answer. Ask one clear question; look for the answer yourself first.",
 		Parameters:  json.RawMessage(`{"type":"object","required":["question"],"properties":{"question":{"type":"string","description":"The question, understandable without knowing your work"}}}`),
 	}
 	giveUpTool = Tool{Name: ToolGiveUp,
@@ -71,8 +71,8 @@ func delegateTool(c Config) Tool {
 		Parameters: json.RawMessage(`{"type":"object","required":["role","task"],"properties":{` +
 			`"role":{"type":"string","enum":` + toJSON(c.delegateNames()) + `},` +
 			`"task":{"type":"string","description":"What the agent is to accomplish, clear without your context"},` +
-			`"context_files":{"type":"array","items":{"type":"string"},"description":"Files that it should look at first"},` +
-			`"success_criteria":{"type":"string","description":"How to tell that it is done"},` + contextSchema + `}}`),
+			`"context_files":{"type":"array","items":{"type":"string"},"description":"Files that it should read first"},` +
+			`"success_criteria":{"type":"string","description":"When the task is done"},` + contextSchema + `}}`),
 	}
 }
 

@@ -43,7 +43,7 @@ func (c Config) defectOf(f ModelReplied) ErrorKind {
 	return ""
 }
 
-// defectOfCalls returns why none of the calls of a reply can be made, or "".
+// defectOfCalls returns why none of a reply's calls can be made, or "".
 func (c Config) defectOfCalls(f ModelReplied) ErrorKind {
 	kind := ErrorInvalidArguments
 	for _, call := range f.Calls {

@@ -115,11 +115,11 @@ func continueAgent(s State, c BatchCall) (State, BatchCall) {
 	}
 	in.SubAgent = s.Children.currentName(in.SubAgent)
 	if i := s.Children.find(in.SubAgent); i >= 0 && s.Children.Live[i].pending() {
-		return s, c.done(ToolFailed, fmt.Sprintf("%s is still at work: wait for its result, or cancel it with cancel_task.", in.SubAgent))
+		return s, c.done(ToolFailed, fmt.Sprintf("%s is still running: wait for its result, or cancel it with cancel_task.", in.SubAgent))
 	}
 	role, ok := s.Children.endedRole(in.SubAgent)
 	if !ok {
-		return s, c.done(ToolFailed, fmt.Sprintf("There is no finished agent %q: use a name from the results that you got, or delegate anew.", in.SubAgent))
+		return s, c.done(ToolFailed, fmt.Sprintf("There is no finished agent %q: use a name from the results that you got, or delegate again.", in.SubAgent))
 	}
 	return startGroup(s, c, Group{Style: StyleDelegate}, ChildSpec{Role: role, Task: in.Message, ContinueFrom: in.SubAgent})
 }

@@ -247,7 +247,7 @@ type Resumed struct{}
 // ItemSent is the fact that an item of the outbox was sent.
 type ItemSent struct {
 	ID string `json:"id"`
-	// Name is the name of the message of a post. After the loss of a history, ids repeat and names do not.
+	// Name is the name of a post's message. After the loss of a history, ids repeat and names do not.
 	Name string `json:"name,omitempty"`
 }
 

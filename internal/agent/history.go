@@ -44,7 +44,7 @@ type ToolCall struct {
 	Tool string `json:"tool"`
 	// Arguments is the unchanged text, which may not be valid JSON.
 	Arguments string `json:"arguments,omitempty"`
-	// Problem is a text for the model that explains why the call is invalid: its arguments are cut off or do not match the
+	// Problem is text for the model that explains why the call is invalid: its arguments are cut off or do not match the
 	// schema. The driver checks this before it records the reply. An invalid call is answered with its problem and has no other
 	// effect.
 	Problem string `json:"problem,omitempty"`

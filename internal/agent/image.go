@@ -71,12 +71,12 @@ func textImagesOmitted(images []Image) string {
 		if image.Name != "" {
 			again = "Ask the user to attach it again"
 		}
-		lines[i] = fmt.Sprintf("[An earlier image (%s) is no longer shown. %s if you need to look at it.]", image, again)
+		lines[i] = fmt.Sprintf("[An earlier image (%s) is no longer shown. %s if you need it.]", image, again)
 	}
 	return strings.Join(lines, "\n")
 }
 
-// images returns the images of a tool run. Images that sub-agents have seen are not passed on.
+// images returns the images of a tool run. Images of sub-agents are not passed on.
 func (g Group) images(members []Child) []Image {
 	if g.Style != StyleTool || len(members) != 1 || members[0].Outcome == nil || members[0].Outcome.Result == nil {
 		return nil

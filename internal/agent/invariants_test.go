@@ -65,7 +65,7 @@ func TestInvariant2TerminalStatesAbsorbEvents(t *testing.T) {
 	})
 }
 
-func TestInvariant3RepeatedAndForeignEventsChangeNothing(t *testing.T) {
+func TestInvariant3DuplicatesAreInert(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sim := drawRun(t, func(step) {})
 		for _, fact := range []Fact{drawForeign(t), rapid.SampledFrom(sim.events).Draw(t, "repeated").Fact} {
@@ -97,7 +97,7 @@ func TestInvariant3RepeatedAndForeignEventsChangeNothing(t *testing.T) {
 	})
 }
 
-func TestInvariant4ReplayGivesTheSameState(t *testing.T) {
+func TestInvariant4ReplayIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sim := drawRun(t, func(step) {})
 		log, err := json.Marshal(sim.events)
@@ -127,7 +127,7 @@ func TestInvariant4ReplayGivesTheSameState(t *testing.T) {
 	})
 }
 
-func TestInvariant5CancelLeadsOnlyToTheEnd(t *testing.T) {
+func TestInvariant5CancelEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cancelled := false
 		drawRun(t, func(s step) {
@@ -204,7 +204,7 @@ func TestInvariant6LimitsHold(t *testing.T) {
 	})
 }
 
-func TestInvariant7EveryCallIsAnsweredOnceInOrder(t *testing.T) {
+func TestInvariant7AnswersOnceInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
 			for _, e := range s.effects {
@@ -253,7 +253,7 @@ func checkConversation(t *rapid.T, messages []Message) {
 	}
 }
 
-func TestInvariant8ForbiddenToolsAreNeverOfferedOrRun(t *testing.T) {
+func TestInvariant8ForbiddenToolsAreWithheld(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		approved := map[string]bool{}
 		drawRun(t, func(s step) {
@@ -326,7 +326,7 @@ func checkAllowed(t *rapid.T, c Config, tool Tool) {
 
 // A fair runner answers everything except asks. A sub-agent always ends, because of its limits. An orchestrator does not end, so
 // its model must stop calling tools at some point.
-func TestInvariant9FairRunnerReachesTheEnd(t *testing.T) {
+func TestInvariant9FairRunnerEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sim := drawRun(t, func(step) {})
 		for range 2000 {

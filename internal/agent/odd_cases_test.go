@@ -28,7 +28,6 @@ func oddOrchestrator() Config {
 	return c
 }
 
-// applyFacts applies facts one millisecond apart.
 func applyFacts(s State, facts ...Fact) State {
 	for _, f := range facts {
 		s = Replay(s, []Event{{At: s.Clock.Now + 1, Fact: f}})
@@ -54,7 +53,7 @@ func TestRepeatedLevelEventsChangeNothing(t *testing.T) {
 	}
 }
 
-func TestToolFinishingAtTheDeadlineCounts(t *testing.T) {
+func TestToolFinishingAtDeadlineCounts(t *testing.T) {
 	c := oddSubAgent()
 	c.Kind, c.ToolCall, c.Limits.MaxDuration = ToolRun, &ToolRunCall{Tool: "write"}, 10_000
 	s := Replay(State{}, []Event{{At: 1, Fact: Started{Config: c}}, {At: 10_001, Fact: ToolFinished{Call: "a", Outcome: ToolSucceeded, Text: "done"}}})
@@ -63,7 +62,7 @@ func TestToolFinishingAtTheDeadlineCounts(t *testing.T) {
 	}
 }
 
-func TestOrchestratorAndAgentQuestionsAreBothPosted(t *testing.T) {
+func TestQuestionsAreBothPosted(t *testing.T) {
 	s := applyFacts(State{}, Started{Config: oddOrchestrator()}, MessageArrived{Message: "m1", Text: "hi"}, MessageArrived{Message: "m2", Text: "Deploy."},
 		Asked{Agent: "chat-1", Task: "chat-1", Call: "q", Kind: AskQuestion, Text: "Which colour?"}, ModelReplied{Call: "m1", Text: "ok"},
 		ModelReplied{Call: "m2", Calls: calls(ToolAskUser, `{"question":"To which cluster?"}`)})
@@ -139,7 +138,7 @@ func TestContinuedHistoryHasUniqueIDs(t *testing.T) {
 	}
 }
 
-func TestUnknownCostIsSettledAtTheReservation(t *testing.T) {
+func TestUnknownCostUsesReservation(t *testing.T) {
 	c := oddSubAgent()
 	c.Limits.MaxCostMicros, c.Limits.MaxOutputTokens, c.Price = 10_000, 100, &Price{Currency: "USD", Input: 1_000_000, Output: 1_000_000}
 	s := applyFacts(State{}, Started{Config: c})
@@ -182,7 +181,7 @@ func TestBlankReplyCountsAsEmpty(t *testing.T) {
 	}
 }
 
-func TestRoleToolWithoutSchemaTakesATask(t *testing.T) {
+func TestRoleToolWithoutSchema(t *testing.T) {
 	for _, tool := range Tools(oddSubAgent()) {
 		if tool.Name == "Search" && !strings.Contains(string(tool.Parameters), `"task"`) {
 			t.Errorf("its parameters are %s", tool.Parameters)
@@ -203,7 +202,7 @@ func TestCompactionKeepsHalfWithoutContextLimit(t *testing.T) {
 }
 
 // The reply arrives when the time limit is already reached. Waiting for the approval does not count, but the approved call does.
-func TestCallApprovedAfterTheDeadlineDoesNotRun(t *testing.T) {
+func TestApprovalAfterDeadline(t *testing.T) {
 	c := oddSubAgent()
 	c.Role.Approval, c.Limits.MaxDuration = "", 1000
 	c.Limits.MaxIterations = 5
@@ -228,7 +227,7 @@ func TestCallApprovedAfterTheDeadlineDoesNotRun(t *testing.T) {
 }
 
 // A child's calls with unknown cost count against the budget of its parent as they were reserved.
-func TestUnknownCostOfAChildCountsForItsParent(t *testing.T) {
+func TestUnknownChildCostCountsForParent(t *testing.T) {
 	counted := budget.Amount{Tokens: 100, CostMicros: 7, Currency: "EUR"}
 	known := int64(5)
 	for name, tc := range map[string]struct {

@@ -10,7 +10,7 @@ import (
 )
 
 // See startable for the rule. The test implements it independently.
-func TestInvariant10ExclusiveCallsRunAloneAndInOrder(t *testing.T) {
+func TestInvariant10ExclusiveCallsRunAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
 			var reading, changing []int

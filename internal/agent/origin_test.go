@@ -44,8 +44,8 @@ func TestOriginIsThePersonsMessage(t *testing.T) {
 	}
 }
 
-// A question has the thread of the work of its agent at any depth. A question of an unknown agent is its own thread.
-func TestQuestionThreadIsThatOfItsAgent(t *testing.T) {
+// A question has the thread of its agent's work at any depth. A question of an unknown agent is its own thread.
+func TestQuestionHasAgentThread(t *testing.T) {
 	chat := Config{Kind: Orchestrator, Name: "chat", MaxDepth: 2, Delegates: []Delegate{{Name: "researcher"}}, AutoAnswer: AutoAnswer{Enabled: true, MaxPerQuestion: 2}}
 	s := Replay(State{}, []Event{
 		{At: 1, Fact: Started{Config: chat}},

@@ -46,7 +46,7 @@ func (s State) callEffects() []Effect {
 	for _, c := range s.Batch {
 		switch c.State {
 		case CallRunning:
-			if s.AwaitsStartPublished() {
+			if s.WaitsForStartPublished() {
 				continue
 			}
 			effects = append(effects, c.runEffect())

@@ -101,7 +101,7 @@ func (s State) refuseTasks(c BatchCall, tasks int64) (State, BatchCall) {
 		"Start no more tasks: finish with what you have, and say what is missing.", tasks))
 }
 
-// RequestedTasks returns how many tasks the calls of a reply may start at most, for a driver that knows the limits of the whole
+// RequestedTasks returns how many tasks the calls of a reply may start at most, for a driver that has the limits of the whole
 // tree.
 func RequestedTasks(s State, reply ModelReplied) int64 {
 	calls := reply.Calls

@@ -31,7 +31,7 @@ func BuildPrompt(s State) Prompt {
 	p.Messages = limitImages(s.History.Messages())
 	// Some providers require that a user's message comes first, and compaction may have removed it.
 	if s.Summary != "" && len(p.Messages) > 0 && p.Messages[0].Speaker != User {
-		p.Messages = append([]Message{{Speaker: User, Text: "[Go on.]"}}, p.Messages...)
+		p.Messages = append([]Message{{Speaker: User, Text: "[Continue.]"}}, p.Messages...)
 	}
 	return p
 }
@@ -139,7 +139,7 @@ When the task is done, call submit_result with:
 2. the details that matter,
 3. the files you modified and created,
 4. warnings and suggestions for your parent, if there are any.
-If it cannot be done, call submit_error and say why. Your parent sees only what you submit.`
+If it cannot be done, call submit_error and say why. Your parent receives only what you submit.`
 
 const dataRequirement = `
 Your result must also contain data, which a program reads: it has to match the schema of submit_result exactly.`
@@ -196,7 +196,7 @@ func delegationGuidelines(c Config) string {
 	return strings.Join(append(lines,
 		"",
 		"Do not delegate simple questions, small changes to a single file, or what needs a conversation with the user.",
-		"Say clearly and completely what is to be done, name the files that matter and how to tell that it is done, and check the results before you go on."), "\n")
+		"Describe the task clearly and completely, name the files that matter and the criteria for success, and check the results before you continue."), "\n")
 }
 
 // brief returns the task for the context block: the instruction, or the arguments of a role that is used as a tool.
@@ -210,9 +210,9 @@ func (t Task) brief() string {
 func (t Task) contextTitle() string {
 	switch t.ContextMode {
 	case ContextSummary:
-		return "Summary of the conversation of the agent that asked you:"
+		return "Summary of your parent's conversation:"
 	case ContextFull:
-		return "The conversation of the agent that asked you:"
+		return "Your parent's conversation:"
 	case ContextSelective:
 		return "Files to begin with:"
 	}
@@ -232,7 +232,7 @@ func (t Task) text() string {
 		parts = append(parts, "Input:\n"+string(t.Arguments))
 	}
 	if len(t.ContextFiles) > 0 {
-		parts = append(parts, "Look at these files first: "+strings.Join(t.ContextFiles, ", "))
+		parts = append(parts, "Read these files first: "+strings.Join(t.ContextFiles, ", "))
 	}
 	if t.SuccessCriteria != "" {
 		parts = append(parts, "Success criteria: "+t.SuccessCriteria)

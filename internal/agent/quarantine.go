@@ -85,7 +85,7 @@ func (f Quarantined) Text() string {
 	case Orchestrator:
 		return what + " The chat has lost its history."
 	case ToolRun:
-		return what + " Its tool may have run: look at what it did, and create the task again if it must run."
+		return what + " Its tool may have run: check its effects, and create the task again if it must run."
 	}
 	return what + " The agent was stopped and is not tried again. Create the task again."
 }

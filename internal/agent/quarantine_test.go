@@ -52,7 +52,7 @@ func TestQuarantineEndsTheAgent(t *testing.T) {
 	})
 }
 
-func TestRestartedConversationKeepsUsageAndReusesNoIDs(t *testing.T) {
+func TestRestartKeepsUsageAndIDs(t *testing.T) {
 	config := Config{Kind: Orchestrator, Name: "chat", Limits: Limits{MaxIterations: 5, MaxTokens: 2000, MaxOutputTokens: 10}}
 	s := replayFacts(State{}, Started{Config: config}, MessageArrived{Message: "a", Text: "Hello"},
 		Quarantined{Kind: Orchestrator, Name: "chat", Event: 3, Type: "ModelReplied", Reason: "x", Usage: budget.Usage{PromptTokens: 400, ModelCalls: 2}, ModelCalls: 3},

@@ -41,7 +41,7 @@ func LimitReasoning(items []ReasoningItem) []ReasoningItem {
 // reasoningFor returns the items of a reply as they are stored in the history with its calls, which have unique ids there. Items of
 // calls that are not part of the history are left out.
 func (f ModelReplied) reasoningFor(calls []ToolCall) []ReasoningItem {
-	var kept []ReasoningItem
+	var items []ReasoningItem
 	for _, item := range LimitReasoning(f.ReasoningItems) {
 		if item.Call != "" {
 			i := slices.IndexFunc(f.Calls, func(c ToolCall) bool { return c.ID == item.Call })
@@ -50,7 +50,7 @@ func (f ModelReplied) reasoningFor(calls []ToolCall) []ReasoningItem {
 			}
 			item.Call = calls[i].ID
 		}
-		kept = append(kept, item)
+		items = append(items, item)
 	}
-	return kept
+	return items
 }

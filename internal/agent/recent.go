@@ -15,6 +15,6 @@ type Recent []string
 func (r Recent) has(id string) bool { return slices.Contains(r, id) }
 
 func (r Recent) with(id string) Recent {
-	kept := r[max(0, len(r)+1-recentSize):]
-	return append(slices.Clip(kept), id)
+	last := r[max(0, len(r)+1-recentSize):]
+	return append(slices.Clip(last), id)
 }

@@ -32,7 +32,6 @@ func chatWith(limit int64) Config {
 		Limits: Limits{MaxTokens: limit, MaxIterations: 5, MaxOutputTokens: 100}}
 }
 
-// replayFacts applies facts to a state.
 func replayFacts(s State, facts ...Fact) State {
 	for _, f := range facts {
 		s, _ = Step(s, Event{At: s.Clock.Now + 1, Fact: f})
@@ -47,7 +46,7 @@ func edited(s State, how func(*Config)) Reconfigured {
 	return Reconfigured{Config: &config}
 }
 
-func TestReconfigurationTakesEffectWithTheNextTurn(t *testing.T) {
+func TestReconfigurationAppliesNextTurn(t *testing.T) {
 	s := replayFacts(State{}, Started{Config: chatWith(0)}, MessageArrived{Message: "hello", Text: "Hello!"})
 	edit := edited(s, func(c *Config) { c.Model, c.Kind, c.Name = "large", SubAgent, "usurper" })
 	s = replayFacts(s, edit)
@@ -70,7 +69,7 @@ func TestReconfigurationTakesEffectWithTheNextTurn(t *testing.T) {
 	}
 }
 
-func TestMissingReferenceHoldsTheNextTurn(t *testing.T) {
+func TestMissingReferenceHoldsNextTurn(t *testing.T) {
 	s := replayFacts(State{}, Started{Config: chatWith(0)})
 	s = replayFacts(s, Reconfigured{Hold: &Hold{Generation: 2, Reason: "RoleNotFound", Message: "Create it."}}, MessageArrived{Message: "hello", Text: "Hello!"})
 	if s.Phase != PhaseIdle || len(s.Inbox) != 1 || s.ObservedGeneration() != 2 {

@@ -78,7 +78,7 @@ func renamePost(s State, f NameTaken, name string) State {
 // hasName reports whether a child has or had this name.
 func (c Children) hasName(name string) bool { return c.find(name) >= 0 || c.hasEnded(name) }
 
-// currentName returns the current name of a child. The model may know it by the name that was planned for it.
+// currentName returns the current name of a child. The model may use the name that was planned for it.
 func (c Children) currentName(name string) string {
 	if c.hasName(name) {
 		return name

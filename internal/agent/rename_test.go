@@ -13,7 +13,7 @@ import (
 )
 
 // NameTaken renames one child or one post and changes nothing else.
-func TestTakenNameRenamesOneChildOrPost(t *testing.T) {
+func TestTakenNameRenamesOnce(t *testing.T) {
 	renamed := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
@@ -66,7 +66,7 @@ func checkRenamedChild(t *rapid.T, s step, f NameTaken, name string) {
 			t.Fatalf("%s of the old name %s still has an effect", FactType(use), f.Name)
 		}
 	}
-	// The model knows the old name and people see the new one: both must work for a cancel.
+	// The model uses the old name and people the new one: both must work for a cancel.
 	if got := after.Children.currentName(after.Children.Live[i].OriginalName); got != name {
 		t.Fatalf("the old name %s resolves to %q, want %q", f.Name, got, name)
 	}
@@ -100,7 +100,7 @@ func checkRenamedPost(t *rapid.T, s step, f NameTaken, name string) {
 }
 
 // Child names are unique and fit into a label, also after renames.
-func TestChildNamesAreUniqueAndFitALabel(t *testing.T) {
+func TestChildNamesAreUniqueLabels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
 			seen := map[string]bool{}
@@ -129,7 +129,7 @@ func TestSuffixedNameFitsALabel(t *testing.T) {
 }
 
 // A child that is cancelled, waits or has ended exists under its name, so NameTaken must not rename it.
-func TestTakenNameDoesNotRenameAnExistingChild(t *testing.T) {
+func TestTakenNameOfExistingChild(t *testing.T) {
 	s := State{Phase: PhaseIdle, Config: Config{Kind: Orchestrator, Name: "a"}}
 	s.Children = s.Children.start(Group{ID: "g"}, []ChildSpec{{Name: "a-1"}, {Name: "a-2"}, {Name: "a-3"}}, Child{})
 	s.Children = s.Children.update(0, func(c *Child) { c.Cancel = true }).update(1, func(c *Child) { c.Waiting = true })

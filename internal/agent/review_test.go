@@ -53,7 +53,7 @@ func TestReviewsHold(t *testing.T) {
 func renamed(s step) bool { _, ok := s.event.Fact.(NameTaken); return ok }
 
 // The instruction of a reviewer must fit into a task, whatever the agent submits.
-func TestInstructionOfAReviewerIsBounded(t *testing.T) {
+func TestInstructionOfReviewerIsBounded(t *testing.T) {
 	s := State{Config: Config{Kind: SubAgent, Review: &Review{Role: "reviewer", MaxRounds: 2},
 		Task: Task{Instruction: strings.Repeat("ü", maxTaskText), SuccessCriteria: strings.Repeat("ü", maxCriteria)}}}
 	spec := s.reviewSpec(Result{Text: strings.Repeat("ü", 100_000), Data: json.RawMessage(`{}`)})

@@ -301,7 +301,6 @@ func outcome(t *testing.T, td *datadriven.TestData) Outcome {
 	return o
 }
 
-// attached returns PNG images of these sizes with names.
 func attached(sizes []string) []Image {
 	list := images(sizes)
 	for i := range list {
@@ -310,7 +309,6 @@ func attached(sizes []string) []Image {
 	return list
 }
 
-// images returns PNG images of these sizes.
 func images(sizes []string) []Image {
 	var list []Image
 	for i, size := range sizes {

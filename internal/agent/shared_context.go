@@ -100,7 +100,7 @@ func (s State) unsummarised() (before string, messages []Message) {
 func sharedSummaryPrompt(s State) Prompt {
 	before, messages := s.unsummarised()
 	return Prompt{
-		System: "You condense the conversation of an agent for another agent, which is about to do a part of the work and knows nothing of it. " +
+		System: "You condense the conversation of an agent for another agent, which is about to do a part of the work and has none of this conversation. " +
 			"Keep goals, decisions, facts, names, paths, numbers, results of tools and what the user asked for or ruled out. " +
 			"Leave out pleasantries and what turned out not to matter. Invent nothing. Answer with the summary alone.",
 		Messages: []Message{{Speaker: User, Text: textToSummarise(before, messages, s.compactionTokens())}},
@@ -150,7 +150,7 @@ func (s State) ContextFor(child string, available int64) string {
 // contextBytesPerToken converts tokens to bytes of text, with a margin for texts with shorter tokens.
 const contextBytesPerToken = 3
 
-// cutTo keeps the beginning of a text and marks the cut.
+// cutTo keeps the beginning of text and marks the cut.
 func cutTo(text string, bytes int64) string {
 	if int64(len(text)) <= bytes {
 		return text

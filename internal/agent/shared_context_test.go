@@ -68,7 +68,7 @@ func TestNextSummaryExtendsTheLast(t *testing.T) {
 	}
 }
 
-func TestCallsAreAnsweredWithoutASummary(t *testing.T) {
+func TestCallsAreAnsweredWithoutSummary(t *testing.T) {
 	for name, facts := range map[string][]Fact{
 		"the model fails": {ModelFailed{Call: "m2", Attempt: 1, Failure: FailureFinal, Message: "broken"}},
 		"a cancel":        {Cancelled{}},
@@ -87,7 +87,7 @@ func TestCallsAreAnsweredWithoutASummary(t *testing.T) {
 	}
 }
 
-func TestFullContextIsTheConversationAtDelegation(t *testing.T) {
+func TestFullContextAtDelegation(t *testing.T) {
 	s := startedDelegation(delegate("c1", "full"))
 	if s.ModelCall.Purpose != PurposeTurn {
 		t.Fatalf("a summary is requested without need: %s", s)
@@ -117,7 +117,7 @@ func reading(tools ...Tool) State {
 	return replayFacts(State{}, Started{Config: config})
 }
 
-func TestFilesAreReadBeforeTheFirstCall(t *testing.T) {
+func TestFilesReadBeforeFirstCall(t *testing.T) {
 	s := reading(Tool{Name: "read", ReadOnly: true})
 	if s.Phase != PhaseActing || len(Outstanding(s)) != 2 {
 		t.Fatalf("no file is read: %s, %v", s, Outstanding(s))
@@ -146,7 +146,7 @@ func TestContextFilesNeedAWorkspace(t *testing.T) {
 	}
 }
 
-func TestCancelWhileReadingFilesKeepsAValidHistory(t *testing.T) {
+func TestCancelWhileReadingFiles(t *testing.T) {
 	s := replayFacts(reading(Tool{Name: "read", ReadOnly: true}), Cancelled{})
 	if messages := s.History.Messages(); s.Phase != PhaseFailed || len(messages) != 1 || messages[0].Speaker != User {
 		t.Errorf("the history is %v", messages)

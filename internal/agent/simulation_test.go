@@ -129,7 +129,6 @@ func (sim *simulation) drawOutside() Fact {
 	}
 }
 
-// drawImages draws the images of a person's message.
 func drawImages(t *rapid.T) []Image {
 	var images []Image
 	for i := range rapid.SampledFrom([]int{0, 0, 0, 1, 9}).Draw(t, "images") {
@@ -138,7 +137,6 @@ func drawImages(t *rapid.T) []Image {
 	return images
 }
 
-// drawSuffix draws the suffix of a new name.
 func drawSuffix(t *rapid.T) string { return rapid.StringMatching(`[a-z][a-z0-9]{4}`).Draw(t, "suffix") }
 
 // answer draws a possible result of an effect.

@@ -7,15 +7,15 @@ import "testing"
 
 // If the ledger is lost, the status of a tool run's object is all that remains of it. The status must show that the run has
 // started before the tool does anything that must not happen twice.
-func TestToolWaitsUntilItsStartIsPublished(t *testing.T) {
-	started := Started{Config: Config{Kind: ToolRun, Name: "task", AwaitStartPublished: true, ToolCall: &ToolRunCall{Tool: "write"},
+func TestToolWaitsForPublishedStart(t *testing.T) {
+	started := Started{Config: Config{Kind: ToolRun, Name: "task", WaitForStartPublished: true, ToolCall: &ToolRunCall{Tool: "write"},
 		Role: Role{Allow: []string{"*"}, Approval: ApproveNever}, Tools: []Tool{{Name: "write"}}}}
 	state, effects := Step(State{}, Event{At: 1000, Fact: started})
-	if len(effects) != 0 || !state.AwaitsStartPublished() || state.Stage() != StageActive {
+	if len(effects) != 0 || !state.WaitsForStartPublished() || state.Stage() != StageActive {
 		t.Fatalf("standing is %s with the effects %v", state.Stage(), effects)
 	}
 	shown, effects := Step(state, Event{At: 2000, Fact: StartPublished{}})
-	if len(effects) != 1 || effects[0].Key() != (RunTool{Call: "task"}).Key() || shown.AwaitsStartPublished() {
+	if len(effects) != 1 || effects[0].Key() != (RunTool{Call: "task"}).Key() || shown.WaitsForStartPublished() {
 		t.Errorf("after Shown the effects are %v", effects)
 	}
 	if state.UnchangedSince(shown) {
@@ -24,7 +24,7 @@ func TestToolWaitsUntilItsStartIsPublished(t *testing.T) {
 	if again, effects := Step(shown, Event{At: 3000, Fact: StartPublished{}}); len(effects) != 0 || !again.UnchangedSince(shown) {
 		t.Errorf("after a repeated Shown the effects are %v", effects)
 	}
-	if cancelled, _ := Step(state, Event{At: 2000, Fact: Cancelled{}}); cancelled.Phase != PhaseFailed || cancelled.AwaitsStartPublished() {
+	if cancelled, _ := Step(state, Event{At: 2000, Fact: Cancelled{}}); cancelled.Phase != PhaseFailed || cancelled.WaitsForStartPublished() {
 		t.Errorf("cancelled before Shown, its phase is %s", cancelled.Phase)
 	}
 }

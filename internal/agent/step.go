@@ -182,7 +182,6 @@ func startToolRun(s State) State {
 	return s
 }
 
-// appendUserText appends a user message to the history.
 func (s State) appendUserText(text string) State {
 	s.History = s.History.Append(Message{Speaker: User, Text: text, At: s.Clock.Now})
 	return s

@@ -74,7 +74,7 @@ func (c BatchCall) withComment(text string) string {
 	if c.Comment == "" {
 		return text
 	}
-	return text + "\n\nThe person who approved this call said: " + c.Comment
+	return text + "\n\nComment of the approver: " + c.Comment
 }
 
 // allDecided reports whether there are held calls and no undecided ones.

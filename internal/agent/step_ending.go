@@ -72,7 +72,7 @@ func remoteCancelled(s State, f RemoteCancelled) State {
 	s.RemoteOpen = false
 	if f.Problem != "" && !s.Outcome.Succeeded() {
 		outcome := *s.Outcome
-		outcome.Error += fmt.Sprintf(" (the remote agent may go on with its work: %s)", f.Problem)
+		outcome.Error += fmt.Sprintf(" (the remote agent may continue to work: %s)", f.Problem)
 		s.Outcome = &outcome
 	}
 	return s

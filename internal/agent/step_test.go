@@ -29,7 +29,7 @@ func TestStepReturnsAddedOutstandingEffects(t *testing.T) {
 	})
 }
 
-func TestStepDoesNotModifyItsInput(t *testing.T) {
+func TestStepDoesNotModifyInput(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sim := drawRun(t, func(step) {})
 		before := encode(sim.state)

@@ -12,7 +12,7 @@ import (
 )
 
 // An agent with an output schema succeeds only with data that the driver has found valid, and an agent without one never has data.
-func TestSuccessWithAnOutputSchemaHasData(t *testing.T) {
+func TestOutputSchemaRequiresData(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
 			o := s.after.Outcome
@@ -31,7 +31,7 @@ func TestSuccessWithAnOutputSchemaHasData(t *testing.T) {
 }
 
 // The parameters of submit_result must be a valid schema with any output schema.
-func TestSubmitResultTakesTheOutputSchema(t *testing.T) {
+func TestSubmitResultTakesOutputSchema(t *testing.T) {
 	c := Config{Kind: SubAgent, OutputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}
 	schema, ok := c.SchemaOf(ToolSubmit)
 	var parameters struct {
@@ -45,7 +45,7 @@ func TestSubmitResultTakesTheOutputSchema(t *testing.T) {
 		t.Errorf("the parameters are %s", schema)
 	}
 	if !strings.Contains(SystemPrompt(c), "match the schema of submit_result") {
-		t.Error("the prompt does not say that data is required")
+		t.Error("the prompt does not require data")
 	}
 	plain := Config{Kind: SubAgent}
 	if _, ok := plain.SchemaOf(ToolSubmit); ok {

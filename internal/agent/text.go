@@ -13,11 +13,11 @@ import (
 // Texts for the model when its reply cannot be used.
 const (
 	textEmpty        = "[Your reply was empty. Call a tool, or submit your result with submit_result.]"
-	textCutOff       = "[Your reply was cut off by the limit on its length. Go on where it stopped, or submit a shorter result with submit_result.]"
+	textCutOff       = "[Your reply was cut off by the limit on its length. Continue where it stopped, or submit a shorter result with submit_result.]"
 	textNoData       = "[Your result must contain data, so a plain answer does not end your work. Submit it with submit_result, or say with submit_error why you cannot.]"
 	textNotSubmitted = "[Your result is reviewed, so a plain answer does not end your work. Submit it with submit_result, or say with submit_error why you cannot.]"
 	textCancelled    = "The user cancelled all work."
-	textBudgetRaised = "[You had stopped because the budget was used up. It has been raised: go on where you stopped.]"
+	textBudgetRaised = "[You had stopped because the budget was used up. It has been raised: continue where you stopped.]"
 )
 
 // textNoWorkspace is why an agent with context files cannot start.
@@ -102,7 +102,7 @@ func textStarted(specs []ChildSpec) string {
 	for i, spec := range specs {
 		lines[i] = fmt.Sprintf("Started task %s (%s).", spec.Name, spec.Role)
 	}
-	return strings.Join(lines, "\n") + "\nThe results will come as a later message. Do not wait for them: tell the user what you have started, or end your turn."
+	return strings.Join(lines, "\n") + "\nThe results will come as a later message. Do not wait for them: report to the user what you have started, or end your turn."
 }
 
 func textStillRunning(children []Child) string {

@@ -23,7 +23,7 @@ func setTitle(s State, c BatchCall) (State, BatchCall) {
 	}
 	title := shorten.UntrustedLine(in.Title, MaxTitle)
 	if title == "" {
-		return s, c.done(ToolFailed, `set_title needs "title", a text that is not empty.`)
+		return s, c.done(ToolFailed, `set_title needs a non-empty "title".`)
 	}
 	s.Title = title
 	return s, c.done(ToolSucceeded, fmt.Sprintf("The chat has the title %q.", title))

@@ -11,7 +11,7 @@ import (
 )
 
 // In the simulation, people write "hello" and nothing else.
-func TestInvariant12ToolsGetThePersonsText(t *testing.T) {
+func TestInvariant12AnswersReachTools(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawRun(t, func(s step) {
 			for _, item := range s.after.Outbox {

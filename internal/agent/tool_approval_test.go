@@ -5,7 +5,7 @@ package agent
 
 import "testing"
 
-func TestAToolMayDecideAboutApprovals(t *testing.T) {
+func TestToolMayDecideAboutApprovals(t *testing.T) {
 	for _, test := range []struct {
 		role Role
 		tool ToolApproval

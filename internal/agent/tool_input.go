@@ -83,7 +83,7 @@ func toolAsked(s State, f ToolAsked) State {
 	return s.withCall(i, c)
 }
 
-// newAskID returns an id for the n-th question of a call. An orchestrator knows asks by agent and call, and the call itself may have
+// newAskID returns an id for the n-th question of a call. An orchestrator identifies asks by agent and call, and the call itself may have
 // been an ask for approval before.
 func (s State) newAskID(call string, n int) (string, State) {
 	const maxBase = maxCallID - 16
@@ -155,7 +155,7 @@ func (c BatchCall) runEffect() RunTool {
 	return e
 }
 
-// ToolInput returns what the tool of a call of the batch has asked, and the answers.
+// ToolInput returns what the tool of the batch's call has asked, and the answers.
 func (s State) ToolInput(call string) ToolInput {
 	i := slices.IndexFunc(s.Batch, func(c BatchCall) bool { return c.ID == call })
 	if i < 0 || s.Batch[i].Input == nil {

@@ -189,7 +189,6 @@ func (r Role) allows(t Tool) bool {
 	return MatchesAny(r.Allow, t.Name)
 }
 
-// needsApproval reports whether a call of the tool needs an approval.
 func (r Role) needsApproval(t Tool) bool {
 	if MatchesAny(r.ApprovalTools, t.Name) || t.Approval == ToolApprovalRequired {
 		return true
@@ -226,7 +225,7 @@ func (d Delegate) tool() Tool {
 	}
 	description := d.Description
 	if description == "" {
-		description = fmt.Sprintf("Delegates to the %s agent and returns a summary of what it found.", d.display())
+		description = fmt.Sprintf("Delegates to the %s agent and returns a summary of its findings.", d.display())
 	}
 	return Tool{Name: d.AsTool.Name, Description: description, Parameters: schema}
 }

@@ -42,7 +42,7 @@ type Input struct {
 	Thread string `json:"thread,omitempty"`
 	// PersonText is the text of the person's message if Text contains more than that.
 	PersonText string `json:"personText,omitempty"`
-	// Images are part of the results of a tool, or attached to the person's message.
+	// Images are part of a tool's results, or attached to the person's message.
 	Images []Image `json:"images,omitempty"`
 }
 
@@ -223,7 +223,7 @@ func cancelTask(s State, c BatchCall) (State, BatchCall) {
 // maxPost is the longest message that the API accepts, in characters.
 const maxPost = 65536
 
-// post adds a message for the chat to the outbox. A text that is too long becomes several messages, in order.
+// post adds a message for the chat to the outbox. Text that is too long becomes several messages, in order.
 func (s State) post(item Item) State {
 	for i, part := range split(item.Text, maxPost) {
 		s.Posts++
@@ -237,13 +237,12 @@ func (s State) post(item Item) State {
 	return s
 }
 
-// enqueue adds an item to the outbox.
 func (s State) enqueue(item Item) State {
 	s.Outbox = append(slices.Clip(s.Outbox), item)
 	return s
 }
 
-// split cuts a text into parts of at most limit characters.
+// split cuts text into parts of at most limit characters.
 func split(text string, limit int) []string {
 	var parts []string
 	count, start := 0, 0

@@ -106,7 +106,7 @@ func TestEventEncodingIsStable(t *testing.T) {
 	}
 }
 
-func TestOldLogReplaysToTheSameState(t *testing.T) {
+func TestOldLogReplays(t *testing.T) {
 	log, err := os.ReadFile("testdata/golden/log.jsonl")
 	if err != nil {
 		t.Fatal(err)

@@ -42,18 +42,18 @@ func (f File) Check() error {
 	case !isText(f.MediaType):
 		return fmt.Errorf("the media type %s is not accepted: use %s", f.MediaType, Accepted)
 	case !utf8.Valid(f.Data) || bytes.IndexByte(f.Data, 0) >= 0:
-		return fmt.Errorf("it is not a text in UTF-8, but its media type is %s", f.MediaType)
+		return fmt.Errorf("it is not UTF-8 text, but its media type is %s", f.MediaType)
 	}
 	return nil
 }
 
 func (f File) checkImage() error {
-	found, reason := CheckImage(f.Data)
+	detected, reason := CheckImage(f.Data)
 	switch {
 	case reason != "":
 		return errors.New(reason)
-	case found != f.MediaType:
-		return fmt.Errorf("its media type is %s, but it is %s", f.MediaType, found)
+	case detected != f.MediaType:
+		return fmt.Errorf("its media type is %s, but it is %s", f.MediaType, detected)
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func Check(files []File) error {
 	return nil
 }
 
-// TypeOf returns the media type of a file: that of an image by its content, that of a text by its extension.
+// TypeOf returns the media type of a file: that of an image by its content, that of text by its extension.
 func TypeOf(name string, data []byte) (string, error) {
 	if mediaType, reason := CheckImage(data); mediaType != "" || reason != notAnImage {
 		if reason != "" {
@@ -92,9 +92,9 @@ func TypeOf(name string, data []byte) (string, error) {
 		return mediaType, nil
 	}
 	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
-		return "", errors.New("it is neither a PNG, JPEG, GIF or WebP image nor a text in UTF-8")
+		return "", errors.New("it is neither a PNG, JPEG, GIF or WebP image nor UTF-8 text")
 	}
-	if mediaType, known := textTypes[strings.ToLower(path.Ext(name))]; known {
+	if mediaType, ok := textTypes[strings.ToLower(path.Ext(name))]; ok {
 		return mediaType, nil
 	}
 	mediaType, _, err := mime.ParseMediaType(mime.TypeByExtension(path.Ext(name)))
@@ -126,7 +126,7 @@ func Text(content string, files []File) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// fenceFor returns a fence that is longer than every run of backticks in a text.
+// fenceFor returns a fence that is longer than every run of backticks in text.
 func fenceFor(text string) string {
 	longest, run := 2, 0
 	for i := range len(text) {

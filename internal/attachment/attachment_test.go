@@ -23,7 +23,7 @@ func picture(t *testing.T, width int) []byte {
 	return b.Bytes()
 }
 
-func TestContentMustBeWhatTheMediaTypeSays(t *testing.T) {
+func TestContentMatchesMediaType(t *testing.T) {
 	var animation bytes.Buffer
 	if err := gif.Encode(&animation, image.NewGray(image.Rect(0, 0, 2, 2)), nil); err != nil {
 		t.Fatal(err)
@@ -42,8 +42,8 @@ func TestContentMustBeWhatTheMediaTypeSays(t *testing.T) {
 		"a text as an image": {File{"a", "image/png", []byte("<svg/>")}, "not a PNG"},
 		"half an image":      {File{"a", "image/png", small[:20]}, "damaged"},
 		"a huge image":       {File{"a", "image/png", picture(t, 8001)}, "pixels"},
-		"an image as text":   {File{"a", "text/plain", small}, "not a text in UTF-8"},
-		"a NUL in a text":    {File{"a", "text/plain", []byte("a\x00b")}, "not a text in UTF-8"},
+		"an image as text":   {File{"a", "text/plain", small}, "not UTF-8 text"},
+		"a NUL in a text":    {File{"a", "text/plain", []byte("a\x00b")}, "not UTF-8 text"},
 		"nothing":            {File{"a", "text/plain", nil}, "empty"},
 		"another type":       {File{"a", "application/pdf", []byte("%PDF-1.7")}, "not accepted"},
 	} {
@@ -99,7 +99,7 @@ func TestTypeOfAFile(t *testing.T) {
 	}
 }
 
-// A text cannot end its own block, whatever it contains.
+// Text cannot end its own block, whatever it contains.
 func TestTextStaysInsideItsFence(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data := rapid.StringOfN(rapid.SampledFrom([]rune("`a\n~")), 1, 40, -1).Draw(t, "data")

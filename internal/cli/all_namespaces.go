@@ -9,7 +9,7 @@ import "github.com/spf13/cobra"
 type allNamespaces struct{ set bool }
 
 func (a *allNamespaces) register(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&a.set, "all-namespaces", "A", false, "Show all namespaces. You need the right to list the objects of the whole cluster.")
+	cmd.Flags().BoolVarP(&a.set, "all-namespaces", "A", false, "Show all namespaces. You need permission to list objects in the whole cluster.")
 }
 
 // namespace returns the namespace to list, or "" for all.

@@ -128,7 +128,6 @@ func (s *session) waitAllowed(ctx context.Context, chat, allowance string) error
 	return err
 }
 
-// hasAllowance reports whether the status of a chat shows an allowance.
 func hasAllowance(chat *v1beta1.AgentChat, allowance string) bool {
 	return slices.ContainsFunc(chat.Status.Allowances, func(a v1beta1.ChatAllowance) bool { return a.Name == allowance })
 }

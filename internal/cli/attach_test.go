@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/attachment"
 )
 
-func TestFilesAreCheckedBeforeTheyAreSent(t *testing.T) {
+func TestFilesAreCheckedBeforeSending(t *testing.T) {
 	dir := t.TempDir()
 	var picture bytes.Buffer
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 3, 3))); err != nil {

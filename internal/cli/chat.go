@@ -64,7 +64,7 @@ func newChat(f *Factory) *cobra.Command {
 		RunE:              f.runE(o.run),
 	}
 	cmd.Flags().BoolVar(&o.create, "create", false, "Create the chat if it does not exist.")
-	cmd.Flags().BoolVar(&o.plain, "plain", false, "Work line by line, also on a terminal.")
+	cmd.Flags().BoolVar(&o.plain, "plain", false, "Work line by line, even on a terminal.")
 	return cmd
 }
 

@@ -42,7 +42,7 @@ func TestChatOnAScreen(t *testing.T) {
 	s.await("enter answers it")
 	s.typeKeys("It is 2024" + enter)
 	s.await("Three releases came out: the spring, the summer and the winter release.")
-	s.awaitGone("enter answers it")
+	s.waitForGone("enter answers it")
 	s.await("Idle")
 
 	s.typeKeys("Add it up." + enter)
@@ -74,7 +74,7 @@ func decide(s *screen, key, done string) {
 	s.await(done + " calculator")
 }
 
-func TestChatFollowsTheSizeOfTheTerminal(t *testing.T) {
+func TestChatFollowsTerminalSize(t *testing.T) {
 	s := openChat(t, 80, 24)
 	s.await("Nothing has been said yet.")
 	s.typeKeys("Research the history of the lighthouse of Alexandria." + enter)
@@ -99,7 +99,7 @@ func TestChatFollowsTheSizeOfTheTerminal(t *testing.T) {
 	s.await("Research the history of the lighthouse of Alexandria.")
 }
 
-func TestTaskBlocksOpenToNestedAgents(t *testing.T) {
+func TestTaskBlocksOpenNestedAgents(t *testing.T) {
 	s := openChat(t, 100, 50)
 	s.await("Nothing has been said yet.")
 	s.typeKeys("Add authentication to the API." + enter)
@@ -125,7 +125,7 @@ func TestTaskBlocksOpenToNestedAgents(t *testing.T) {
 // hostile matches control sequences of the model's reply that must not reach the terminal.
 var hostile = regexp.MustCompile(`owned|\x1b\[31mred|\x{9b}`)
 
-func TestModelsCannotActOnTheTerminal(t *testing.T) {
+func TestModelsCannotActOnTerminal(t *testing.T) {
 	s := openChat(t, 80, 24)
 	s.await("Nothing has been said yet.")
 	s.typeKeys("Show me Markdown." + enter)
@@ -146,7 +146,7 @@ func TestModelsCannotActOnTheTerminal(t *testing.T) {
 	}
 }
 
-func TestNoColourWhereNoneIsWanted(t *testing.T) {
+func TestColourIsOptional(t *testing.T) {
 	s := openChat(t, 80, 24, "NO_COLOR=1")
 	s.await("Nothing has been said yet.")
 	s.typeKeys("Show me Markdown." + enter)

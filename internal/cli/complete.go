@@ -26,8 +26,8 @@ type lister func(ctx context.Context, s *session) []cobra.Completion
 
 // firstArg completes the first argument, and nothing after it.
 func (f *Factory) firstArg(lists ...lister) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, given []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(given) > 0 {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return f.complete(cmd, lists...)
@@ -77,7 +77,6 @@ func objects[O runtime.Object](ctx context.Context, s *session, list client.Obje
 	return all
 }
 
-// names completes with the names of the objects of a list.
 func names(list client.ObjectList) lister {
 	return func(ctx context.Context, s *session) []cobra.Completion {
 		var all []cobra.Completion
@@ -88,7 +87,6 @@ func names(list client.ObjectList) lister {
 	}
 }
 
-// tasks lists the tasks that match want.
 func tasks(want func(v1beta1.AgentTask) bool) lister {
 	return func(ctx context.Context, s *session) []cobra.Completion {
 		var list v1beta1.AgentTaskList

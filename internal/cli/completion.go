@@ -19,18 +19,18 @@ exec kubectl nestor __complete "$@"
 func newCompletion(f *Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion",
-		Short: "Print the program that lets kubectl complete this plugin",
+		Short: "Print the kubectl completion script for this plugin",
 		Long: dedent(`
-			Print the program that lets kubectl complete the commands of this plugin and the names of your chats and tasks. It is the
-			same for every shell: kubectl runs it if it is on the PATH with the name kubectl_complete-nestor, and if completion of
-			kubectl itself is set up (see "kubectl completion --help").
+			Print the kubectl completion script for this plugin. It completes commands and the names of your chats and tasks in every
+			shell: kubectl runs it if it is on the PATH with the name kubectl_complete-nestor, and if kubectl's own completion is set
+			up (see "kubectl completion --help").
 		`),
 		Example: dedent(`
 			# For every shell in which kubectl itself is completed
 			kubectl nestor completion > ~/.local/bin/kubectl_complete-nestor
 			chmod +x ~/.local/bin/kubectl_complete-nestor
 		`),
-		Args:              argCount(0, 0, "no arguments: the program is the same for every shell"),
+		Args:              argCount(0, 0, "no arguments: the script is the same for every shell"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprint(f.streams.Out, completer)

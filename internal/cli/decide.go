@@ -43,10 +43,10 @@ func newApprove(f *Factory) *cobra.Command {
 		task wait, select one with --call, or all of them with --all. Without TASK, everything that waits is listed.
 	`)
 	cmd.Example = dedent(`
-		# List what waits
+		# List the waiting calls
 		kubectl nestor approve
 
-		# Look at the call of first-2, and decide nothing
+		# Print the call of first-2, and decide nothing
 		kubectl nestor approve first-2 --show
 
 		# Approve the call of first-2
@@ -60,7 +60,7 @@ func newApprove(f *Factory) *cobra.Command {
 	`)
 	cmd.Flags().BoolVar(&o.always, "always", false, "Also approve later calls of the same tool in this chat, until the allowance is revoked (kubectl nestor allowances).")
 	cmd.Flags().StringArrayVar(&o.match, "match", nil, "With --always, restrict an argument of later calls: NAME=PATTERN, where * stands for any characters. Can be repeated.")
-	cmd.Flags().BoolVar(&o.show, "show", false, "Print the calls of the task that wait, and what a call of write or patch would change, and decide nothing.")
+	cmd.Flags().BoolVar(&o.show, "show", false, "Print the task's waiting calls and the changes that write or patch would make, and decide nothing.")
 	cmd.MarkFlagsMutuallyExclusive("always", "all")
 	for _, decides := range []string{"always", "all", "match", "comment", "output"} {
 		cmd.MarkFlagsMutuallyExclusive("show", decides)

@@ -32,22 +32,22 @@ func (s *session) operatorNamespace(ctx context.Context, flag string) string {
 	if flag != "" {
 		return flag
 	}
-	found, err := health.FindOperator(ctx, s.api)
+	operator, err := health.FindOperator(ctx, s.api)
 	if err != nil {
 		return health.DefaultOperatorNamespace // what the command does next reports that the API server does not answer
 	}
-	return found
+	return operator
 }
 
 func newDoctor(f *Factory) *cobra.Command {
 	o := doctorOptions{}
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check what a chat needs, and advise on what is missing",
+		Short: "Check the prerequisites of a chat, and suggest fixes",
 		Long: dedent(`
-			Check what a chat needs, and advise on what is missing: the cluster, Nestor's resources, the operator and what
-			its replicas hold, the model provider and its key, the history API, your permissions, what the conditions of all
-			objects of the namespace report, and runs that are stuck.
+			Check the prerequisites of a chat, and suggest fixes: the cluster, Nestor's resources, the operator and the shards of its
+			replicas, the model provider and its key, the history API, your permissions, the conditions of all objects of the
+			namespace, and runs that are stuck.
 
 			It only reads, unless --probe is set: then it also runs a task with the calculator.
 

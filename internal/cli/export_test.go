@@ -11,7 +11,7 @@ import (
 // WaitForChanges makes decisions wait for the files that calls would replace, as long as a busy machine may need.
 func WaitForChanges() { changesTimeout = patience.Limit() }
 
-// ReadsFileCall reports whether an ask is about a call of write or patch that is shown as a diff, and what the call makes of a text.
+// ReadsFileCall reports whether an ask is about a call of write or patch that is shown as a diff, and what the call makes of text.
 func ReadsFileCall(ask view.Ask, before string) (path, cwd, after string, ok bool) {
 	call, ok := parseFileCall(ask)
 	if !ok {

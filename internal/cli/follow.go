@@ -132,7 +132,7 @@ func (e *exchange) quietProgress() view.Progress {
 	if chat == nil {
 		return view.Answered
 	}
-	if view.OfChat(chat).Is(view.StandstillPaused) {
+	if view.OfChat(chat).Is(view.WaitStatePaused) {
 		return view.Paused
 	}
 	if chat.Status.Phase == v1beta1.ChatWaiting {
@@ -148,14 +148,14 @@ func (e *exchange) printWarnings() {
 		return
 	}
 	switch still := view.OfChat(chat); {
-	case still.Is(view.StandstillBlocked):
+	case still.Is(view.WaitStateBlocked):
 		e.printOnce(e.chat, "chat %s is not ready: %s", e.chat, still.Condition())
-	case still != nil && still.Kind != view.StandstillPaused:
+	case still != nil && still.Kind != view.WaitStatePaused:
 		e.printOnce(e.chat+still.Reason, "chat %s %s", e.chat, terminal.Line(still.String()))
 	}
 	for _, task := range e.now.Tasks {
 		if node := view.Find(e.now.Tree(e.chat), task.Name); node != nil {
-			if still := node.Standstill(); still != nil {
+			if still := node.WaitState(); still != nil {
 				e.printOnce(task.Name+still.Reason, "%s (%s) %s", task.Name, node.Role(), terminal.Line(still.String()))
 			}
 		}
@@ -180,8 +180,8 @@ func readyReason(chat *v1beta1.AgentChat) string {
 }
 
 // needsRepair reports whether a person must repair the ledger.
-func needsRepair(still *view.Standstill) bool {
-	return still.Is(view.StandstillBlocked) && strings.HasPrefix(still.Reason, "Ledger")
+func needsRepair(still *view.WaitState) bool {
+	return still.Is(view.WaitStateBlocked) && strings.HasPrefix(still.Reason, "Ledger")
 }
 
 // exitError returns the error, with its exit code, for the way a chat handled a message.

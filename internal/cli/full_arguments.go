@@ -26,7 +26,7 @@ func (s *session) fullArguments(ctx context.Context, ask view.Ask) (view.Ask, er
 	if call == "" { // the call of a tool run has the name of its task
 		kind, call = "AgentTask", ask.Task
 	}
-	found := ask
+	full := ask
 	err := s.history().Log(ctx, historyv1.TranscriptName(kind, ask.Task), history.Query{}, func(e historyv1.Entry) error {
 		for _, c := range e.ToolCalls {
 			if c.ID != call || c.Arguments == "" {
@@ -34,7 +34,7 @@ func (s *session) fullArguments(ctx context.Context, ask view.Ask) (view.Ask, er
 			}
 			whole, ok := ask.WithArguments(c.Arguments)
 			if ok {
-				found = whole
+				full = whole
 				return errFound
 			}
 		}
@@ -42,7 +42,7 @@ func (s *session) fullArguments(ctx context.Context, ask view.Ask) (view.Ask, er
 	})
 	switch {
 	case errors.Is(err, errFound):
-		return found, nil
+		return full, nil
 	case err == nil:
 		err = errors.New("the call is not in the history")
 	}

@@ -57,7 +57,6 @@ func usage(cmd *cobra.Command) string {
 	return out.String()
 }
 
-// writeCommands lists the commands of a group.
 func writeCommands(out *strings.Builder, cmd *cobra.Command, title, group string) {
 	out.WriteString(title)
 	for _, c := range cmd.Commands() {

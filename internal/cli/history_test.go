@@ -71,5 +71,5 @@ func TestRepliesStreamOntoTheScreen(t *testing.T) {
 	s.await("nestor …")
 	s.await("one two three")
 	s.await("the end.")
-	s.awaitGone("nestor …")
+	s.waitForGone("nestor …")
 }

@@ -26,9 +26,9 @@ func newList(f *Factory) *cobra.Command {
 		Aliases: []string{"ls"},
 		Short:   "List chats and standalone tasks",
 		Long: dedent(`
-			List chats and standalone tasks, one line each: what waits for a person first, then what runs, then what was active last.
+			List chats and standalone tasks, one line each: first those that wait for a person, then running ones, then the most recently active.
 
-			The last column is the question or call that waits, why the work makes no progress, or what it is about.
+			The last column is the waiting question or call, the reason for missing progress, or the subject.
 		`),
 		Example: dedent(`
 			# In the namespace
@@ -116,7 +116,7 @@ func newRunRow(now view.Snapshot, tree treeNode) runRow {
 		}
 	}
 	r.ActiveTime = r.run.ActiveTime.Time
-	r.Note = noteOf(treeNode{Waiting: asks, Error: tree.Error, Standstill: tree.Standstill, Progress: tree.Progress})
+	r.Note = noteOf(treeNode{Waiting: asks, Error: tree.Error, WaitState: tree.WaitState, Progress: tree.Progress})
 	r.Note = cmp.Or(r.Note, terminal.Fit(terminal.Line(cmp.Or(r.Title, about)), noteWidth))
 	return r
 }

@@ -34,7 +34,7 @@ func TestListShowsTitles(t *testing.T) {
 	}
 }
 
-func TestListShowsTheLastActivityFirst(t *testing.T) {
+func TestListShowsLastActivityFirst(t *testing.T) {
 	at := func(minute int) metav1.Time {
 		return metav1.Date(2026, 5, 1, 12, minute, 0, 0, time.UTC)
 	}

@@ -98,7 +98,6 @@ func (o *newChatOptions) run(ctx context.Context, s *session, args []string) err
 	return s.print(o.print, chat)
 }
 
-// newChatObject returns a chat to create, with a generated name if none is given.
 func (s *session) newChatObject(name string) *v1beta1.AgentChat {
 	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
 	if name == "" {

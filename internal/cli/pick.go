@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/client/follow"
 )
 
-// pickChat lets the person choose one of the chats of the namespace, those that wait for a person first. Without a terminal it returns an
+// pickChat lets the person choose one of the namespace's chats, those that wait for a person first. Without a terminal it returns an
 // error that lists them.
 func (s *session) pickChat(ctx context.Context) (string, error) {
 	now, err := follow.ReadSnapshot(ctx, s.api, follow.Scope{Namespace: s.namespace})

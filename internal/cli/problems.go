@@ -47,7 +47,6 @@ func hasProblem(list []health.Problem, problem health.Problem) bool {
 	return slices.ContainsFunc(list, func(other health.Problem) bool { return other.Key() == problem.Key() })
 }
 
-// problemLines returns the problems as lines for the screen.
 func problemLines(list []health.Problem) []string {
 	var lines []string
 	for _, problem := range list {

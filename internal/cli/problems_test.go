@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/health"
 )
 
-func TestProblemsArePrintedOnceAndWhenTheyAreSolved(t *testing.T) {
+func TestProblemsArePrintedOnce(t *testing.T) {
 	var out bytes.Buffer
 	p := problemPrinter{s: &session{IOStreams: genericiooptions.IOStreams{ErrOut: &out}}}
 	operator := health.Problem{Kind: health.Operator, Severity: health.Error, Message: "The operator does not run.", Todo: "Start\x1b[2J it."}

@@ -11,7 +11,6 @@ import (
 	"strings"
 )
 
-// programResult is the result of one run of the program.
 type programResult struct {
 	stdout, stderr string
 	code           int

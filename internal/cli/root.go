@@ -136,8 +136,8 @@ func dedent(s string) string {
 
 // argCount returns the check of a command's arguments, with a message that names what is expected.
 func argCount(least, most int, expected string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, given []string) error {
-		if len(given) < least || (most >= 0 && len(given) > most) {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < least || (most >= 0 && len(args) > most) {
 			return usagef("expected %s", expected)
 		}
 		return nil

@@ -105,7 +105,7 @@ func (o *runOptions) run(ctx context.Context, s *session, args []string) error {
 	s.noticef("%s/%s created", "agenttask.nestor.dev", task.Name)
 	waiting, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
-	err = s.awaitTask(waiting, task, o.print)
+	err = s.waitForTask(waiting, task, o.print)
 	s.noticeIfLeft(waiting, "the task keeps running: `kubectl nestor tree` shows it, `kubectl nestor cancel %s` stops it", task.Name)
 	return explainTimeout(err, "waiting for the task "+task.Name)
 }

@@ -77,7 +77,6 @@ func (s *screen) draw() {
 	}
 }
 
-// text returns the content of the screen.
 func (s *screen) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,8 +103,8 @@ func (s *screen) await(texts ...string) string {
 	}
 }
 
-// awaitGone waits until the screen no longer shows a text.
-func (s *screen) awaitGone(text string) {
+// waitForGone waits until the screen no longer shows text.
+func (s *screen) waitForGone(text string) {
 	s.t.Helper()
 	timeout := time.NewTimer(patience.Limit())
 	defer timeout.Stop()
@@ -118,7 +117,6 @@ func (s *screen) awaitGone(text string) {
 	}
 }
 
-// typeKeys types text.
 func (s *screen) typeKeys(text string) {
 	s.t.Helper()
 	if _, err := io.WriteString(s.pty, text); err != nil {

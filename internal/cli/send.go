@@ -63,7 +63,7 @@ func newSend(f *Factory) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&o.wait, "wait", false, "Wait until the work is done and print the answer.")
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "Wait until nothing continues without you, and print messages and tasks meanwhile.")
-	cmd.Flags().StringArrayVar(&o.attach, "attach", nil, "Attach a file: an image (PNG, JPEG, GIF, WebP) or a text. Up to 8 times, together at most 512 KiB.")
+	cmd.Flags().StringArrayVar(&o.attach, "attach", nil, "Attach a file: an image (PNG, JPEG, GIF, WebP) or text. Up to 8 times, together at most 512 KiB.")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "With --wait or --follow: give up after this time, for example 5m. 0 waits forever. The work continues.")
 	o.print.add(cmd)
 	return cmd
@@ -194,7 +194,7 @@ func (o *sendOptions) answerStandalone(ctx context.Context, s *session, task *v1
 	if err := s.waitHandled(ctx, message); err != nil {
 		return err
 	}
-	return explainTimeout(s.awaitTask(ctx, task, o.print), "waiting for the task "+task.Name)
+	return explainTimeout(s.waitForTask(ctx, task, o.print), "waiting for the task "+task.Name)
 }
 
 // questionOf returns the name of the posted message with the question of a chat's task.

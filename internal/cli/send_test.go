@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// TestAnswersAreReadable prints a request for approval, whose arguments a program has written, and a text of the model, which stays as it is.
+// TestAnswersAreReadable prints a request for approval, whose arguments a program has written, and text of the model, which stays as it is.
 func TestAnswersAreReadable(t *testing.T) {
 	request := v1beta1.AgentMessage{Spec: v1beta1.AgentMessageSpec{Content: `{"command":"make \u0026\u0026 make test"}` + "\n"}}
 	request.Annotations = map[string]string{v1beta1.AnnotationCall: "call-1"}

@@ -77,7 +77,7 @@ func (s *session) history() *history.Reader { return history.NewReader(s.config,
 // humanOutput returns the writer for human-readable output, with colours on a terminal.
 func (s *session) humanOutput() io.Writer { return terminal.Writer(s.Out, s.environ) }
 
-// redraw prints a text that replaces the last one, unless they are the same. It returns what is shown now.
+// redraw prints text that replaces the last one, unless they are the same. It returns what is shown now.
 func (s *session) redraw(last, text string) string {
 	switch {
 	case text == last:

@@ -66,11 +66,11 @@ func statusEntries(now view.Snapshot, chat, task string) []historyv1.Entry {
 	if task == "" {
 		return messageEntries(now, chat)
 	}
-	found := now.Task(task)
-	if found == nil {
+	node := now.Task(task)
+	if node == nil {
 		return nil
 	}
-	agent := now.AgentOf(found)
+	agent := now.AgentOf(node)
 	if agent == nil {
 		return nil
 	}
@@ -81,7 +81,7 @@ func statusEntries(now view.Snapshot, chat, task string) []historyv1.Entry {
 	var entries []historyv1.Entry
 	for _, m := range agent.Status.Messages {
 		entry := historyv1.Entry{Seq: m.Seq + 1, Kind: entryKinds[m.Role], Content: m.Content, Time: microTime(m.Time)}
-		if call, known := calls[m.ToolCall]; known && m.Role == v1beta1.TranscriptTool {
+		if call, ok := calls[m.ToolCall]; ok && m.Role == v1beta1.TranscriptTool {
 			entry.ToolCalls = []historyv1.ToolCall{{ID: call.ID, Tool: call.Tool, Arguments: view.Arguments(call), Phase: historyv1.ToolCallPhase(call.Phase)}}
 		}
 		entries = append(entries, entry)

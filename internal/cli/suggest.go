@@ -23,22 +23,22 @@ func didYouMean(name string, candidates []string) string {
 		name     string
 		distance int
 	}
-	var found []similar
+	var matches []similar
 	for _, candidate := range candidates {
 		distance := editDistance(strings.ToLower(name), strings.ToLower(candidate))
 		begins := len(name) >= 3 && strings.HasPrefix(candidate, name)
 		if distance < len(name) && distance <= max(1, len(name)/3) || begins {
-			found = append(found, similar{candidate, distance})
+			matches = append(matches, similar{candidate, distance})
 		}
 	}
-	if len(found) == 0 {
+	if len(matches) == 0 {
 		return ""
 	}
-	slices.SortFunc(found, func(a, b similar) int {
+	slices.SortFunc(matches, func(a, b similar) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
 	})
 	var names []string
-	for _, s := range found[:min(len(found), maxSuggestions)] {
+	for _, s := range matches[:min(len(matches), maxSuggestions)] {
 		names = append(names, s.name)
 	}
 	return "; did you mean " + strings.Join(slices.Compact(names), " or ") + "?"
@@ -106,14 +106,14 @@ func similarCommands(parent *cobra.Command, wrong string) string {
 
 // warnUnknownRole prints a warning if there seems to be a typing mistake in the name of a role: the work would wait for the role.
 func (s *session) warnUnknownRole(ctx context.Context, name string) {
-	var known []string
+	var roles []string
 	for _, completion := range roleNames(ctx, s) {
-		known = append(known, strings.Split(completion, "\t")[0])
+		roles = append(roles, strings.Split(completion, "\t")[0])
 	}
-	if slices.Contains(known, name) {
+	if slices.Contains(roles, name) {
 		return
 	}
-	if similar := didYouMean(name, known); similar != "" {
+	if similar := didYouMean(name, roles); similar != "" {
 		s.noticef("warning: there is no role %q in namespace %s%s The work waits until the role exists.", name, s.namespace, similar)
 	}
 }

@@ -48,7 +48,6 @@ var world struct {
 	serial      atomic.Int32
 }
 
-// operatorNamespace is the namespace of an operator in a cluster.
 const operatorNamespace = "nestor-system"
 
 // program is the name under which the test binary acts as kubectl-nestor in a separate process.

@@ -129,7 +129,6 @@ func (s *session) transcriptOf(ctx context.Context, name string) (string, *targe
 	return historyv1.TranscriptName("SubAgent", view.AgentName(to.task)), &to, nil
 }
 
-// entryPrinter returns the function that prints an entry.
 func (o *transcriptOptions) entryPrinter(s *session, name string) func(historyv1.Entry) error {
 	var show func(historyv1.Entry)
 	switch o.output.value {

@@ -33,8 +33,8 @@ type treeNode struct {
 	Usage        v1beta1.Usage `json:"usage,omitzero"`
 	CreationTime time.Time     `json:"creationTime"`
 	Waiting      []waitingItem `json:"waiting,omitempty"`
-	// Standstill is why the work makes no progress: a pause of the chat, or a wait for a provider or a quota.
-	Standstill string `json:"standstill,omitempty"`
+	// WaitState is why the work makes no progress: a pause of the chat, or a wait for a provider or a quota.
+	WaitState string `json:"waitState,omitempty"`
 	// Progress is what a running tool reports.
 	Progress string     `json:"progress,omitempty"`
 	Error    string     `json:"error,omitempty"`
@@ -58,10 +58,10 @@ func buildTrees(now view.Snapshot, task string) []treeNode {
 			})
 			last := &trees[len(trees)-1]
 			switch still := view.OfChat(&chat); {
-			case still.Is(view.StandstillBlocked):
+			case still.Is(view.WaitStateBlocked):
 				last.Error = still.Condition()
 			case still != nil:
-				last.Standstill = still.String()
+				last.WaitState = still.String()
 			}
 		}
 		return append(trees, treeNodes(now, now.Tree(""), "")...)
@@ -89,8 +89,8 @@ func treeNodes(now view.Snapshot, nodes []*view.Node, chat string) []treeNode {
 				b.Waiting = append(b.Waiting, waitingItem{a.Kind, cmp.Or(a.Question, a.Tool+" "+terminal.JSON(a.Arguments)), a.Call})
 			}
 		}
-		if still := n.Standstill(); still != nil {
-			b.Standstill = still.String()
+		if still := n.WaitState(); still != nil {
+			b.WaitState = still.String()
 		}
 		b.Progress = n.ToolProgress()
 		if e := n.Task.Status.Error; e != nil {
@@ -155,9 +155,9 @@ func roleOf(b treeNode) string {
 	return b.Role
 }
 
-// noteOf returns the note on a node: what it waits for, its standstill, its error, or the progress of a tool.
+// noteOf returns the note on a node: what it waits for, its wait state, its error, or the progress of a tool.
 func noteOf(b treeNode) string {
-	note := cmp.Or(b.Error, b.Standstill, b.Progress)
+	note := cmp.Or(b.Error, b.WaitState, b.Progress)
 	for _, w := range b.Waiting {
 		if w.Kind == v1beta1.WaitingQuestion {
 			note = "asks: " + w.Text

@@ -66,9 +66,9 @@ func newTriggerFire(f *Factory) *cobra.Command {
 		RunE:              f.runE(o.run),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.body, "body", "", "The body that the expressions see: JSON, or a file with JSON or YAML.")
-	flags.StringArrayVar(&o.headers, "header", nil, "A header that the expressions see, as name=value; may be repeated.")
-	flags.StringVar(&o.object, "object", "", "For a watch: the object that the expressions see, as JSON, or a file with JSON or YAML.")
+	flags.StringVar(&o.body, "body", "", "The body for the expressions: JSON, or a file with JSON or YAML.")
+	flags.StringArrayVar(&o.headers, "header", nil, "A header for the expressions, as name=value; may be repeated.")
+	flags.StringVar(&o.object, "object", "", "For a watch: the object for the expressions, as JSON, or a file with JSON or YAML.")
 	flags.BoolVar(&o.wait, "wait", false, "Wait until the task has ended, print the result, and exit with a code for the outcome.")
 	flags.DurationVar(&o.timeout, "timeout", 0, "Give up after this time, for example 10m. 0 waits forever for the work, and 30 seconds for the operator to record the firing.")
 	o.print.add(cmd)
@@ -109,7 +109,7 @@ func (o *triggerFireOptions) run(ctx context.Context, s *session, args []string)
 		return fmt.Errorf("unexpected %T", created)
 	}
 	s.noticef("%s/%s created", "agenttask.nestor.dev", task.Name)
-	err = s.awaitTask(ctx, task, o.print)
+	err = s.waitForTask(ctx, task, o.print)
 	s.noticeIfLeft(ctx, "the task keeps running: `kubectl nestor tree` shows it, `kubectl nestor cancel %s` stops it", task.Name)
 	return explainTimeout(err, "waiting for the task "+task.Name)
 }
@@ -270,5 +270,5 @@ func (s *session) createdBy(ctx context.Context, t *v1beta1.AgentTrigger, id str
 		}
 		return object, s.get(ctx, run.Name, object)
 	}
-	return nil, fmt.Errorf("trigger %s fired, and what it created is deleted already", t.Name)
+	return nil, fmt.Errorf("trigger %s fired, but the created object is already deleted", t.Name)
 }

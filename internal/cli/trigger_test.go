@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/test/patience"
 )
 
-func TestRunsOfATriggerAreFollowed(t *testing.T) {
+func TestRunsOfTriggerAreFollowed(t *testing.T) {
 	dir := t.TempDir()
 	namespace, kubeconfig, err := newNamespace(dir, world.modelURL)
 	if err != nil {

@@ -82,7 +82,6 @@ var usagePeriods = map[string]historyv1.UsagePeriod{"hour": historyv1.UsageHour,
 // periodLayouts are how periods are shown.
 var periodLayouts = map[historyv1.UsagePeriod]string{historyv1.UsageHour: "2006-01-02 15:04", historyv1.UsageDay: time.DateOnly, historyv1.UsageMonth: "2006-01"}
 
-// dimensions are the other values of --by.
 var dimensions = map[string]historyv1.UsageDimension{
 	"role": historyv1.UsageByRole, "model": historyv1.UsageByModel, "chat": historyv1.UsageByChat,
 }
@@ -123,7 +122,6 @@ func (o *usageOptions) run(ctx context.Context, s *session, args []string) error
 	return s.printExhausted(ctx)
 }
 
-// hasUsage reports whether the usages count any run or call.
 func hasUsage(usages []historyv1.Usage) bool {
 	return slices.ContainsFunc(usages, func(u historyv1.Usage) bool { return u.ModelCalls.Total > 0 || u.Runs.Total > 0 })
 }
@@ -190,7 +188,6 @@ func (o *usageOptions) fromStatus(ctx context.Context, s *session, chat string) 
 	return slices.DeleteFunc(now.Usages(), func(u historyv1.Usage) bool { return !o.groupsBy(u.By) }), nil
 }
 
-// barWidth is the width of the longest bar.
 const barWidth = 20
 
 func (o *usageOptions) print(s *session, usages []historyv1.Usage) {

@@ -24,7 +24,6 @@ type namespaceUsage struct {
 
 func (n namespaceUsage) total() historyv1.CallUsage { return totalOf(n.Items) }
 
-// runAll prints the usage of all namespaces that have any.
 func (o *usageOptions) runAll(ctx context.Context, s *session) error {
 	var list corev1.NamespaceList
 	if err := s.api.List(ctx, &list); err != nil {

@@ -23,7 +23,7 @@ func newWaiting(f *Factory) *cobra.Command {
 	o := waitingOptions{}
 	cmd := &cobra.Command{
 		Use:   "waiting",
-		Short: "List what waits for a person",
+		Short: "List the questions and approvals that wait for a person",
 		Long: dedent(`
 			List the questions and approvals that wait for a person, the oldest first, with the command that answers each.
 		`),

@@ -24,8 +24,8 @@ func newWorkspace(f *Factory) *cobra.Command {
 		Use:   "workspace COMMAND",
 		Short: "Show and export what agents changed in a workspace",
 		Long: dedent(`
-			Show and export what agents changed in the workspace of a chat or a standalone task. A running workspace is read; of a
-			stopped one, what was kept when it stopped.
+			Show and export what agents changed in the workspace of a chat or a standalone task. For a
+			stopped workspace, these are the changes that were saved when it stopped.
 		`),
 		Example: dedent(`
 			# What did the agents of a chat change?
@@ -60,14 +60,14 @@ func newWorkspaceDiff(f *Factory) *cobra.Command {
 }
 
 func printWorkspaceDiff(ctx context.Context, s *session, args []string) error {
-	name, found, err := s.workspaceChanges(ctx, args[0])
+	name, changes, err := s.workspaceChanges(ctx, args[0])
 	if err != nil {
 		return err
 	}
-	if found.Message != "" {
-		s.noticef("%s", terminal.Line(found.Message))
+	if changes.Message != "" {
+		s.noticef("%s", terminal.Line(changes.Message))
 	}
-	if !isTerminal(s.Out) && found.Source != historyv1.WorkspaceEmptyDir && len(found.Files) > 0 && !found.TooLarge {
+	if !isTerminal(s.Out) && changes.Source != historyv1.WorkspaceEmptyDir && len(changes.Files) > 0 && !changes.TooLarge {
 		digest, err := s.copyArchive(ctx, name, s.Out)
 		if err == nil {
 			s.noticef("sha256 %s", digest)
@@ -75,11 +75,11 @@ func printWorkspaceDiff(ctx context.Context, s *session, args []string) error {
 		return err
 	}
 	out := s.humanOutput()
-	for line := range strings.Lines(found.Diff) {
+	for line := range strings.Lines(changes.Diff) {
 		fmt.Fprintln(out, terminal.DiffStyle(line).Render(terminal.Clean(strings.TrimSuffix(line, "\n"))))
 	}
-	s.noticeDigest(found)
-	if found.DiffTruncated {
+	s.noticeDigest(changes)
+	if changes.DiffTruncated {
 		s.noticef("the diff is longer than 1 MiB: `kubectl nestor workspace export` has all of it")
 	}
 	return nil
@@ -109,22 +109,22 @@ func (o *workspaceFilesOptions) run(ctx context.Context, s *session, args []stri
 	if err := o.output.check(); err != nil {
 		return err
 	}
-	_, found, err := s.workspaceChanges(ctx, args[0])
+	_, changes, err := s.workspaceChanges(ctx, args[0])
 	if err != nil {
 		return err
 	}
 	if o.output.value != "" {
-		return s.printReport(o.output, found)
+		return s.printReport(o.output, changes)
 	}
-	if found.Message != "" {
-		s.noticef("%s", terminal.Line(found.Message))
+	if changes.Message != "" {
+		s.noticef("%s", terminal.Line(changes.Message))
 	}
-	if len(found.Files) == 0 {
+	if len(changes.Files) == 0 {
 		s.noticef("no changes")
 		return nil
 	}
 	table := terminal.Table{Heading: []string{"CHANGE", "LINES", "PATH"}}
-	for _, f := range found.Files {
+	for _, f := range changes.Files {
 		path := terminal.Line(f.Path)
 		if f.From != "" {
 			path += " from " + terminal.Line(f.From)
@@ -136,14 +136,14 @@ func (o *workspaceFilesOptions) run(ctx context.Context, s *session, args []stri
 		table.Rows = append(table.Rows, []string{string(f.Change), lines, path})
 	}
 	table.Print(s.humanOutput())
-	s.noticeDigest(found)
+	s.noticeDigest(changes)
 	return nil
 }
 
 // noticeDigest prints the digest of the changes, to compare with that of an approval.
-func (s *session) noticeDigest(found *historyv1.WorkspaceChanges) {
-	if found.Digest != "" {
-		s.noticef("sha256 %s", terminal.Line(found.Digest))
+func (s *session) noticeDigest(changes *historyv1.WorkspaceChanges) {
+	if changes.Digest != "" {
+		s.noticef("sha256 %s", terminal.Line(changes.Digest))
 	}
 }
 
@@ -218,8 +218,8 @@ func (s *session) workspaceChanges(ctx context.Context, arg string) (string, *hi
 	if err != nil {
 		return "", nil, err
 	}
-	found, err := s.history().WorkspaceChanges(ctx, name)
-	return name, found, err
+	changes, err := s.history().WorkspaceChanges(ctx, name)
+	return name, changes, err
 }
 
 // workspaceName returns the name of a workspace in the history API.

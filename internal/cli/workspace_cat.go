@@ -18,10 +18,10 @@ import (
 func newWorkspaceCat(f *Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "cat NAME PATH",
-		Short: "Print the current content of a file of a workspace",
+		Short: "Print a workspace file's current content",
 		Long: dedent(`
-			Print the current content of a text file of a workspace, of at most 1 MiB. PATH is relative to the root of the
-			workspace. A workspace that does not run is not started: of a stopped emptyDir, what was kept is printed.
+			Print a workspace text file's current content, at most 1 MiB. PATH is relative to the workspace's root. A stopped
+			workspace is not started: for an emptyDir, the saved content is printed.
 		`),
 		Example: dedent(`
 			# A file of the workspace of a chat
@@ -38,21 +38,21 @@ func printWorkspaceFile(ctx context.Context, s *session, args []string) error {
 	if err != nil {
 		return err
 	}
-	found, err := s.history().WorkspaceFile(ctx, name, historyv1.WorkspaceFileOptions{Path: args[1]})
+	file, err := s.history().WorkspaceFile(ctx, name, historyv1.WorkspaceFileOptions{Path: args[1]})
 	if err != nil {
 		return err
 	}
-	if found.State != historyv1.FileText {
-		return fmt.Errorf("%s: %s", terminal.Line(args[1]), describeFileState(found))
+	if file.State != historyv1.FileText {
+		return fmt.Errorf("%s: %s", terminal.Line(args[1]), describeFileState(file))
 	}
-	if !found.Live && found.ReadTime != nil {
-		s.noticef("the workspace is not running; this was kept %s ago", terminal.Since(found.ReadTime.Time, s.now()))
+	if !file.Live && file.ReadTime != nil {
+		s.noticef("the workspace is not running; this was saved %s ago", terminal.Since(file.ReadTime.Time, s.now()))
 	}
 	if !isTerminal(s.Out) {
-		_, err = io.WriteString(s.Out, found.Content)
+		_, err = io.WriteString(s.Out, file.Content)
 		return err
 	}
-	for line := range strings.Lines(found.Content) {
+	for line := range strings.Lines(file.Content) {
 		fmt.Fprintln(s.humanOutput(), terminal.Clean(strings.TrimSuffix(line, "\n")))
 	}
 	return nil

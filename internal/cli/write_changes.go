@@ -170,7 +170,7 @@ func describeFileCall(file *historyv1.WorkspaceFile, call fileCall) ([]terminal.
 		}
 		source := "the current file"
 		if !file.Live {
-			source = "the file that was kept when the workspace stopped"
+			source = "the file as saved when the workspace stopped"
 		}
 		return append(head(fmt.Sprintf("Changes of %s, compared with %s", path, source)), diffLines(file.Content, after)...), nil
 	case file.State == historyv1.FileMissing && call.edits != nil:

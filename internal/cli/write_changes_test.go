@@ -115,7 +115,7 @@ const notesDiff = `Changes of notes.md, compared with the current file
 +-- a/other
 `
 
-func TestDecisionsShowWhatAWriteChanges(t *testing.T) {
+func TestDecisionsShowWriteDiff(t *testing.T) {
 	w := newWrites(t)
 	soon := []string{patient + "=1"}
 	w.start("notes", "notes")
@@ -158,7 +158,7 @@ func TestLongChangesAreBounded(t *testing.T) {
 	}
 }
 
-func TestNoDecisionWaitsForAFile(t *testing.T) {
+func TestNoDecisionWaitsForFile(t *testing.T) {
 	w := newWrites(t)
 	w.start("slow", "new")
 	out := w.run(nil, "", "approve", "slow", "--timeout=2m")
@@ -170,7 +170,7 @@ func TestNoDecisionWaitsForAFile(t *testing.T) {
 	}
 }
 
-func TestLineModeShowsWhatAWriteChanges(t *testing.T) {
+func TestLineModeShowsWriteDiff(t *testing.T) {
 	w := newWrites(t)
 	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "first"}}
 	chat.Spec.Workspace = w.spec()
@@ -207,7 +207,7 @@ func TestPatchesAreShownAsDiffs(t *testing.T) {
 	}
 }
 
-func TestScriptedModelKeepsToADenial(t *testing.T) {
+func TestScriptedModelKeepsToDenial(t *testing.T) {
 	w := newWrites(t)
 	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "first"}}
 	chat.Spec.Workspace = w.spec()
@@ -220,7 +220,7 @@ func TestScriptedModelKeepsToADenial(t *testing.T) {
 	}
 }
 
-func TestFullScreenChatShowsWhatAWriteChanges(t *testing.T) {
+func TestFullScreenShowsWriteDiff(t *testing.T) {
 	w := newWrites(t)
 	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "first"}}
 	chat.Spec.Workspace = w.spec()

@@ -11,7 +11,7 @@ import (
 )
 
 // A quota that is raised after an hour is detected within half a minute.
-func TestAFailureThatLastsIsTriedAgainEveryHalfMinute(t *testing.T) {
+func TestLastingFailureRetryInterval(t *testing.T) {
 	backoff := Backoff()
 	waited, longest := time.Duration(0), time.Duration(0)
 	for waited < time.Hour {

@@ -65,11 +65,11 @@ func (g Gate) wrap(kind client.Object, hash func(context.Context, client.Object)
 		if !ok {
 			return next.Reconcile(ctx, request)
 		}
-		found := g.read(ctx, request.NamespacedName, object)
+		exists := g.read(ctx, request.NamespacedName, object)
 		switch {
-		case !found && !g.Engine.Active():
+		case !exists && !g.Engine.Active():
 			return ctrl.Result{}, nil
-		case found:
+		case exists:
 			leave, ok := g.Engine.Enter(hash(ctx, object))
 			if !ok {
 				return result(ctrl.Result{}, others(ctx, request.NamespacedName, object.GetUID()))

@@ -70,20 +70,20 @@ func (t Tree) addAncestors(ctx context.Context, object client.Object, from ...cl
 		if !missing {
 			return nil
 		}
-		var found client.Object
+		var owner client.Object
 		for _, reader := range from {
 			var err error
-			if found, err = ref.read(ctx, reader, object.GetNamespace()); err != nil {
+			if owner, err = ref.read(ctx, reader, object.GetNamespace()); err != nil {
 				return err
 			}
-			if found != nil {
+			if owner != nil {
 				break
 			}
 		}
-		if found == nil {
+		if owner == nil {
 			return nil
 		}
-		t.objects[found.GetUID()] = found // not by its name, which another task may have by now
+		t.objects[owner.GetUID()] = owner // not by its name, which another task may have by now
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-func TestASuffixDerivesFromTheOwner(t *testing.T) {
+func TestSuffixDerivesFromOwner(t *testing.T) {
 	form := regexp.MustCompile(`^[a-z][a-z0-9]{4}$`)
 	seen := map[string]bool{}
 	for _, uid := range []types.UID{"one", "two"} {
@@ -33,7 +33,7 @@ func TestASuffixDerivesFromTheOwner(t *testing.T) {
 }
 
 // A task finds its sub-agent among those that have, or had, its name.
-func TestASubAgentIsFoundByItsOwner(t *testing.T) {
+func TestSubAgentIsFoundByOwner(t *testing.T) {
 	task := &v1beta1.AgentTask{ObjectMeta: clustertest.Named("work", "new"), Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent}}
 	old := &v1beta1.AgentTask{ObjectMeta: clustertest.Named("work", "old")}
 	leftover := clustertest.OwnedBy(old, "AgentTask", &v1beta1.SubAgent{ObjectMeta: clustertest.Named("work", "leftover")})
@@ -56,7 +56,7 @@ func TestASubAgentIsFoundByItsOwner(t *testing.T) {
 	}
 }
 
-func TestALineageEndsWhereSomethingWasDeleted(t *testing.T) {
+func TestLineageEndsAtDeletion(t *testing.T) {
 	now := metav1.Now()
 	chat := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat")}
 	again := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "again")}

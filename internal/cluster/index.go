@@ -65,7 +65,6 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
-// indexed returns the value of an object in an index.
 func indexed(object client.Object, field string) string {
 	for _, index := range Indexes() {
 		if index.Field == field && reflect.TypeOf(index.Object) == reflect.TypeOf(object) {

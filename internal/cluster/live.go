@@ -75,14 +75,14 @@ func (l *Live) send(ctx context.Context, read *sharedRead, name client.ObjectKey
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	found, _ := reflect.New(reflect.TypeOf(object).Elem()).Interface().(client.Object)
-	found.GetObjectKind().SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
+	fresh, _ := reflect.New(reflect.TypeOf(object).Elem()).Interface().(client.Object)
+	fresh.GetObjectKind().SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
 	sent := time.Now()
-	err := l.Reader.Get(ctx, name, found, options...)
+	err := l.Reader.Get(ctx, name, fresh, options...)
 	if ctx.Err() != nil {
 		return err
 	}
-	read.sent, read.object, read.err = sent, found, err
+	read.sent, read.object, read.err = sent, fresh, err
 	return nil
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-func TestATaskShowsWhyItsSubAgentDoesNotStartAndItsEnd(t *testing.T) {
+func TestTaskFollowsSubAgentStatus(t *testing.T) {
 	now := metav1.Now()
 	sub := func(phase v1beta1.SubAgentPhase, start, end *metav1.Time) *v1beta1.SubAgent {
 		return &v1beta1.SubAgent{Status: v1beta1.SubAgentStatus{Phase: phase, StartTime: start, CompletionTime: end}}
@@ -39,7 +39,7 @@ func TestATaskShowsWhyItsSubAgentDoesNotStartAndItsEnd(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatWasCreatedAgainIsEdited(t *testing.T) {
+func TestRecreatedObjectIsEdited(t *testing.T) {
 	chat := func(uid types.UID, generation int64, phase v1beta1.ChatPhase) *v1beta1.AgentChat {
 		return &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: generation}, Status: v1beta1.AgentChatStatus{Phase: phase}}
 	}

@@ -80,7 +80,6 @@ func (q *Queue) AddDelayed(name types.NamespacedName) {
 	q.due[name] = time.AfterFunc(after, func() { q.addDue(name) })
 }
 
-// addDue adds a due name to the controller's queue.
 func (q *Queue) addDue(name types.NamespacedName) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -49,7 +49,6 @@ func listen(t *testing.T) (*cluster.Queue, *recordingQueue) {
 
 func name(i int) types.NamespacedName { return types.NamespacedName{Name: strconv.Itoa(i)} }
 
-// advance advances the fake time and runs what is due.
 func advance(d time.Duration) {
 	time.Sleep(d) //nolint:forbidigo // fake time of synctest
 	synctest.Wait()
@@ -73,9 +72,9 @@ func TestProgressIsReconciledOncePerSecond(t *testing.T) {
 	})
 }
 
-// TestOtherReconcilesDoNotCancelADelayedOne: a reconcile for another reason may happen before progress is due;
+// TestDelayedReconcileSurvivesOthers: a reconcile for another reason may happen before progress is due;
 // what happens after it must still be reconciled.
-func TestOtherReconcilesDoNotCancelADelayedOne(t *testing.T) {
+func TestDelayedReconcileSurvivesOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pokes, requests := listen(t)
 		pokes.AddDelayed(name(1))
@@ -90,9 +89,9 @@ func TestOtherReconcilesDoNotCancelADelayedOne(t *testing.T) {
 	})
 }
 
-// TestReconcilesDoNotGrowWithTheNumberOfAgents: however many agents are active, progress causes about 25 reconciles per
+// TestReconcileRateIsBounded: however many agents are active, progress causes about 25 reconciles per
 // second.
-func TestReconcilesDoNotGrowWithTheNumberOfAgents(t *testing.T) {
+func TestReconcileRateIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pokes, requests := listen(t)
 		const agents, seconds = 1000, 60

@@ -42,7 +42,7 @@ func (r Reader) RootOf(ctx context.Context, object client.Object) types.UID {
 	return RootUID(above)
 }
 
-// SetRoot labels an object with the root of the tree of its owner.
+// SetRoot labels an object with the root of its owner's tree.
 func SetRoot(object, owner client.Object) {
 	labels := object.GetLabels()
 	if labels == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 )
 
-func TestEveryObjectOfATreeHasTheSameRoot(t *testing.T) {
+func TestTreeObjectsShareRoot(t *testing.T) {
 	chat := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat")}
 	task := clustertest.OwnedBy(chat, "AgentChat", &v1beta1.AgentTask{ObjectMeta: clustertest.Named("task", "task")})
 	sub := clustertest.OwnedBy(task, "AgentTask", &v1beta1.SubAgent{ObjectMeta: clustertest.Named("task", "sub")})
@@ -49,7 +49,7 @@ func TestEveryObjectOfATreeHasTheSameRoot(t *testing.T) {
 		{"a message to the chat", message("m1", v1beta1.AgentMessageSpec{Chat: "chat"}), "chat"},
 		{"a message that the chat owns", clustertest.OwnedBy(chat, "AgentChat", message("m2", v1beta1.AgentMessageSpec{Chat: "chat"})), "chat"},
 		{"a message to the standalone task", message("m3", v1beta1.AgentMessageSpec{Task: "alone"}), "alone"},
-		{"a message to nobody", message("m4", v1beta1.AgentMessageSpec{Chat: "none"}), "m4"},
+		{"a message without an addressee", message("m4", v1beta1.AgentMessageSpec{Chat: "none"}), "m4"},
 	} {
 		if got := r.RootOf(t.Context(), test.object); got != test.want {
 			t.Errorf("%s has the root %s, want %s", test.what, got, test.want)

@@ -20,7 +20,7 @@ import (
 
 // A judge that gets a tree with any version of each kind treats nothing as deleted that exists, finds no agent of another task, and misses
 // no task that it was asked for.
-func TestATreeOfStaleCachesIsNeverWrong(t *testing.T) {
+func TestTreeWithStaleCaches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := clustertest.DrawHistory(t)
 		r := cluster.Reader{Cache: clustertest.DrawView(t, h), API: cluster.NewLive(h)}

@@ -85,19 +85,19 @@ func (c *Client) remember(object client.Object, deleted bool) {
 	default:
 		return
 	}
-	kept, _ := object.DeepCopyObject().(client.Object)
-	kept.SetManagedFields(nil)
+	written, _ := object.DeepCopyObject().(client.Object)
+	written.SetManagedFields(nil)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	kind := reflect.TypeOf(object)
 	if c.written[kind] == nil {
 		c.written[kind] = map[client.ObjectKey]write{}
 	}
-	if before, ok := c.written[kind][client.ObjectKeyFromObject(object)]; ok && !deleted && version(before.object) > version(kept) {
+	if before, ok := c.written[kind][client.ObjectKeyFromObject(object)]; ok && !deleted && version(before.object) > version(written) {
 		return
 	}
 	now := time.Now()
-	c.written[kind][client.ObjectKeyFromObject(object)] = write{kept, deleted, now}
+	c.written[kind][client.ObjectKeyFromObject(object)] = write{written, deleted, now}
 	c.sweep(now)
 }
 
@@ -146,7 +146,6 @@ func version(object client.Object) uint64 {
 	return number
 }
 
-// apply returns the object with an own write.
 func (w write) apply(cached client.Object) client.Object {
 	if !w.deleted {
 		return w.object
@@ -224,15 +223,14 @@ func (c *Client) of(list client.ObjectList, which client.ListOptions) map[client
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	own := map[client.ObjectKey]write{}
-	for name, kept := range c.written[kind] {
+	for name, object := range c.written[kind] {
 		if which.Namespace == "" || which.Namespace == name.Namespace {
-			own[name] = kept
+			own[name] = object
 		}
 	}
 	return own
 }
 
-// matches reports whether an object belongs to a list.
 func matches(object client.Object, which client.ListOptions) bool {
 	if which.LabelSelector != nil && !which.LabelSelector.Matches(labels.Set(object.GetLabels())) {
 		return false

@@ -48,7 +48,7 @@ func (s *server) Update(_ context.Context, object client.Object, _ ...client.Sub
 	return nil
 }
 
-func TestAStatusUpdateSendsOnlyTheStatus(t *testing.T) {
+func TestStatusUpdateSendsOnlyStatus(t *testing.T) {
 	sub := v1beta1.SubAgent{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "a", Name: "one", UID: "u", ResourceVersion: "7", Labels: map[string]string{v1beta1.LabelRole: "worker"},
 	}}

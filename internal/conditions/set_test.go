@@ -16,7 +16,7 @@ import (
 // person has the reasons for which DESIGN section 22 sets Stalled, besides those of the group MissingReference.
 var person = map[string]bool{"InvalidSpec": true, "InvalidExpression": true, "BudgetExhausted": true, "HistoryLost": true}
 
-func TestSet_EveryRow_StalledOnlyWhenAPersonMustAct(t *testing.T) {
+func TestSet_EveryRow_Stalled(t *testing.T) {
 	for name, row := range reasons {
 		for _, s := range row.States {
 			if s.Condition != v1beta1.ConditionReady && s.Condition != v1beta1.ConditionSucceeded {
@@ -40,7 +40,7 @@ func TestSet_EveryRow_StalledOnlyWhenAPersonMustAct(t *testing.T) {
 	}
 }
 
-func TestSet_StalledIsRemoved_OtherConditionsStay(t *testing.T) {
+func TestSet_RemovesStalledOnly(t *testing.T) {
 	first, later := metav1.NewTime(time.Unix(100, 0)), metav1.NewTime(time.Unix(200, 0))
 	all := Set([]metav1.Condition{{Type: "Theirs", Status: "True"}}, "AgentChat",
 		metav1.Condition{Type: "Ready", Status: "False", Reason: "RoleNotFound"}, first)

@@ -16,7 +16,7 @@ import (
 // Reason is a reason of conditions.
 type Reason struct {
 	Text, Todo string
-	// Head is the standstill in a few words, if it has words of its own.
+	// Head is the wait in a few words, if it has words of its own.
 	Head string
 	// Problem and Severity are set if work of many objects may wait for the same cause.
 	Problem, Severity string
@@ -32,22 +32,22 @@ type State struct {
 	// Stalled reports that a person must act.
 	Stalled bool
 	// Doctor is OK, Warning or Failed.
-	Doctor     string
-	Standstill string
+	Doctor    string
+	WaitState string
 	// Event is the type of the Event that a new condition emits, if any.
 	Event string
 }
 
-// Find returns the row of a condition of an object, or false if the table has none: another program, or a newer operator, has written
+// Find returns the row of an object's condition, or false if the table has none: another program, or a newer operator, has written
 // the condition.
 func Find(kind string, c metav1.Condition) (Reason, State, bool) {
-	row, known := reasons[c.Reason]
+	row, ok := reasons[c.Reason]
 	i := slices.IndexFunc(row.States, func(s State) bool {
 		own := s.Condition == c.Type && s.Status == c.Status
 		stalled := s.Stalled && c.Type == v1beta1.ConditionStalled && c.Status == metav1.ConditionTrue
 		return (own || stalled) && slices.Contains(s.Kinds, kind)
 	})
-	if !known || i < 0 {
+	if !ok || i < 0 {
 		return Reason{}, State{}, false
 	}
 	return row, row.States[i], true

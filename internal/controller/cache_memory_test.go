@@ -58,7 +58,6 @@ func liveHeap() uint64 {
 	return m.HeapAlloc
 }
 
-// cacheStore is an informer's store for each kind.
 type cacheStore struct {
 	transform toolscache.TransformFunc
 	indexers  map[reflect.Type]toolscache.Indexer

@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-func TestTheCacheKeepsNoRecordOfWhoManagesWhichField(t *testing.T) {
+func TestCacheDropsManagedFields(t *testing.T) {
 	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "a", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "somebody"}}}}
 	object, err := Cache(cache.Options{}).DefaultTransform(task)
 	if err != nil {

@@ -24,8 +24,8 @@ func (c recordedCloser) Close(ctx context.Context) error {
 	return c.err
 }
 
-// TestTheEngineIsClosedBeforeWhatItsCallsUse: a shard that is handed over at shutdown starts tool calls until then.
-func TestTheEngineIsClosedBeforeWhatItsCallsUse(t *testing.T) {
+// TestEngineClosesBeforeDependencies: a shard that is handed over at shutdown starts tool calls until then.
+func TestEngineClosesBeforeDependencies(t *testing.T) {
 	var closed []string
 	failed := errors.New("calls in flight were aborted")
 	d := &driver{closers: []closer{recordedCloser{"engine", &closed, failed}, recordedCloser{"workspaces", &closed, nil}, recordedCloser{"tool servers", &closed, nil}}}
@@ -39,7 +39,7 @@ func TestTheEngineIsClosedBeforeWhatItsCallsUse(t *testing.T) {
 	}
 }
 
-func TestMemoryIsGivenBackOnceWhenMuchWorkIsOver(t *testing.T) {
+func TestMemoryIsReturnedAfterBurst(t *testing.T) {
 	var b allocationBurst
 	for i, look := range []struct {
 		allocated uint64

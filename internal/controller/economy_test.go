@@ -54,7 +54,6 @@ func (m *meter) count(method, path string) {
 	m.seen[namespace][method+" "+rest]++
 }
 
-// of returns the writes in a namespace.
 func (m *meter) of(namespace string) map[string]int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

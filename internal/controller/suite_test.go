@@ -118,7 +118,6 @@ var _ = BeforeSuite(func() {
 	modelURL = server.URL + "/v1"
 })
 
-// newNamespace creates a namespace for one spec.
 func newNamespace(labels map[string]string) string {
 	GinkgoHelper()
 	serial++

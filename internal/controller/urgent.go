@@ -18,7 +18,7 @@ func isUrgent(c engine.Change) bool {
 			return true
 		}
 	}
-	if c.After.AwaitsStartPublished() {
+	if c.After.WaitsForStartPublished() {
 		return true // its tool call waits for the status
 	}
 	if c.After.Config.Kind == agent.Orchestrator {

@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-func TestPeopleSeeAtOnceThatTheirAnswerWasHeard(t *testing.T) {
+func TestAnswerIsShownImmediately(t *testing.T) {
 	sub := agent.Config{Kind: agent.SubAgent}
 	active := agent.State{Phase: agent.PhaseRequesting, Config: sub}
 	waiting := agent.State{Phase: agent.PhaseActing, Config: sub, Batch: []agent.BatchCall{{State: agent.CallAsked}}}

@@ -16,9 +16,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 )
 
-// TestNotificationsOfShardThatIsTakenOver takes over all shards: the tasks with receivers are reconciled, because the operator that owned them may
+// TestNotificationsAfterTakeOver takes over all shards: the tasks with receivers are reconciled, because the operator that owned them may
 // have ended before it notified their newest state.
-func TestNotificationsOfShardThatIsTakenOver(t *testing.T) {
+func TestNotificationsAfterTakeOver(t *testing.T) {
 	kept := ledgertest.OpenSQLite(t)
 	router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 4)
 	defer func() { _ = router.Close(t.Context()) }()

@@ -15,7 +15,7 @@ import (
 	"github.com/go-logr/logr"
 )
 
-func TestShardsThatAreTakenOverTogetherAreWokenTogether(t *testing.T) {
+func TestTakenShardsWakeTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var passes [][]int
 		failures := 1

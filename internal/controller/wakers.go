@@ -49,8 +49,8 @@ func (w *wakers) workChanged(a ledger.Agent) {
 
 // taskOf returns the task of a sub-agent. Their names differ if the sub-agent's name was taken.
 func (w *wakers) taskOf(a ledger.Agent) types.NamespacedName {
-	if known, ok := w.find(a.UID); ok {
-		a = known // the directory names the task
+	if record, ok := w.find(a.UID); ok {
+		a = record // the directory names the task
 	}
 	return types.NamespacedName{Namespace: a.Namespace, Name: a.Name}
 }

@@ -38,7 +38,6 @@ func inDirectory(dir string) (conversation, *v1beta1.AgentChat) {
 	return c, chat
 }
 
-// asked waits for an approval request and returns it.
 func (c conversation) asked(task string) *v1beta1.ChatWaitingItem {
 	GinkgoHelper()
 	var found *v1beta1.ChatWaitingItem

@@ -78,7 +78,7 @@ const leaseName = "nestor-operator.nestor.dev"
 
 // operator looks for signs of an operator: its Leases, its deployment, or conditions that it wrote in the namespace.
 func (t Target) operator(ctx context.Context) Finding {
-	if f, known := t.heartbeat(ctx); known {
+	if f, ok := t.heartbeat(ctx); ok {
 		return f
 	}
 	var lease coordinationv1.Lease
@@ -94,7 +94,7 @@ func (t Target) operator(ctx context.Context) Finding {
 	switch {
 	case waiting != "":
 		return found("operator", Failed, "no operator has reconciled %s, which was created more than %s ago", waiting, patience).
-			advise("Start the operator, or look at its log: kubectl logs -n %s deployment/nestor-operator", t.OperatorNamespace)
+			advise("Start the operator, or check its log: kubectl logs -n %s deployment/nestor-operator", t.OperatorNamespace)
 	case judged:
 		return found("operator", OK, "an operator has reconciled everything in the namespace %s", t.Namespace)
 	}
@@ -104,10 +104,10 @@ func (t Target) operator(ctx context.Context) Finding {
 			return found("operator", OK, "the deployment %s/nestor-operator is ready", t.OperatorNamespace)
 		}
 		return found("operator", Failed, "the deployment %s/nestor-operator is not ready", t.OperatorNamespace).
-			advise("Look at its pods: kubectl get pods -n %s", t.OperatorNamespace)
+			advise("Check its pods: kubectl get pods -n %s", t.OperatorNamespace)
 	}
 	if apierrors.IsForbidden(err) {
-		return found("operator", Unknown, "no operator was found, and you may not read the chats and providers of the namespace %s, which would show one", t.Namespace)
+		return found("operator", Unknown, "no operator was found, and you are not allowed to read the chats and providers of the namespace %s, which would show one", t.Namespace)
 	}
 	return found("operator", Unknown, "there is no sign of an operator, and the namespace %s has no objects for it to reconcile", t.Namespace).
 		advise("`kubectl nestor doctor --probe` checks it with a harmless tool.")
@@ -160,5 +160,5 @@ func (t Target) history() Finding {
 			advise("Register the operator's history API: an APIService v1beta1.history.nestor.dev that leads to the operator.")
 	}
 	return found(CheckHistory, Warning, "%s is registered but does not answer: %v", historyv1.GroupVersion, err).
-		advise("Look at it: kubectl describe apiservice v1beta1.history.nestor.dev")
+		advise("Check it: kubectl describe apiservice v1beta1.history.nestor.dev")
 }

@@ -62,7 +62,7 @@ func (t Target) Examine(ctx context.Context) []Finding {
 	findings = append(append(findings, t.ledger(ctx)...), t.replicas(ctx)...)
 	findings = append(findings, t.provider(ctx)...)
 	used, shared := t.otherProviders(ctx)
-	findings = append(append(findings, shared...), t.history(), t.rights(ctx))
+	findings = append(append(findings, shared...), t.history(), t.permissions(ctx))
 	return append(findings, t.objects(ctx, append(used, t.Provider))...)
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // heartbeat reports whether the operator renews its heartbeat. It reports false if there is no heartbeat, or none that the user may read.
-func (t Target) heartbeat(ctx context.Context) (f Finding, known bool) {
+func (t Target) heartbeat(ctx context.Context) (f Finding, ok bool) {
 	name := types.NamespacedName{Namespace: t.OperatorNamespace, Name: health.LeaseName}
 	var lease coordinationv1.Lease
 	if err := t.API.Get(ctx, name, &lease); err != nil {
@@ -38,7 +38,7 @@ func (t Target) heartbeat(ctx context.Context) (f Finding, known bool) {
 	}
 	if lease.ResourceVersion == first && (silence(&lease) < 0 || silence(&lease) >= health.Period) {
 		return found("operator", Failed, "the operator does not run: its heartbeat %s has not changed for %s", name, silence(&lease).Round(time.Second)).
-			advise("Start the operator, or look at its pods: kubectl get pods -n %s", t.OperatorNamespace), true
+			advise("Start the operator, or check its pods: kubectl get pods -n %s", t.OperatorNamespace), true
 	}
 	return found("operator", OK, "the operator renews its heartbeat %s", name), true
 }
@@ -67,7 +67,7 @@ func silence(lease *coordinationv1.Lease) time.Duration {
 func (t Target) otherProviders(ctx context.Context) (used []string, findings []Finding) {
 	used, err := health.Namespace{API: t.API, Name: t.Namespace, OperatorNamespace: t.OperatorNamespace}.UsedProviders(ctx)
 	if err != nil {
-		return nil, nil // the check of the rights reports it
+		return nil, nil // the check of the permissions reports it
 	}
 	for _, name := range used {
 		if name == t.Provider {

@@ -31,7 +31,7 @@ func (t Target) provider(ctx context.Context) []Finding {
 		return []Finding{found("provider", Failed, "there is no ModelProvider %s for the namespace %s", t.Provider, t.Namespace).
 			advise("%s config/samples/modelprovider.yaml is an example.", missing.Message)}
 	case apierrors.IsForbidden(err):
-		return []Finding{found("provider", Unknown, "you may not read the ModelProvider %s", t.Provider)}
+		return []Finding{found("provider", Unknown, "you are not allowed to read the ModelProvider %s", t.Provider)}
 	case err != nil:
 		return []Finding{found("provider", Failed, "%v", err)}
 	}
@@ -69,7 +69,7 @@ func (t Target) secret(ctx context.Context, namespace string, ref v1beta1.Secret
 		return found("secret", Failed, "there is no Secret %s/%s for the provider's key", namespace, ref.Name).
 			advise("kubectl create secret generic %s -n %s --from-literal=%s=YOUR-KEY", ref.Name, namespace, ref.Key)
 	case apierrors.IsForbidden(err):
-		return found("secret", Unknown, "you may not read the Secret %s/%s; the provider's condition shows whether the operator can", namespace, ref.Name)
+		return found("secret", Unknown, "you are not allowed to read the Secret %s/%s; the provider's condition shows whether the operator can", namespace, ref.Name)
 	case err != nil:
 		return found("secret", Failed, "%v", err)
 	case len(secret.Data[ref.Key]) == 0:
@@ -104,15 +104,15 @@ var needed = []right{
 	{group: historyv1.GroupVersion.Group, resource: "usages", verb: "list", optional: true},
 }
 
-// rights checks the permissions of the user in the namespace.
-func (t Target) rights(ctx context.Context) Finding {
+// permissions checks the permissions of the user in the namespace.
+func (t Target) permissions(ctx context.Context) Finding {
 	var lacking, unneeded []string
 	for _, r := range needed {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Namespace: t.Namespace, Group: r.group, Resource: r.resource, Subresource: r.subresource, Verb: r.verb,
 		}}}
 		if err := t.API.Create(ctx, review); err != nil {
-			return found("rights", Unknown, "cannot read your permissions: %v", err)
+			return found("permissions", Unknown, "cannot read your permissions: %v", err)
 		}
 		name := r.verb + " " + strings.TrimSuffix(r.resource+"/"+r.subresource, "/")
 		switch {
@@ -126,9 +126,9 @@ func (t Target) rights(ctx context.Context) Finding {
 	advice := fmt.Sprintf("Ask the administrator of the namespace %s for these permissions, or use another namespace with -n.", t.Namespace)
 	switch {
 	case len(lacking) > 0:
-		return found("rights", Failed, "in the namespace %s you may not: %s", t.Namespace, strings.Join(append(lacking, unneeded...), ", ")).advise("%s", advice)
+		return found("permissions", Failed, "in the namespace %s you are not allowed to: %s", t.Namespace, strings.Join(append(lacking, unneeded...), ", ")).advise("%s", advice)
 	case len(unneeded) > 0:
-		return found("rights", Warning, "chats work, but in the namespace %s you may not: %s", t.Namespace, strings.Join(unneeded, ", ")).advise("%s", advice)
+		return found("permissions", Warning, "chats work, but in the namespace %s you are not allowed to: %s", t.Namespace, strings.Join(unneeded, ", ")).advise("%s", advice)
 	}
-	return found("rights", OK, "you may do everything that chats and standalone tasks need in the namespace %s", t.Namespace)
+	return found("permissions", OK, "you may do everything that chats and standalone tasks need in the namespace %s", t.Namespace)
 }

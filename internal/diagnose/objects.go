@@ -62,7 +62,7 @@ func (t Target) objects(ctx context.Context, reported []string) []Finding {
 		for more := true; more; more = list.GetContinue() != "" {
 			err := t.API.List(ctx, list, client.InNamespace(t.Namespace), client.Limit(pageSize), client.Continue(list.GetContinue()))
 			if err != nil {
-				break // the check of the rights reports it
+				break // the check of the permissions reports it
 			}
 			for i := range list.Items {
 				var o object
@@ -93,7 +93,7 @@ func (r *report) add(check, kind string, o object) {
 	if main == nil || main.ObservedGeneration < o.Metadata.Generation {
 		if age := time.Since(changeTime(o.Metadata, "")); age > patience {
 			r.count(kind+"/", found(check, Failed, "no operator has checked %s, which changed %s ago", name, age.Round(time.Second)).
-				advise("Start the operator, or look at its log."))
+				advise("Start the operator, or check its log."))
 		}
 		return
 	}
@@ -102,7 +102,7 @@ func (r *report) add(check, kind string, o object) {
 	}
 	if still := o.withoutProgress(main.Reason); still > 0 {
 		r.count(kind+"/stuck", found(check, Failed, "%s is stuck: it has made no progress for %s, longer than it may run", name, still.Round(time.Second)).
-			advise("Look at the operator's log, or cancel it: kubectl nestor cancel %s", o.Metadata.Name))
+			advise("Check the operator's log, or cancel it: kubectl nestor cancel %s", o.Metadata.Name))
 	}
 	if drop := o.Status.LastDrop; drop != nil && (o.Status.LastFiredTime == nil || o.Status.LastFiredTime.Before(&drop.Time)) {
 		r.count(kind+"/"+string(drop.Reason), found(check, Warning, "%s dropped its last firing: %s", name, drop.Reason).advise("%s", drop.Message))
@@ -111,12 +111,12 @@ func (r *report) add(check, kind string, o object) {
 
 // condition adds what a condition reports. Stalled repeats the main condition.
 func (r *report) condition(check, kind string, o object, c metav1.Condition) {
-	row, state, known := conditions.Find(kind, c)
+	row, state, ok := conditions.Find(kind, c)
 	status := Status(state.Doctor)
 	late := state.Group == "Waiting" && time.Since(changeTime(o.Metadata, "status")) > slowStart
 	switch {
 	case late && c.Reason == v1beta1.ReasonPending, // it waits for nothing
-		!known && c.Type == v1beta1.ConditionReady && c.Status == metav1.ConditionFalse: // a newer operator has set it
+		!ok && c.Type == v1beta1.ConditionReady && c.Status == metav1.ConditionFalse: // a newer operator has set it
 		status = Failed
 	case late:
 		status = Warning

@@ -29,8 +29,8 @@ type table struct {
 	}
 }
 
-// TestObjects_EveryRow_ReportedAsTheTableHasIt builds an object for every state of every kind.
-func TestObjects_EveryRow_ReportedAsTheTableHasIt(t *testing.T) {
+// TestObjects_EveryRow_Reported builds an object for every state of every kind.
+func TestObjects_EveryRow_Reported(t *testing.T) {
 	text, err := os.ReadFile("../../api/v1beta1/conditions.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestObjects_OperatorDoesNotCheck(t *testing.T) {
 	}
 }
 
-func TestObjects_SlowStart_LastDrop_Warn(t *testing.T) {
+func TestObjects_SlowStart_Warns(t *testing.T) {
 	queued := metav1.Condition{Type: v1beta1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: v1beta1.ReasonParallelLimit,
 		Message: "It waits.", LastTransitionTime: metav1.NewTime(time.Now().Add(-2 * slowStart))}
 	trigger := &v1beta1.AgentTrigger{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "drops"}, Status: v1beta1.AgentTriggerStatus{

@@ -29,7 +29,7 @@ func (t Target) probe(ctx context.Context) Finding {
 	switch {
 	case err != nil:
 		return found("operator", Failed, "no operator has run the calculator within %s", patience).
-			advise("Start the operator, or look at its log: kubectl logs -n %s deployment/nestor-operator", t.OperatorNamespace)
+			advise("Start the operator, or check its log: kubectl logs -n %s deployment/nestor-operator", t.OperatorNamespace)
 	case done.Status.Phase != v1beta1.TaskSuccess:
 		return found("operator", Failed, "the calculator ended with %s", done.Status.Phase)
 	}

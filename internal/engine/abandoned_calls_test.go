@@ -34,7 +34,7 @@ func (w *world) appendCancelled(uid string, finish *ledger.Finish) {
 	}
 }
 
-func TestCallsOfACancelledAgentAreClosed(t *testing.T) {
+func TestCancelledAgentClosesCalls(t *testing.T) {
 	for name, test := range map[string]struct {
 		start  func(*world)
 		uid    string

@@ -28,7 +28,6 @@ rules:
   reply: {toolCalls: [{name: submit_result, arguments: {result: I see the answer.}}]}
 `
 
-// attach returns an image with its reference.
 func attach(picture []byte) (agent.Image, ledger.Image) {
 	digest := ImageDigest(picture)
 	return agent.Image{Digest: digest, MediaType: "image/png", Size: int64(len(picture)), Name: "a.png"}, ledger.Image{Digest: digest, MediaType: "image/png", Data: picture}
@@ -80,7 +79,7 @@ func TestAttachedImagesReachTheModels(t *testing.T) {
 	checkReplay(t, w, "uid-chat-1") // the chat may still be active
 }
 
-func TestAttachedImagesAreDescribedToTextOnlyModels(t *testing.T) {
+func TestTextModelGetsImageDescription(t *testing.T) {
 	w, picture := newAttachmentWorld(t, model.Prices{{Name: "scripted", TextOnly: true}})
 	ref, stored := attach(picture)
 	w.chat(nil)

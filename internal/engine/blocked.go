@@ -49,7 +49,6 @@ type watchdog struct {
 	timer *time.Timer
 }
 
-// watchAppend starts a watchdog for an append.
 func (a *actor) watchAppend(batch []delivery) *watchdog {
 	w := &watchdog{}
 	w.timer = time.AfterFunc(ledgerSlowThreshold, func() {

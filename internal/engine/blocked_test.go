@@ -31,7 +31,7 @@ func (l *fullLedger) Append(ctx context.Context, batch ledger.Batch) error {
 	return l.Ledger.Append(ctx, batch)
 }
 
-func TestAgentReportsThatTheLedgerBlocksIt(t *testing.T) {
+func TestAgentReportsLedgerBlock(t *testing.T) {
 	kept := ledgertest.OpenSQLite(t)
 	broken := &fullLedger{Ledger: kept}
 	reported := make(chan ledger.Agent, 100)

@@ -28,7 +28,7 @@ rules:
 `
 
 // All tools need an approval that is never given: invalid calls must be answered without one.
-func TestArgumentsAreCheckedBeforeApprovalAndDelegation(t *testing.T) {
+func TestArgumentsCheckedBeforeApproval(t *testing.T) {
 	w := newWorld(t, carelessScript)
 	w.task("task", func(c *agent.Config) {
 		c.Role.Approval, c.Role.Allow = agent.ApproveAlways, []string{"*"}
@@ -81,7 +81,7 @@ rules:
 `
 
 // The data of a result is checked before the reply becomes an event, so that invalid data never ends an agent.
-func TestDataOfAResultIsCheckedAgainstTheOutputSchema(t *testing.T) {
+func TestResultDataIsChecked(t *testing.T) {
 	w := newWorld(t, structuredScript)
 	w.task("task", func(c *agent.Config) {
 		c.OutputSchema = json.RawMessage(`{"type":"object","required":["verdict"],"properties":{"verdict":{"enum":["approve","reject"]}}}`)

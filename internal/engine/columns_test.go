@@ -62,7 +62,7 @@ func TestCallsRecordTheirOrigin(t *testing.T) {
 	}
 }
 
-func TestToolRunRecordsTheOrchestratorsCall(t *testing.T) {
+func TestToolRunRecordsOrchestratorsCall(t *testing.T) {
 	w := newWorld(t, askerScript)
 	w.chat(nil)
 	w.sendMessage("m1", "Multiply")

@@ -21,7 +21,7 @@ rules:
 - {match: {role: coder}, reply: {text: one two three, fault: {kind: hang, after: 1}}}
 `
 
-func TestCancelReachesARequestInFlight(t *testing.T) {
+func TestCancelReachesRequestInFlight(t *testing.T) {
 	w := newWorld(t, hangingScript)
 	w.task("task", nil)
 	w.until("the request", func() bool { return len(w.model.Requests()) == 1 })
@@ -38,7 +38,7 @@ func TestCancelReachesARequestInFlight(t *testing.T) {
 }
 
 // The order of the start and the cancel of an agent is decided in the ledger, since the start may still be in flight.
-func TestAgentCancelledAtStartMakesNoCalls(t *testing.T) {
+func TestCancelAtStartPreventsCalls(t *testing.T) {
 	w := newWorld(t, writerScript)
 	c := config(agent.SubAgent, "task", "coder", 1)
 	record := ledger.Agent{UID: "uid-task", Kind: "SubAgent", Namespace: "ns", Name: "task", Root: "uid-task", Role: "coder", Depth: 1, CreatedAt: time.Now()}
@@ -54,7 +54,7 @@ func TestAgentCancelledAtStartMakesNoCalls(t *testing.T) {
 	}
 }
 
-func TestCancelReachesAnAgentThatIsStarting(t *testing.T) {
+func TestCancelReachesStartingAgent(t *testing.T) {
 	w := newWorld(t, hangingScript)
 	w.task("task", nil)
 	record := w.agents["task"]
@@ -64,7 +64,7 @@ func TestCancelReachesAnAgentThatIsStarting(t *testing.T) {
 	}
 }
 
-func TestCancelReachesARunningToolAndCascades(t *testing.T) {
+func TestCancelCascadesToTool(t *testing.T) {
 	w := newWorld(t, writerScript)
 	running, stopped := make(chan struct{}), make(chan struct{})
 	w.tools.beforeWrite = func(ctx context.Context, _ tool.Invocation) {
@@ -81,7 +81,7 @@ func TestCancelReachesARunningToolAndCascades(t *testing.T) {
 	}
 }
 
-func TestEndOfAnAgentClosesItsCalls(t *testing.T) {
+func TestAgentEndClosesCalls(t *testing.T) {
 	w := newWorld(t, `
 name: hangs
 rules:
@@ -109,7 +109,7 @@ rules:
 	w.until("no agent to be in memory", func() bool { return w.engine.Stats() == Stats{} })
 }
 
-func TestBudgetsHoldForTheWholeTree(t *testing.T) {
+func TestBudgetsHoldForWholeTree(t *testing.T) {
 	w := newWorld(t, "load")
 	// Each agent's usage fits into the budget, but not all together.
 	w.chat(func(l *agent.Limits) { l.MaxTokens = 30_000 })
@@ -151,7 +151,7 @@ rules:
 }
 
 // A timer and the clock may differ by a millisecond. An agent that is woken early must be woken again.
-func TestASlowClockDoesNotLoseAWake(t *testing.T) {
+func TestSlowClockKeepsWake(t *testing.T) {
 	w := newWorld(t, `
 name: busy
 rules:
@@ -164,7 +164,7 @@ rules:
 	w.untilEnded("task")
 }
 
-func TestFinalProviderErrorReachesTheUser(t *testing.T) {
+func TestFinalProviderErrorReachesUser(t *testing.T) {
 	w := newWorld(t, `
 name: broken
 rules:
@@ -206,9 +206,9 @@ func TestIdleAgentsAreEvictedAndReloaded(t *testing.T) {
 	w.untilPosted("Three releases came out")
 }
 
-// An orchestrator never ends by itself, and an idle one has nothing to cancel. Its deletion must be recorded anyway, or every
+// An orchestrator never ends on its own, and an idle one has nothing to cancel. Its deletion must be recorded anyway, or every
 // later operator would take it over.
-func TestDeletingAnIdleChatEndsIt(t *testing.T) {
+func TestDeletingIdleChatEndsIt(t *testing.T) {
 	w := newWorld(t, "load")
 	w.chat(nil)
 	w.until("the chat to begin", func() bool {

@@ -93,7 +93,7 @@ func TestInterruptedReadOnlyToolIsRepeated(t *testing.T) {
 }
 
 // A chat with twenty agents survives any number of kills: every agent ends, and no model call with a recorded reply is repeated.
-func TestManyKillsLoseAndRepeatNothing(t *testing.T) {
+func TestManyKillsLoseNothing(t *testing.T) {
 	w := newWorld(t, "load")
 	w.chat(nil)
 	w.sendMessage("m1", "Load 20")
@@ -216,7 +216,7 @@ func (l *flakyLedger) ReadOwner(ctx context.Context, shard int) (ledger.ShardOwn
 	return l.Ledger.ReadOwner(ctx, shard)
 }
 
-func TestUnavailableLedgerStopsProgressAndLosesNothing(t *testing.T) {
+func TestUnavailableLedgerLosesNothing(t *testing.T) {
 	w := newWorld(t, "nested-agents")
 	w.stop()
 	flaky := &flakyLedger{Ledger: w.ledger}

@@ -40,7 +40,7 @@ func (r *recordedEnds) list() []string {
 }
 
 // The reconcile of an object below a deleted one, or of one that the garbage collector deleted after it, may come first.
-func TestEndStartsAtTheDeletedObject(t *testing.T) {
+func TestEndStartsAtDeletedObject(t *testing.T) {
 	const chat, coder, tester = "uid-chat", "uid-chat-1", "uid-chat-1-1"
 	end := func(w *world, uid string) error { return w.engine.End(w.t.Context(), uid) }
 	endIfDeleted := func(w *world, uid string) error { _, err := w.engine.EndIfDeleted(w.t.Context(), uid); return err }
@@ -96,7 +96,7 @@ func TestEndReachesTheAgentAbove(t *testing.T) {
 }
 
 // A message that is delivered together with the end of a chat, after it, starts no turn.
-func TestNothingFollowsAnEndInABatch(t *testing.T) {
+func TestNothingFollowsEndInBatch(t *testing.T) {
 	w := newWorld(t, "load")
 	w.chat(nil)
 	w.sendMessage("m1", "Load")

@@ -11,7 +11,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// findCall finds a call of an agent's batch.
 func findCall(s agent.State, id string) (agent.BatchCall, bool) {
 	for _, c := range s.Batch {
 		if c.ID == id {

@@ -10,7 +10,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// toolCalls returns the rows of an agent's calls of a tool.
 func (w *world) toolCalls(uid, tool string) []ledger.ToolCall {
 	w.t.Helper()
 	list, err := w.ledger.ToolCalls(w.t.Context(), uid, ledger.Page{})

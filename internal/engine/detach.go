@@ -135,11 +135,11 @@ func (d *detachment) keep() {
 			return
 		case <-ticker.C:
 		}
-		gone, err := d.engine.options.Ledger.KeepDetached(d.engine.ctx, d.engine.options.Name, keys, d.engine.detachedTTL)
+		lost, err := d.engine.options.Ledger.KeepDetached(d.engine.ctx, d.engine.options.Name, keys, d.engine.detachedTTL)
 		if err != nil && d.engine.ctx.Err() == nil {
 			d.engine.options.ReportError(fmt.Errorf("extend %d detached calls: %w", len(keys), err))
 		}
-		d.stop(gone)
+		d.stop(lost)
 	}
 }
 

@@ -64,7 +64,7 @@ func (w *world) noDetached() {
 	})
 }
 
-func TestACallContinuesAfterAHandOver(t *testing.T) {
+func TestCallContinuesAfterHandOver(t *testing.T) {
 	w, a, b, finish := longWrite(t)
 	handOver(t, a, b, 0)
 	b.mustBegin("other", 0)
@@ -83,8 +83,8 @@ func TestACallContinuesAfterAHandOver(t *testing.T) {
 	w.until("nothing to be detached", func() bool { return a.Stats().Detached == 0 && b.Stats().Adopted == 0 })
 }
 
-// TestACallContinuesAfterTwoHandOvers hands over again before the call has ended, and back to the process that makes it.
-func TestACallContinuesAfterTwoHandOvers(t *testing.T) {
+// TestCallContinuesAfterTwoHandOvers hands over again before the call has ended, and back to the process that makes it.
+func TestCallContinuesAfterTwoHandOvers(t *testing.T) {
 	w, a, b, finish := longWrite(t)
 	handOver(t, a, b, 0)
 	handOver(t, b, a, 0)
@@ -96,8 +96,8 @@ func TestACallContinuesAfterTwoHandOvers(t *testing.T) {
 	w.noDetached()
 }
 
-// TestAResultDuringATakeOverIsNotMadeAgain delivers the result of a detached call while the step of the take-over is being recorded.
-func TestAResultDuringATakeOverIsNotMadeAgain(t *testing.T) {
+// TestResultDuringTakeOver delivers the result of a detached call while the step of the take-over is being recorded.
+func TestResultDuringTakeOver(t *testing.T) {
 	w, a, b, finish := longWrite(t)
 	recording, record := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -130,8 +130,8 @@ func TestAResultDuringATakeOverIsNotMadeAgain(t *testing.T) {
 	w.noDetached()
 }
 
-// TestALostDetachedCallIsUnknown ends the process that makes the call.
-func TestALostDetachedCallIsUnknown(t *testing.T) {
+// TestLostDetachedCallIsUnknown ends the process that makes the call.
+func TestLostDetachedCallIsUnknown(t *testing.T) {
 	for name, ttl := range map[string]time.Duration{"expires before the take-over": time.Millisecond, "expires later": 300 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) { testLostDetachedCall(t, ttl) })
 	}
@@ -154,8 +154,8 @@ func testLostDetachedCall(t *testing.T, ttl time.Duration) {
 	w.noDetached()
 }
 
-// TestACancelDoesNotWaitForADetachedCall cancels an agent while another process makes its call.
-func TestACancelDoesNotWaitForADetachedCall(t *testing.T) {
+// TestCancelSkipsDetachedCall cancels an agent while another process makes its call.
+func TestCancelSkipsDetachedCall(t *testing.T) {
 	w, a, b, finish := longWrite(t)
 	handOver(t, a, b, 0)
 	if err := b.Deliver("uid-long", agent.Cancelled{}); err != nil {
@@ -192,8 +192,8 @@ func handOverDuringCall(t *testing.T, w *world, handler http.Handler, arrived <-
 	return b
 }
 
-// TestACancelReachesADetachedModelCall cancels an agent whose model call continues at the previous owner: it would cost money until it ends.
-func TestACancelReachesADetachedModelCall(t *testing.T) {
+// TestCancelReachesDetachedCall cancels an agent whose model call continues at the previous owner: it would cost money until it ends.
+func TestCancelReachesDetachedCall(t *testing.T) {
 	w := newWorld(t, writerScript)
 	arrived, stopped := make(chan struct{}, 1), make(chan struct{})
 	slow := http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
@@ -220,8 +220,8 @@ func TestACancelReachesADetachedModelCall(t *testing.T) {
 	w.noDetached()
 }
 
-// TestADetachedModelCallIsPaidOnce detaches a model call, whose budget stays reserved until its usage is known.
-func TestADetachedModelCallIsPaidOnce(t *testing.T) {
+// TestDetachedCallIsPaidOnce detaches a model call, whose budget stays reserved until its usage is known.
+func TestDetachedCallIsPaidOnce(t *testing.T) {
 	w := newWorld(t, writerScript)
 	var requests atomic.Int32
 	arrived, finish := make(chan struct{}, 1), make(chan struct{})
@@ -252,8 +252,8 @@ func TestADetachedModelCallIsPaidOnce(t *testing.T) {
 	w.noDetached()
 }
 
-// TestResultsAreReadLessOftenTheLongerCallsTake: a call of minutes must not cost ten reads of the ledger a second.
-func TestResultsAreReadLessOftenTheLongerCallsTake(t *testing.T) {
+// TestResultPollingBacksOff: a call of minutes must not cost ten reads of the ledger a second.
+func TestResultPollingBacksOff(t *testing.T) {
 	for waited, want := range map[time.Duration]time.Duration{
 		0:                      minAdoptDelay,
 		500 * time.Millisecond: minAdoptDelay,

@@ -34,7 +34,7 @@ func AsksOf(record ledger.Agent, s agent.State) []Ask {
 type directory struct {
 	mu     sync.Mutex
 	agents map[string]ledger.Agent
-	// children maps the UID of an agent to its children: UIDs by the names that the agent knows them by.
+	// children maps the UID of an agent to its children: UIDs by the agent's names for them.
 	children map[string]map[string]string
 	// asks are those below standalone tasks, by the UID of the root and then of the asking agent.
 	asks map[string]map[string][]Ask
@@ -58,7 +58,7 @@ func (d *directory) set(record ledger.Agent, s agent.State) {
 	if record.Chat == "" && record.Root != record.UID {
 		asks = AsksOf(record, s)
 	}
-	record.Name = cmp.Or(s.Config.TaskName, record.Name) // users know the agent by its task
+	record.Name = cmp.Or(s.Config.TaskName, record.Name) // users name the agent by its task
 	d.added(record.UID)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -103,7 +103,7 @@ func (d *directory) remove(uid string) {
 	}
 }
 
-// findChild finds a live child of an agent by the name that the agent knows it by.
+// findChild finds a live child of an agent by the agent's name for it.
 func (d *directory) findChild(parent, name string) (uid string, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -157,7 +157,6 @@ func toolStatus(r tool.Result) ledger.Status {
 	return ledger.StatusFailed
 }
 
-// wholeOutput returns the complete output, for read_result.
 func wholeOutput(r tool.Result) []byte {
 	if r.Output.Text == "" {
 		return r.Output.Structured

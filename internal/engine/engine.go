@@ -46,7 +46,7 @@ type Engine struct {
 	// awaitsRecovery is set while deliveries wait for Recover.
 	awaitsRecovery atomic.Bool
 
-	// recovered is set while this engine knows all live agents of its shard.
+	// recovered is set while this engine has loaded all live agents of its shard.
 	recovered atomic.Bool
 	// reportsOutage is set while the failure of the ledger keeps this process from taking over the shard; see ReportOutage.
 	reportsOutage atomic.Bool
@@ -73,7 +73,6 @@ func New(options Options) *Engine {
 	return e
 }
 
-// newEngine returns an engine for the trees of a shard.
 func newEngine(s *shared, shard Shard) *Engine {
 	ctx, cancel := context.WithCancel(context.Background())
 	e := &Engine{shared: s, options: s.options, shard: shard, budgets: s.admission.NewBudgets(), ctx: ctx, cancel: cancel, detachedTTL: defaultDetachedTTL}

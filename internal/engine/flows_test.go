@@ -43,14 +43,14 @@ func TestDelegatedResultBecomesAnAnswer(t *testing.T) {
 	}
 }
 
-func TestOrchestratorToolRunsAsATask(t *testing.T) {
+func TestOrchestratorToolRunsAsTask(t *testing.T) {
 	w := newWorld(t, "nested-agents")
 	w.chat(nil)
 	w.sendMessage("m1", "What is 17 * 23?")
 	w.untilPosted("17 * 23 is 391.")
 }
 
-func TestQuestionIsAnsweredFromTheConversation(t *testing.T) {
+func TestQuestionIsAnsweredFromConversation(t *testing.T) {
 	w := newWorld(t, "central-orchestration")
 	w.chat(nil)
 	w.sendMessage("m1", "My name is Alice. Write me a welcome note.")
@@ -58,7 +58,7 @@ func TestQuestionIsAnsweredFromTheConversation(t *testing.T) {
 	w.untilPosted("Here is your note: Welcome, Alice!")
 }
 
-func TestQuestionIsAnsweredByThePerson(t *testing.T) {
+func TestQuestionIsAnsweredByPerson(t *testing.T) {
 	w := newWorld(t, "central-orchestration")
 	w.chat(nil)
 	w.sendMessage("m1", "Summarise what was released this year.")

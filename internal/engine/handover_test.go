@@ -102,7 +102,7 @@ func TestTakeOverReadsTheLedger(t *testing.T) {
 	}
 }
 
-func TestTakeOverKeepsOwnCallsInFlight(t *testing.T) {
+func TestTakeOverKeepsOwnCalls(t *testing.T) {
 	w := newWorld(t, writerScript)
 	running, finish := make(chan struct{}, 1), make(chan struct{})
 	w.tools.beforeWrite = func(ctx context.Context, _ tool.Invocation) {
@@ -127,7 +127,7 @@ func TestTakeOverKeepsOwnCallsInFlight(t *testing.T) {
 	}
 }
 
-func TestFinishedChildrenCountOnceAfterARestart(t *testing.T) {
+func TestChildrenCountOnceAfterRestart(t *testing.T) {
 	w := newWorld(t, "nested-agents")
 	w.chat(func(l *agent.Limits) { l.MaxTokens = 10_000_000 })
 	w.sendMessage("m1", "Research the history of the lighthouse of Alexandria.")
@@ -170,7 +170,7 @@ func TestDrainWaitsForTheLedger(t *testing.T) {
 	}
 }
 
-func TestDeliveriesWaitForTheTakeOver(t *testing.T) {
+func TestDeliveriesWaitForTakeOver(t *testing.T) {
 	w := newWorld(t, writerScript)
 	w.task("task", func(c *agent.Config) { c.Role.Approval = agent.ApproveAlways })
 	w.until("the agent to wait", func() bool {

@@ -62,12 +62,12 @@ func (e *Engine) withImages(ctx context.Context, req model.Request) (model.Reque
 	if len(digests) == 0 || req.TextOnly {
 		return req, nil
 	}
-	found, err := e.options.Ledger.Images(ctx, digests)
+	images, err := e.options.Ledger.Images(ctx, digests)
 	if err != nil {
 		return req, fmt.Errorf("load images: %w", err)
 	}
-	data := make(map[string][]byte, len(found))
-	for _, image := range found {
+	data := make(map[string][]byte, len(images))
+	for _, image := range images {
 		data[image.Digest] = image.Data
 	}
 	req.Messages = slices.Clone(req.Messages)

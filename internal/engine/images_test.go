@@ -71,7 +71,7 @@ func newImageWorld(t *testing.T, prices model.Prices) (*world, []byte) {
 	return w, b.Bytes()
 }
 
-func TestImagesOfToolsReachTheModel(t *testing.T) {
+func TestImagesOfToolsReachModel(t *testing.T) {
 	w, picture := newImageWorld(t, nil)
 	w.task("task", func(c *agent.Config) { c.Role.Allow = []string{"*"} })
 	if s := w.untilEnded("task"); s.Outcome.Result.Brief() != "I see." {
@@ -108,7 +108,7 @@ func TestImagesOfToolsReachTheModel(t *testing.T) {
 	checkReplay(t, w, "uid-task")
 }
 
-func TestOrchestratorToolImagesReachItsModel(t *testing.T) {
+func TestOrchestratorToolImagesReachModel(t *testing.T) {
 	w, _ := newImageWorld(t, nil)
 	w.chat(nil)
 	w.sendMessage("m1", "Look")

@@ -54,7 +54,6 @@ func (a *actor) toolIntent(r *stepResult, e agent.RunTool, cause int64, now time
 	return call
 }
 
-// toolRow returns the ledger row of a tool result.
 func (a *actor) toolRow(e agent.RunTool, result tool.Result, finished time.Time) *ledger.ToolResult {
 	row := &ledger.ToolResult{Key: a.ledgerKey(e), Status: toolStatus(result), Output: wholeOutput(result), FinishedAt: finished}
 	if result.Failure != tool.NoFailure {

@@ -22,7 +22,7 @@ rules:
 `
 
 // The calls and answers of an inline tool are recorded in the same append as the reply that contains them and the next request.
-func TestInlineToolsAreRecordedWithTheirAnswers(t *testing.T) {
+func TestInlineToolsAreRecorded(t *testing.T) {
 	w := newWorld(t, sum)
 	w.crash()
 	counted := &countingLedger{Ledger: w.ledger}
@@ -62,7 +62,7 @@ func TestInlineToolsAreRecordedWithTheirAnswers(t *testing.T) {
 }
 
 // An inline tool that is slow does not block its agent: it runs as an ordinary effect.
-func TestSlowInlineToolRunsAsAnEffect(t *testing.T) {
+func TestSlowInlineToolBecomesEffect(t *testing.T) {
 	w := newWorld(t, sum)
 	slow, err := tool.New(tool.Spec{Name: builtin.Calculator, Parameters: []byte(`{"type":"object"}`), ReadOnly: true},
 		func(ctx context.Context, _ tool.Invocation) (tool.Output, error) {
@@ -88,7 +88,6 @@ func TestSlowInlineToolRunsAsAnEffect(t *testing.T) {
 	}
 }
 
-// countingLedger counts appends.
 type countingLedger struct {
 	Ledger
 	appends atomic.Int64

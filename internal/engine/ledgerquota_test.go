@@ -12,7 +12,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// sizedLedger is a ledger that reports given sizes for namespaces.
 type sizedLedger struct {
 	ledger.Ledger
 	bytes *atomic.Int64
@@ -22,7 +21,7 @@ func (s sizedLedger) Bytes(context.Context) ([]ledger.NamespaceBytes, error) {
 	return []ledger.NamespaceBytes{{Namespace: "ns", UID: "uid-ns", Bytes: s.bytes.Load()}, {Namespace: "other", Bytes: 1 << 40}}, nil
 }
 
-func TestNamespaceAtItsLedgerQuotaWaits(t *testing.T) {
+func TestNamespaceAtLedgerQuotaWaits(t *testing.T) {
 	w := newWorld(t, writerScript)
 	w.crash()
 	w.ledgerQuota = 1 << 20
@@ -53,7 +52,7 @@ func TestNamespaceAtItsLedgerQuotaWaits(t *testing.T) {
 	}
 }
 
-func TestCancelReachesAnAgentAtTheLedgerQuota(t *testing.T) {
+func TestCancelAtLedgerQuota(t *testing.T) {
 	w := newWorld(t, writerScript)
 	w.crash()
 	w.ledgerQuota = 1

@@ -24,7 +24,7 @@ rules:
 - {match: {role: coder}, reply: {toolCalls: [{name: read, arguments: {after: 'the beginning'}}]}}
 `
 
-// respondInParts makes each call return a text of the given size that starts with its number. The last text ends the story.
+// respondInParts makes each call return text of the given size that starts with its number. The last text ends the story.
 func (w *toolbox) respondInParts(size, parts int) {
 	random := rand.New(rand.NewPCG(1, 2))
 	n := 0
@@ -54,7 +54,7 @@ func (w *world) bytes() int64 {
 }
 
 // DESIGN section 16: an agent takes at most 1.3 times the bytes of its conversation. checkRequests compares the requests.
-func TestLedgerGrowsLinearlyWithTheConversation(t *testing.T) {
+func TestLedgerGrowsLinearlyWithConversation(t *testing.T) {
 	const turns, size = 120, 5000
 	w := newWorld(t, pagingScript)
 	w.tools.respondInParts(size, turns)

@@ -40,7 +40,6 @@ func (m *mailbox) hasResult(key string) bool {
 	})
 }
 
-// take removes and returns all deliveries.
 func (m *mailbox) take() []delivery {
 	batch := m.queue
 	m.queue = nil

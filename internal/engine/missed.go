@@ -121,7 +121,6 @@ func (e *Engine) missedChildFinished(ctx context.Context, parent ledger.Agent, s
 	return facts, err
 }
 
-// childrenOf selects the children of an agent.
 func childrenOf(parent ledger.Agent) ledger.AgentFilter {
 	return ledger.AgentFilter{Scope: ledger.Scope{Root: parent.Root}, Parent: parent.UID}
 }

@@ -22,7 +22,7 @@ func has(b ledger.Batch, kind string) bool {
 }
 
 // The append that ends an agent succeeds, but its answer is lost.
-func TestEndReachesTheParentAfterALostAnswer(t *testing.T) {
+func TestEndAfterLostAnswer(t *testing.T) {
 	w := newWorld(t, nestedQuestionScript)
 	w.stop()
 	var lost atomic.Bool
@@ -80,7 +80,7 @@ func (l *unreadableLedger) Load(ctx context.Context, uid string) (ledger.History
 }
 
 // An agent that cannot be read at first during a take-over is still notified of its ended child.
-func TestAgentReadLateIsNotifiedOfItsEndedChild(t *testing.T) {
+func TestLateAgentIsNotified(t *testing.T) {
 	w := newWorld(t, nestedQuestionScript)
 	dead := w.crashAfter(func(c Change) bool { return c.Agent.UID == "uid-chat-1-1" && c.After.Phase.Terminal() })
 	w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }
@@ -100,7 +100,7 @@ func TestAgentReadLateIsNotifiedOfItsEndedChild(t *testing.T) {
 }
 
 // An agent that cannot be read does not block others.
-func TestUnreadableAgentDoesNotBlockOthers(t *testing.T) {
+func TestUnreadableAgentBlocksNoOther(t *testing.T) {
 	w := askAtDepth2(t)
 	w.untilPosted("Which year?")
 	w.crash()
@@ -129,8 +129,8 @@ func TestDeletedChatIgnoresQuestions(t *testing.T) {
 	}
 }
 
-// The events of an agent whose name was taken are damaged. Its parent knows it by the name of its task.
-func TestQuarantinedAgentWithASuffixIsReported(t *testing.T) {
+// The events of an agent whose name was taken are damaged. Its parent uses the name of its task.
+func TestQuarantinedSuffixedAgentIsReported(t *testing.T) {
 	w := newHangingTree(t)
 	defer w.deliver("uid-chat", agent.Cancelled{Message: "stop"})
 	w.noControllers.Store(true)
@@ -234,7 +234,7 @@ func TestLateQuarantineClosesQuestions(t *testing.T) {
 
 // The parent recorded that a task failed, but the task's status could not be written; then the task starts after all. It must not
 // run.
-func TestAgentRejectedByItsParentDoesNotRun(t *testing.T) {
+func TestRejectedAgentDoesNotRun(t *testing.T) {
 	w := newHangingTree(t)
 	w.noControllers.Store(true)
 	late := w.agents["chat-1-1"]
@@ -259,7 +259,7 @@ func TestAgentRejectedByItsParentDoesNotRun(t *testing.T) {
 
 // The object that has the name of a child's sub-agent never had an agent, or its history was pruned. The child, whose name has a
 // suffix, ends, and the process dies before its parent is notified.
-func TestMissedEndOfAChildWithASuffix(t *testing.T) {
+func TestMissedEndOfSuffixedChild(t *testing.T) {
 	w := newWorld(t, hangingTreeScript)
 	w.chat(nil)
 	w.noControllers.Store(true)
@@ -283,7 +283,7 @@ func TestMissedEndOfAChildWithASuffix(t *testing.T) {
 
 // The ask of an agent is resolved, and the agent continues. Its orchestrator was not notified, and cannot be read when the agent
 // is taken over.
-func TestQuestionIsClosedWhenTheOrchestratorIsReadLate(t *testing.T) {
+func TestLateOrchestratorClosesQuestion(t *testing.T) {
 	w := newWorld(t, strings.Replace(nestedQuestionScript, "reply: {toolCalls: [{name: submit_result, arguments: {result: It was 1972.}}]}", "reply: {fault: {kind: hang}}", 1))
 	w.configure = func(c *agent.Config) { c.AutoAnswer.Enabled = false }
 	dead := w.crashAfter(func(c Change) bool {

@@ -40,9 +40,9 @@ func (a *actor) planModelCall(record ledger.Agent, s agent.State, e agent.CallMo
 // requestAt returns the request for an endpoint: fallbacks have models with other properties.
 func (c plannedCall) requestAt(endpoint Endpoint) model.Request {
 	req := c.request
-	known, _ := endpoint.Prices.Of(endpoint.Model)
-	req.Model, req.TextOnly, req.ReasoningEffort = endpoint.Model, known.TextOnly, c.effort
-	if known.NoReasoning {
+	price, _ := endpoint.Prices.Of(endpoint.Model)
+	req.Model, req.TextOnly, req.ReasoningEffort = endpoint.Model, price.TextOnly, c.effort
+	if price.NoReasoning {
 		req.ReasoningEffort = ""
 	}
 	return req
@@ -120,7 +120,6 @@ func (a *actor) forgetWaiting(e agent.CallModel) {
 	}
 }
 
-// complete makes the call.
 func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledger.Agent, call plannedCall, e agent.CallModel) {
 	if !a.beginCall(ctx, e) {
 		grant.Release(schedule.Result{})

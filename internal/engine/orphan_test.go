@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// An object that is deleted while no engine is running leaves an agent behind, of which the next engine knows only the name.
+// An object that is deleted while no engine is running leaves an agent behind, of which the next engine has only the name.
 func TestLiveNamed(t *testing.T) {
 	w := newWorld(t, "load")
 	w.chat(nil)
@@ -90,7 +90,7 @@ func TestEndIfDeleted(t *testing.T) {
 
 // An agent that is cancelled with the tree above it waits for its children, also for one that never began, and does not
 // act on its end.
-func TestEndIfDeletedReportsTheEndOfAChild(t *testing.T) {
+func TestEndIfDeletedReportsChild(t *testing.T) {
 	w := newWorld(t, hangingTreeScript)
 	w.stuck = "chat-1-1"
 	w.chat(nil)
@@ -123,7 +123,7 @@ func TestEndLeavesSiblings(t *testing.T) {
 }
 
 // A child that starts after its parent has ended makes no model call.
-func TestAgentBelowADeletedOneDoesNotStart(t *testing.T) {
+func TestOrphanDoesNotStart(t *testing.T) {
 	w := newHangingTree(t)
 	if err := w.engine.End(t.Context(), "uid-chat"); err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestAgentBelowADeletedOneDoesNotStart(t *testing.T) {
 }
 
 // The process dies after the end of a chat is recorded and before that of its agents is.
-func TestRecoverCancelsAgentsBelowAnEndedOne(t *testing.T) {
+func TestRecoverCancelsOrphans(t *testing.T) {
 	w := newHangingTree(t)
 	w.crash()
 	chat := w.record("uid-chat")

@@ -55,7 +55,7 @@ rules:
 }
 
 // A reply that is longer than what is kept has no hole: pieces after the limit are left out, however short they are.
-func TestOnlyTheBeginningOfALongReplyIsKept(t *testing.T) {
+func TestLongReplyKeepsBeginning(t *testing.T) {
 	a, e := &actor{}, agent.CallModel{Call: "m1"}
 	begun := strings.Repeat("a", maxPartial-2)
 	for _, piece := range []string{begun, "bcd", "e"} {
@@ -80,7 +80,7 @@ func (w *world) untilArrived(uid string) {
 	})
 }
 
-// cancelledWith reports whether an agent has a Cancelled event with a text in its reply.
+// cancelledWith reports whether an agent has a Cancelled event with text in its reply.
 func (w *world) cancelledWith(uid, text string) bool {
 	w.t.Helper()
 	events, err := w.ledger.Events(w.t.Context(), uid, 0, 1000)

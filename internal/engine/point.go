@@ -21,7 +21,6 @@ const (
 // Points returns all points.
 func Points() []Point { return []Point{AfterIntent, AfterEffect, AfterAppend, BeforeStatus} }
 
-// notifyPoint reports that the engine has reached a point.
 func (e *Engine) notifyPoint(p Point) {
 	if e.options.PointReached != nil {
 		e.options.PointReached(p)

@@ -23,7 +23,6 @@ type toolProgress struct {
 	pending  bool
 }
 
-// reporter returns the function with which a tool reports progress.
 func (a *actor) reporter(record ledger.Agent, e agent.RunTool) func(tool.Progress) {
 	return func(p tool.Progress) {
 		a.mu.Lock()

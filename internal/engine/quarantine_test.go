@@ -70,7 +70,7 @@ func newTwoTaskWorld(t *testing.T) *world {
 	return w
 }
 
-func TestDamagedEventQuarantinesOnlyItsAgent(t *testing.T) {
+func TestDamagedEventQuarantinesOneAgent(t *testing.T) {
 	for name, damage := range map[string]map[int64]string{
 		"the first event is not JSON":    {1: "nonsense"},
 		"an event is empty":              {2: "{}"},
@@ -245,7 +245,7 @@ func newDelegatedWorld(t *testing.T) *world {
 	return w
 }
 
-func TestParentIsNotifiedOfAQuarantinedChild(t *testing.T) {
+func TestQuarantinedChildNotifiesParent(t *testing.T) {
 	w := newDelegatedWorld(t)
 	before, err := w.ledger.Usage(t.Context(), ledger.ReportQuery{}, ledger.Page{})
 	if err != nil {
@@ -265,7 +265,7 @@ func TestParentIsNotifiedOfAQuarantinedChild(t *testing.T) {
 	}
 }
 
-func TestQuarantinedChatStartsANewConversation(t *testing.T) {
+func TestQuarantinedChatStartsNewConversation(t *testing.T) {
 	w := newDelegatedWorld(t)
 	w.tools.beforeAny = func(ctx context.Context, _ tool.Invocation) { <-ctx.Done() } // the child ends only when it is cancelled
 	e := w.start(damagedLedger{Ledger: w.ledger, events: map[string]map[int64]string{"uid-chat": {2: "{}"}}})

@@ -61,7 +61,6 @@ func (w *world) untilCompleted(name string) {
 	w.untilState(name+" is completed", name, func(s agent.State) bool { return s.Phase == agent.PhaseCompleted })
 }
 
-// count returns the count of the current month.
 func (w *world) count() ledger.QuotaCount {
 	w.t.Helper()
 	request := ledger.QuotaRequest{Namespace: "ns", At: w.now(), Limits: []ledger.QuotaLimit{{Since: quota.Month.Start(w.now())}}}
@@ -72,7 +71,7 @@ func (w *world) count() ledger.QuotaCount {
 	return answers[0].Counts[0]
 }
 
-func TestQuotaIsSettledWithTheRealUsage(t *testing.T) {
+func TestQuotaIsSettledWithUsage(t *testing.T) {
 	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 1_000_000})
 	w.startTask("a", nil)
@@ -82,7 +81,7 @@ func TestQuotaIsSettledWithTheRealUsage(t *testing.T) {
 	}
 }
 
-func TestRunWaitsForTheQuotaUntilItIsRaised(t *testing.T) {
+func TestRunWaitsForRaisedQuota(t *testing.T) {
 	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 10})
 	w.startTask("a", nil)
@@ -105,7 +104,7 @@ func TestRunWaitsForTheQuotaUntilItIsRaised(t *testing.T) {
 	}
 }
 
-func TestRunContinuesWhenItsQuotaIsDeleted(t *testing.T) {
+func TestDeletedQuotaReleasesRun(t *testing.T) {
 	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 10})
 	w.startTask("a", nil)
@@ -114,7 +113,7 @@ func TestRunContinuesWhenItsQuotaIsDeleted(t *testing.T) {
 	w.untilCompleted("a")
 }
 
-func TestAWaitForAQuotaCanBeCancelled(t *testing.T) {
+func TestQuotaWaitCanBeCancelled(t *testing.T) {
 	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 10})
 	w.startTask("a", nil)
@@ -131,7 +130,7 @@ func TestAWaitForAQuotaCanBeCancelled(t *testing.T) {
 }
 
 // The clock of an agent is stopped while it waits for a quota: with a limit of one second it waits longer without a timeout.
-func TestQuotaWaitDoesNotCountAsActiveTime(t *testing.T) {
+func TestQuotaWaitIsNotActiveTime(t *testing.T) {
 	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 10})
 	w.startTask("a", func(l *agent.Limits) { l.MaxDuration = 60_000 })
@@ -149,7 +148,7 @@ func TestQuotaWaitDoesNotCountAsActiveTime(t *testing.T) {
 	}
 }
 
-func TestAQuotaResetsWithItsPeriod(t *testing.T) {
+func TestQuotaResetsWithPeriod(t *testing.T) {
 	w := newWorld(t, greetingScript)
 	w.hourEndsIn(30 * time.Minute) // on a slow machine too, the second task waits before that
 	w.setQuotas(quota.Quota{Name: "hourly", Period: quota.Hour, MaxTokens: 6000})
@@ -220,7 +219,7 @@ func TestParallelRunsRespectTheQuota(t *testing.T) {
 	}
 }
 
-func TestAQuotaOfMoneyNeedsAPrice(t *testing.T) {
+func TestMoneyQuotaNeedsPrice(t *testing.T) {
 	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "money", Period: quota.Month, MaxCostMicros: 1_000_000})
 	w.startTask("a", nil)
@@ -237,7 +236,7 @@ func TestAQuotaOfMoneyNeedsAPrice(t *testing.T) {
 }
 
 // A quota of money counts in the currency of the first call of its period, also after a restart. Without it both currencies are used.
-func TestAQuotaOfMoneyHoldsInOneCurrency(t *testing.T) {
+func TestMoneyQuotaHasOneCurrency(t *testing.T) {
 	w := newWorld(t, greetingScript)
 	price := int64(1_000_000)
 	prices := func(currency string) {

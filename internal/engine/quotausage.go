@@ -27,23 +27,23 @@ func (s *shared) QuotaUsage(ctx context.Context, namespace string) ([]QuotaUsage
 	if s.options.Quotas == nil {
 		return nil, nil
 	}
-	found, err := s.options.Quotas.Quotas(ctx, namespace)
-	if err != nil || len(found) == 0 {
+	quotas, err := s.options.Quotas.Quotas(ctx, namespace)
+	if err != nil || len(quotas) == 0 {
 		return nil, err
 	}
 	var counts []ledger.QuotaCount
-	if quota.CountsCalls(found) {
-		if counts, err = s.admission.QuotaCounts(ctx, namespace, found); err != nil {
+	if quota.CountsCalls(quotas) {
+		if counts, err = s.admission.QuotaCounts(ctx, namespace, quotas); err != nil {
 			return nil, err
 		}
 	}
 	waiting := s.admission.WaitingForQuota(namespace)
 	active, parked := s.slots.Count(slots.OfNamespace(namespace))
-	if least, ok := quota.ActiveLimit(found); ok {
+	if least, ok := quota.ActiveLimit(quotas); ok {
 		waiting[least.Name] += parked
 	}
-	usage := make([]QuotaUsage, len(found))
-	for i, q := range found {
+	usage := make([]QuotaUsage, len(quotas))
+	for i, q := range quotas {
 		usage[i] = QuotaUsage{Quota: q, Active: active, Waiting: waiting[q.Name]}
 		if counts != nil {
 			usage[i].Count = counts[i]
@@ -59,12 +59,12 @@ func (s *shared) QuotasChanged(namespace string) {
 	if namespace == "" || s.options.Quotas == nil {
 		return
 	}
-	found, err := s.options.Quotas.Quotas(s.ctx, namespace)
+	quotas, err := s.options.Quotas.Quotas(s.ctx, namespace)
 	if err != nil {
 		s.options.ReportError(fmt.Errorf("set the active agents limit of namespace %s: %w", namespace, err))
 		return
 	}
-	least, _ := quota.ActiveLimit(found)
+	least, _ := quota.ActiveLimit(quotas)
 	s.slots.SetLimit(slots.OfNamespace(namespace), least.MaxActiveAgents)
 }
 
@@ -73,11 +73,11 @@ func (s *shared) WaitsForActiveQuota(ctx context.Context, namespace, uid string)
 	if s.options.Quotas == nil || !s.slots.WaitsFor(uid, slots.OfNamespace(namespace)) {
 		return quota.Quota{}, false
 	}
-	found, err := s.options.Quotas.Quotas(ctx, namespace)
+	quotas, err := s.options.Quotas.Quotas(ctx, namespace)
 	if err != nil {
 		return quota.Quota{}, false
 	}
-	return quota.ActiveLimit(found)
+	return quota.ActiveLimit(quotas)
 }
 
 // LedgerFull returns why nothing new may start in a namespace, or nil. It answers from memory.
@@ -85,7 +85,6 @@ func (s *shared) LedgerFull(namespace, uid string) error {
 	return s.admission.LedgerFull(namespace, uid)
 }
 
-// waitingForQuota counts the calls that wait for a quota.
 func (s *shared) waitingForQuota() (calls int) {
 	for _, waiting := range s.admission.WaitingForQuota("") {
 		calls += waiting

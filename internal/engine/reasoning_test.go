@@ -167,7 +167,7 @@ func TestReasoningIsRecordedButNotPosted(t *testing.T) {
 	}
 }
 
-func TestReasoningEffortIsSentToModelsThatAcceptIt(t *testing.T) {
+func TestReasoningEffortIsSentWhereSupported(t *testing.T) {
 	for name, c := range map[string]struct {
 		effort string
 		prices model.Prices

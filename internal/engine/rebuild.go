@@ -11,7 +11,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// loadedAgent is an agent as loaded from the ledger.
 type loadedAgent struct {
 	record ledger.Agent
 	state  agent.State

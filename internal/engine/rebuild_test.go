@@ -10,7 +10,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// rebuild folds a history into the state of its agent.
 func rebuild(h ledger.History) (agent.State, int64, error) {
 	r := loadedAgent{record: h.Agent}
 	if h.Snapshot != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // A fact that was acknowledged survives an immediate crash.
-func TestARecordedFactIsInTheLedger(t *testing.T) {
+func TestRecordedFactIsInLedger(t *testing.T) {
 	w := newWorld(t, "load")
 	w.chat(nil)
 	if err := w.engine.Record(t.Context(), "uid-chat", agent.MessageArrived{Message: "m1", Text: "Load"}); err != nil {
@@ -46,7 +46,7 @@ func TestAnUnknownAgentRecordsNothing(t *testing.T) {
 }
 
 // While the ledger is down, Record does not return.
-func TestARecordWaitsForTheLedger(t *testing.T) {
+func TestRecordWaitsForLedger(t *testing.T) {
 	w := newWorld(t, "load")
 	w.chat(nil)
 	w.until("the chat to begin", func() bool {

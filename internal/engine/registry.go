@@ -42,7 +42,6 @@ func (r *registry) find(uid string) *actor {
 	return r.actors[uid]
 }
 
-// all returns the actors in memory.
 func (r *registry) all() []*actor {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,7 +57,6 @@ func (r *registry) remove(uid string) *actor {
 	return a
 }
 
-// removeAll removes all actors and returns them.
 func (r *registry) removeAll() []*actor {
 	r.mu.Lock()
 	defer r.mu.Unlock()

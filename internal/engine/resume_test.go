@@ -111,7 +111,6 @@ func newInterviews(t *testing.T, parallel, agents int) (*world, *interview) {
 	return w, provider
 }
 
-// stage returns the stage of an agent as people see it.
 func (w *world) stage(name string) agent.Stage {
 	s, err := w.engine.View(w.t.Context(), "uid-"+name)
 	if err != nil {
@@ -125,7 +124,7 @@ func (w *world) stage(name string) agent.Stage {
 
 // Agents that continue after an answer become active in the order of the answers, never more than maxParallelTasks at a time,
 // also after the engine was replaced. A cancel ends an agent that waits for its slot.
-func TestResumedAgentsRespectTheSlotLimit(t *testing.T) {
+func TestResumedAgentsRespectSlotLimit(t *testing.T) {
 	const parallel, agents = 2, 8
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

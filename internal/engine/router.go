@@ -79,7 +79,7 @@ func (r *Router) Enter(hash int) (leave func(), ok bool) { return r.of(hash).ent
 // their objects. Should the ledger answer meanwhile, they start nothing: see CheckOwned.
 func (e *Engine) ReportOutage(on bool) { e.reportsOutage.Store(on) }
 
-// enter counts a reconcile, unless the engine does not know all live agents of its shard.
+// enter counts a reconcile, unless the engine has not loaded all live agents of its shard.
 func (e *Engine) enter() (leave func(), ok bool) {
 	leave = e.reconciles.begin() // before the check: a hand-over first closes the gate and then waits
 	if !e.recovered.Load() && !e.reportsOutage.Load() {
@@ -109,7 +109,7 @@ func (r *Router) Active() bool {
 	return slices.ContainsFunc(r.engines, func(e *Engine) bool { return !errors.Is(e.checkOwned(), ErrNotOwned) })
 }
 
-// checkOwned returns nil if this process owns the shard and knows all of its live agents, or else ErrShardMoving or ErrNotOwned.
+// checkOwned returns nil if this process owns the shard and has loaded all of its live agents, or else ErrShardMoving or ErrNotOwned.
 func (e *Engine) checkOwned() error {
 	fence, _ := e.ownership.current()
 	acquired := fence != (ledger.Fence{}) && e.ownership.owns(fence) // read first: a recovery that ends in between is seen below
@@ -254,12 +254,12 @@ func (r *Router) HasStarted(ctx context.Context, parent, child string) (bool, er
 // LiveNamed returns the live agents of objects with this name whose shards this process owns. It fails with ErrShardMoving if it is not yet
 // known whether this process owns one of them.
 func (r *Router) LiveNamed(ctx context.Context, kind, namespace, name string) ([]ledger.Agent, error) {
-	found, err := r.engines[0].LiveNamed(ctx, kind, namespace, name)
+	agents, err := r.engines[0].LiveNamed(ctx, kind, namespace, name)
 	if err != nil || len(r.engines) == 1 {
-		return found, err
+		return agents, err
 	}
 	var own []ledger.Agent
-	for _, a := range found {
+	for _, a := range agents {
 		switch err := r.of(a.ShardHash).checkOwned(); {
 		case err == nil:
 			own = append(own, a)

@@ -192,7 +192,6 @@ func (e *Engine) forwardReply(root ledger.Agent, item agent.Item) {
 	}
 }
 
-// outboxFact returns the fact that an item of the outbox stands for.
 func outboxFact(item agent.Item) agent.Fact {
 	if item.Kind == agent.ItemDecision {
 		return agent.Decided{
@@ -207,8 +206,8 @@ func (e *Engine) HasStarted(ctx context.Context, parent, child string) (bool, er
 	if _, live := e.directory.findChild(parent, child); live {
 		return true, nil
 	}
-	record, known := e.directory.find(parent)
-	if !known {
+	record, ok := e.directory.find(parent)
+	if !ok {
 		var err error
 		if record, err = e.options.Ledger.Agent(ctx, parent); err != nil {
 			return false, fmt.Errorf("look up agent %s: %w", parent, err)

@@ -37,7 +37,6 @@ func askAtDepth2(t *testing.T) *world {
 	return w
 }
 
-// answerOnce answers the question as soon as it is posted.
 func (w *world) answerOnce() {
 	w.t.Helper()
 	w.untilPosted("Which year?")
@@ -59,7 +58,7 @@ func TestAgentsNotifyEachOtherWithoutControllers(t *testing.T) {
 	}
 }
 
-func TestACancelReachesTheDeepestAgentWithoutControllers(t *testing.T) {
+func TestCancelReachesDeepestAgent(t *testing.T) {
 	w := newHangingTree(t)
 	w.noControllers.Store(true)
 	w.deliver("uid-chat", agent.Cancelled{Message: "stop"})
@@ -71,7 +70,7 @@ func TestACancelReachesTheDeepestAgentWithoutControllers(t *testing.T) {
 }
 
 // A cancel must not depend on the controllers' cache: a child may start while its parent is cancelled.
-func TestChildStartedAfterItsParentWasCancelledStops(t *testing.T) {
+func TestChildOfCancelledParentStops(t *testing.T) {
 	w := newHangingTree(t)
 	w.noControllers.Store(true)
 	w.engine.directory.remove("uid-chat-1-1") // as if its start were in flight
@@ -196,7 +195,7 @@ func TestNotificationsSurviveACrash(t *testing.T) {
 }
 
 // An agent whose object is deleted while it waits for its own children has no outcome, but its parent must not wait forever.
-func TestParentIsNotifiedOfADeletedChild(t *testing.T) {
+func TestDeletedChildNotifiesParent(t *testing.T) {
 	w := newHangingTree(t)
 	w.noControllers.Store(true)
 	if err := w.engine.End(t.Context(), "uid-chat-1"); err != nil {
@@ -210,7 +209,7 @@ func TestParentIsNotifiedOfADeletedChild(t *testing.T) {
 }
 
 // The agent of a child has a different name if the child's name was taken.
-func TestHasStartedFindsAChildWithASuffix(t *testing.T) {
+func TestHasStartedFindsSuffixedChild(t *testing.T) {
 	w := newHangingTree(t)
 	defer w.deliver("uid-chat", agent.Cancelled{Message: "stop"})
 	other := ledger.Agent{UID: "uid-other", Kind: "SubAgent", Namespace: "ns", Name: "chat-2", Root: "uid-other", Role: "tester"}

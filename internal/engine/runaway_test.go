@@ -135,7 +135,7 @@ func checkWindow(t *testing.T, w *world, turns, tasks int, tokens int64) {
 }
 
 // The token limit per message does not include earlier usage: a tree that reached it continues after the next message.
-func TestMaxTokensPerMessageCountsFromTheMessage(t *testing.T) {
+func TestMaxTokensPerMessage(t *testing.T) {
 	w := newWorld(t, runawayScript(1, `{toolCalls: [{name: delegate_to_agent, arguments: {role: coder, task: 'more {{.turn}}'}}]}`))
 	w.configure = func(c *agent.Config) {
 		c.MaxDepth, c.Delegates = 3, nil

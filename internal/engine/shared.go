@@ -64,7 +64,6 @@ func (i *agentIndex) remove(uid string) {
 	delete(i.engines, uid)
 }
 
-// removeAll drops the agents of an engine.
 func (i *agentIndex) removeAll(e *Engine) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

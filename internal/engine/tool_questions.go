@@ -55,7 +55,7 @@ func (a *actor) asker(e agent.RunTool) func(context.Context, string) (string, er
 				return answers[n].Answer, nil
 			}
 		}
-		number++ // also if the earlier question was given up and is not recorded yet
+		number++ // even if the earlier question was given up and is not recorded yet
 		answer, err := a.askDuringCall(ctx, agent.ToolAsked{Call: e.Call, Question: question, Number: number, Answered: len(answers), Open: true}, e.Key())
 		used = len(answers) + 1
 		return answer, err
@@ -63,8 +63,8 @@ func (a *actor) asker(e agent.RunTool) func(context.Context, string) (string, er
 }
 
 // askDuringCall asks a person and waits for the answer.
-func (a *actor) askDuringCall(ctx context.Context, asked agent.ToolAsked, key string) (string, error) {
-	q := &openQuestion{call: asked.Call, answered: asked.Answered, answer: make(chan string, 1)}
+func (a *actor) askDuringCall(ctx context.Context, question agent.ToolAsked, key string) (string, error) {
+	q := &openQuestion{call: question.Call, answered: question.Answered, answer: make(chan string, 1)}
 	a.mu.Lock()
 	if a.draining || a.dropped {
 		a.abandonLocked(key)
@@ -75,7 +75,7 @@ func (a *actor) askDuringCall(ctx context.Context, asked agent.ToolAsked, key st
 		a.questions = map[string]*openQuestion{}
 	}
 	a.questions[key] = q
-	a.enqueueLocked(delivery{fact: asked})
+	a.enqueueLocked(delivery{fact: question})
 	a.mu.Unlock()
 	defer func() {
 		a.mu.Lock()
@@ -132,7 +132,6 @@ func (a *actor) dropAbandoned(e agent.RunTool) bool {
 	return true
 }
 
-// toolFact returns the fact that a run of a tool led to.
 func (a *actor) toolFact(e agent.RunTool, result tool.Result) (agent.Fact, []ledger.Image) {
 	if request := result.Output.Input; request != nil && result.Failure == tool.NoFailure {
 		return a.toolAsked(e, request), nil

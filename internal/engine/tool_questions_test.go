@@ -77,7 +77,7 @@ func TestToolQuestionSurvivesKills(t *testing.T) {
 }
 
 // A tool below a chat asks the person: the question is posted, and the answer reaches the tool.
-func TestToolQuestionOfAChatIsPosted(t *testing.T) {
+func TestToolQuestionIsPosted(t *testing.T) {
 	w := newWorld(t, `
 name: chat
 rules:
@@ -109,7 +109,6 @@ rules:
 	w.untilPosted("All is written.")
 }
 
-// askDuring returns a tool that asks during its call.
 func askDuring(started chan<- struct{}) func(context.Context, tool.Invocation) (tool.Output, error) {
 	return func(ctx context.Context, call tool.Invocation) (tool.Output, error) {
 		started <- struct{}{}
@@ -154,7 +153,7 @@ func toolText(s agent.State) string {
 }
 
 // A read-only tool that waited for an answer runs again after a crash; what was answered is not asked again.
-func TestRepeatableToolGetsItsRecordedAnswersAgain(t *testing.T) {
+func TestRepeatableToolReusesAnswers(t *testing.T) {
 	w := newWorld(t, strings.NewReplacer("name: write,", "name: read,").Replace(writerScript))
 	started := make(chan struct{}, 10)
 	w.tools.output = askDuring(started)
@@ -176,7 +175,7 @@ func TestRepeatableToolGetsItsRecordedAnswersAgain(t *testing.T) {
 }
 
 // A write tool that waits for an answer is not run again, whether the engine is killed or shuts down, and does not delay a shutdown.
-func TestWriteToolThatAskedIsUnknownAfterARestart(t *testing.T) {
+func TestAskingWriteToolAfterRestart(t *testing.T) {
 	for name, end := range map[string]func(*world){"crash": (*world).crash, "shutdown": (*world).stop} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, writerScript)
@@ -199,7 +198,7 @@ func TestWriteToolThatAskedIsUnknownAfterARestart(t *testing.T) {
 }
 
 // Cancelling an agent ends the call that waits for an answer.
-func TestCancelEndsACallThatAsks(t *testing.T) {
+func TestCancelEndsCallThatAsks(t *testing.T) {
 	w := newWorld(t, writerScript)
 	ended := make(chan error, 1)
 	w.tools.output = func(ctx context.Context, call tool.Invocation) (tool.Output, error) {

@@ -26,7 +26,7 @@ type ending struct {
 }
 
 // End cancels an agent whose object was deleted, and everything below it. Effects in flight are stopped, and the ledger records
-// the agents as cancelled. That includes orchestrators, which never end by themselves. The garbage collector may run much later,
+// the agents as cancelled. That includes orchestrators, which never end on their own. The garbage collector may run much later,
 // or never.
 //
 // The objects of a tree are deleted in an order that no watch preserves, so the agents above whose objects were deleted too end
@@ -119,17 +119,17 @@ func (e *Engine) LiveNamed(ctx context.Context, kind, namespace, name string) ([
 
 // endBelow cancels the live agents below one that was ended with its object, each after its parent. Their objects may still exist, so
 // they end as after any other cancel. After a crash, Recover detects that their parent has ended.
-func (e *Engine) endBelow(gone ledger.Agent) {
-	children, err := e.childrenByParent(ledger.AgentFilter{Scope: ledger.Scope{Root: gone.Root}, Live: true})
+func (e *Engine) endBelow(ended ledger.Agent) {
+	children, err := e.childrenByParent(ledger.AgentFilter{Scope: ledger.Scope{Root: ended.Root}, Live: true})
 	if err != nil {
 		if e.ctx.Err() != nil {
 			return
 		}
-		e.options.ReportError(fmt.Errorf("cancel the agents below %s: %w", gone.UID, err))
-		time.AfterFunc(e.options.LedgerRetryDelay, func() { e.endBelow(gone) })
+		e.options.ReportError(fmt.Errorf("cancel the agents below %s: %w", ended.UID, err))
+		time.AfterFunc(e.options.LedgerRetryDelay, func() { e.endBelow(ended) })
 		return
 	}
-	e.endChildren(gone.UID, children)
+	e.endChildren(ended.UID, children)
 }
 
 func (e *Engine) endChildren(parent string, children map[string][]string) {
@@ -203,7 +203,7 @@ func (a *actor) cancelIfOrphaned(batch []delivery) []delivery {
 
 // checkParent checks the parent of an agent that was just started or taken over: it may have been ended with its object, or may
 // have cancelled this agent. A parent records that before it looks for agents below it, and this agent is recorded before it
-// checks its parent, so at least one of them sees the other.
+// checks its parent, so at least one of them finds the other.
 func (a *actor) checkParent(r *stepResult) {
 	if r.record.Parent == "" || r.batch.Create == nil && !r.takeOver || r.next.Phase.Terminal() {
 		return

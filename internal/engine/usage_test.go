@@ -225,7 +225,7 @@ func TestRefusedRepliesCountAsUsage(t *testing.T) {
 }
 
 // A provider that sends no choices is retried maxRetries times, not until the iterations are used up.
-func TestEmptyChoicesAreAModelError(t *testing.T) {
+func TestEmptyChoicesAreModelError(t *testing.T) {
 	p := newProvider(t, http.StatusOK, `{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":0}}`)
 	state, calls := runAt(t, func(l *agent.Limits) { l.MaxRetries = 1 }, p)
 	if o := state.Outcome; o == nil || o.Kind != agent.ErrorModel || o.Error != "the provider answered without a reply: the list of choices is empty" {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestWorkersRunJobsInParallelAndAreReused runs more parallel jobs than there may be idle goroutines, twice.
-func TestWorkersRunJobsInParallelAndAreReused(t *testing.T) {
+// TestWorkersAreParallelAndReused runs more parallel jobs than there may be idle goroutines, twice.
+func TestWorkersAreParallelAndReused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		done := make(chan struct{})
 		w := newWorkers(done)
@@ -71,8 +71,8 @@ func TestStepsAndCallsUseSeparateWorkers(t *testing.T) {
 	w.until("the goroutines of steps and of calls to be idle", func() bool { return e.steps.idle.Load() > 0 && e.calls.idle.Load() > 0 })
 }
 
-// TestIdleWorkersAreBoundedForAllShards runs parallel jobs in every shard.
-func TestIdleWorkersAreBoundedForAllShards(t *testing.T) {
+// TestIdleWorkersAreBounded runs parallel jobs in every shard.
+func TestIdleWorkersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRouter(Options{}, 8)
 		var all sync.WaitGroup

@@ -136,7 +136,6 @@ func (w *world) start(l Ledger) *Engine {
 	return e
 }
 
-// options returns the options of an engine on a ledger.
 func (w *world) options(l Ledger) Options {
 	w.t.Helper()
 	scheduler := schedule.New(schedule.Options{})
@@ -171,7 +170,6 @@ func (w *world) options(l Ledger) Options {
 	}
 }
 
-// recordCall stores the request of a call.
 func (w *world) recordCall(c CompletedCall) {
 	if c.Request != nil {
 		w.requests.Store(c.Request.IdempotencyKey, *c.Request)
@@ -299,7 +297,6 @@ func config(kind agent.Kind, name, roleName string, depth int) agent.Config {
 	return c
 }
 
-// chat starts a chat.
 func (w *world) chat(limits func(*agent.Limits)) {
 	w.t.Helper()
 	c := config(agent.Orchestrator, "chat", "orchestrator", 0)
@@ -335,7 +332,6 @@ func (w *world) deliverError(err error) {
 	}
 }
 
-// until waits for a condition.
 func (w *world) until(what string, ok func() bool) {
 	w.t.Helper()
 	// Poll as well: not every condition signals its changes.
@@ -371,7 +367,6 @@ func (w *world) untilPosted(text string) {
 	})
 }
 
-// tree returns the agents of the chat.
 func (w *world) tree() []ledger.Run {
 	w.t.Helper()
 	list, err := w.ledger.Runs(w.t.Context(), ledger.AgentFilter{Scope: ledger.Scope{Root: "uid-chat"}}, ledger.Page{})

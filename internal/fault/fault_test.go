@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-func TestArmedPointKillsAtItsCount(t *testing.T) {
+func TestArmedPointKillsAtCount(t *testing.T) {
 	deaths := 0
 	hook, err := parse("after-append:2", func() { deaths++ })
 	if err != nil {

@@ -51,7 +51,7 @@ func (s *EventStream) Send(name, id string, value any) error {
 	return s.write(text + "data: " + string(body) + "\n\n")
 }
 
-// SendText sends an event with a text of one line.
+// SendText sends an event with text of one line.
 func (s *EventStream) SendText(text string) error { return s.write("data: " + text + "\n\n") }
 
 func (s *EventStream) write(text string) error {

@@ -58,7 +58,6 @@ func (testDoor) WriteError(w http.ResponseWriter, err error) {
 	WriteJSON(w, problem.Code, map[string]string{"error": problem.Message})
 }
 
-// apiServer accepts one token.
 func apiServer(t *testing.T) *rest.Config {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -76,7 +75,6 @@ func apiServer(t *testing.T) *rest.Config {
 	return &rest.Config{Host: server.URL}
 }
 
-// gate is a gateway with one door.
 type gate struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -99,7 +97,6 @@ func newGate(t *testing.T, limits streams.Limits) *gate {
 	return g
 }
 
-// answer is a response that was read.
 type answer struct {
 	StatusCode int
 	Status     string
@@ -211,7 +208,7 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-func TestRequestsOfOneCallerAreLimited(t *testing.T) {
+func TestRequestsPerCallerAreLimited(t *testing.T) {
 	g := newGate(t, streams.Limits{PerUser: 1})
 	if got, body := g.do(t, http.MethodGet, "/nested", "", "Authorization", "Bearer "+validToken); got.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("a second request while one is served: %s, %s", got.Status, body)

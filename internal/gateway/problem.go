@@ -44,7 +44,7 @@ func ProblemOf(err error) Problem {
 	case errors.As(err, &tooLarge):
 		return Problem{Code: http.StatusRequestEntityTooLarge, Reason: "TooLarge", Message: "the request has more than " + strconv.FormatInt(tooLarge.Limit, 10) + " bytes"}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return Problem{Code: http.StatusServiceUnavailable, Reason: "Interrupted", Message: "the request was interrupted; the run goes on"}
+		return Problem{Code: http.StatusServiceUnavailable, Reason: "Interrupted", Message: "the request was interrupted; the run continues"}
 	}
 	return Problem{Code: http.StatusBadGateway, Reason: "Unreachable", Message: "the Kubernetes API server does not answer"}
 }

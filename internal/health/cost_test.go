@@ -213,7 +213,7 @@ var (
 )
 
 // Every open page asks for the problems every three seconds, so their cost must not grow with the work that was done.
-func TestFinishedTasksAndSubAgentsAreNotRead(t *testing.T) {
+func TestFinishedObjectsAreNotRead(t *testing.T) {
 	w, n, m := newTeam(t)
 	limited := noProgress(v1beta1.ReasonRateLimited)
 	w.create(makeTask("limited", v1beta1.TaskRunning, running, limited))
@@ -254,7 +254,7 @@ func TestFinishedTasksAndSubAgentsAreNotRead(t *testing.T) {
 	}
 }
 
-func TestWaitsOfChatsAndToolServersAreFoundInTables(t *testing.T) {
+func TestWaitsAreFoundInTables(t *testing.T) {
 	w, n, _ := newTeam(t)
 	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "talk"}}
 	chat.Spec.ModelProvider = "own"

@@ -22,7 +22,7 @@ func leaseIn(namespace, name string, age time.Duration) *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, CreationTimestamp: metav1.NewTime(time.Now().Add(-age))}}
 }
 
-func TestTheOperatorIsFoundByItsHeartbeat(t *testing.T) {
+func TestOperatorIsFoundByHeartbeat(t *testing.T) {
 	for name, tc := range map[string]struct {
 		leases []client.Object
 		want   string
@@ -41,7 +41,7 @@ func TestTheOperatorIsFoundByItsHeartbeat(t *testing.T) {
 	}
 }
 
-func TestTheOperatorIsNotFoundWithoutRights(t *testing.T) {
+func TestOperatorWithoutPermissions(t *testing.T) {
 	refusal := error(apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "", nil))
 	api := reader(t, interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
@@ -50,7 +50,7 @@ func TestTheOperatorIsNotFoundWithoutRights(t *testing.T) {
 		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return refusal },
 	})
 	if got, err := FindOperator(t.Context(), api); err != nil || got != DefaultOperatorNamespace {
-		t.Errorf("got %q, %v for a person without rights", got, err)
+		t.Errorf("got %q, %v for a person without permissions", got, err)
 	}
 	refusal = errors.New("connection refused")
 	if got, err := FindOperator(t.Context(), api); err == nil {
@@ -66,7 +66,7 @@ func TestWatchFindsTheOperator(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		problems, open := <-Namespace{API: reader(t, interceptor.Funcs{}, beat), Name: "team", Heartbeat: &Observer{}}.Watch(ctx)
-		if !open || len(problems) != 1 || problems[0].Kind != Operator || problems[0].Todo != "Start it, or look at its pods: kubectl get pods -n agents" {
+		if !open || len(problems) != 1 || problems[0].Kind != Operator || problems[0].Todo != "Start it, or check its pods: kubectl get pods -n agents" {
 			t.Errorf("the problems are %v", problems)
 		}
 	})

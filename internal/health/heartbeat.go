@@ -37,7 +37,7 @@ type Observer struct {
 	changed time.Time
 }
 
-// Observe returns for how long the heartbeat has not changed. Before an observer has seen a change, a heartbeat that looks old counts as
+// Observe returns for how long the heartbeat has not changed. Before an observer has read a change, a heartbeat that looks old counts as
 // new, unless it is older than clocks differ.
 func (o *Observer) Observe(lease *coordinationv1.Lease, now time.Time) time.Duration {
 	o.mu.Lock()

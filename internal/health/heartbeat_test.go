@@ -46,7 +46,7 @@ func TestObserverToleratesOtherClocks(t *testing.T) {
 	}
 }
 
-func TestAHeartbeatThatEndedLongAgoIsDeadAtOnce(t *testing.T) {
+func TestOldHeartbeatIsDeadImmediately(t *testing.T) {
 	renewed := metav1.NewMicroTime(time.Now().Add(-time.Hour))
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1"}, Spec: coordinationv1.LeaseSpec{RenewTime: &renewed}}
 	if silent := new(Observer).Observe(lease, time.Now()); silent < time.Minute {

@@ -63,7 +63,7 @@ func (p Problem) Key() string { return string(p.Kind) + "/" + p.Object }
 // OfInstallation reports whether the problem is about the installation or the configuration, and not about work that waits because of it.
 func (p Problem) OfInstallation() bool { return !waits(p) }
 
-// Namespace is a namespace to check, with the rights of the client.
+// Namespace is a namespace to check, with the permissions of the client.
 type Namespace struct {
 	API client.Reader
 	// Tables reads the kinds whose objects are large or many; nil means that the complete objects are read.
@@ -71,7 +71,7 @@ type Namespace struct {
 	Name   string
 	// OperatorNamespace is the namespace of the operator. If it is empty, Watch finds it.
 	OperatorNamespace string
-	// Heartbeat has seen the heartbeat of this installation before.
+	// Heartbeat has read this installation's heartbeat before.
 	Heartbeat *Observer
 }
 
@@ -81,26 +81,26 @@ func (n Namespace) Problems(ctx context.Context) ([]Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := collection{problems: problems}
+	result := collection{problems: problems}
 	chats, err := n.rows(ctx, agentChats)
 	if err != nil {
 		return nil, err
 	}
-	if err := n.configured(ctx, &found, chats); err != nil {
+	if err := n.configured(ctx, &result, chats); err != nil {
 		return nil, err
 	}
-	n.waiting(ctx, &found, agentChats, chats)
+	n.waiting(ctx, &result, agentChats, chats)
 	tasks, err := n.rows(ctx, agentTasks)
 	if err != nil {
 		return nil, err
 	}
-	n.waiting(ctx, &found, agentTasks, tasks)
-	slices.SortStableFunc(found.problems, func(a, b Problem) int { return cmp.Compare(a.Severity, b.Severity) })
-	return found.problems, nil
+	n.waiting(ctx, &result, agentTasks, tasks)
+	slices.SortStableFunc(result.problems, func(a, b Problem) int { return cmp.Compare(a.Severity, b.Severity) })
+	return result.problems, nil
 }
 
 // configured adds the problems of providers, quotas and tool servers, which are the causes why work waits.
-func (n Namespace) configured(ctx context.Context, found *collection, chats []row) error {
+func (n Namespace) configured(ctx context.Context, result *collection, chats []row) error {
 	var providers v1beta1.ModelProviderList
 	var quotas v1beta1.AgentQuotaList
 	for _, list := range []client.ObjectList{&providers, &quotas} {
@@ -108,9 +108,9 @@ func (n Namespace) configured(ctx context.Context, found *collection, chats []ro
 			return err
 		}
 	}
-	n.providers(ctx, found, providers.Items, append(n.used(ctx, chats), "default"))
+	n.providers(ctx, result, providers.Items, append(n.used(ctx, chats), "default"))
 	for i := range quotas.Items {
-		found.quota(&quotas.Items[i])
+		result.quota(&quotas.Items[i])
 	}
 	servers, err := n.rows(ctx, toolServers)
 	if err != nil {
@@ -118,7 +118,7 @@ func (n Namespace) configured(ctx context.Context, found *collection, chats []ro
 	}
 	for _, server := range servers {
 		if object, err := n.object(ctx, toolServers, server.name); err == nil {
-			found.toolServer(object.(*v1beta1.ToolServer))
+			result.toolServer(object.(*v1beta1.ToolServer))
 		}
 	}
 	return nil
@@ -129,17 +129,17 @@ func (n Namespace) configured(ctx context.Context, found *collection, chats []ro
 const maxDetails = 8
 
 // waiting adds why the work of objects waits.
-func (n Namespace) waiting(ctx context.Context, found *collection, kind listed, rows []row) {
+func (n Namespace) waiting(ctx context.Context, result *collection, kind listed, rows []row) {
 	read := 0
 	for _, r := range rows {
-		if !slices.ContainsFunc(r.reasons, found.isNews) {
+		if !slices.ContainsFunc(r.reasons, result.isNews) {
 			continue
 		}
 		if read++; read > maxDetails {
 			return
 		}
 		if object, err := n.object(ctx, kind, r.name); err == nil {
-			found.waiting(kind.kind+" "+r.name, standstillOf(object))
+			result.waiting(kind.kind+" "+r.name, waitState(object))
 		}
 	}
 }
@@ -166,7 +166,7 @@ func (n Namespace) heartbeat(ctx context.Context) ([]Problem, error) {
 	if silent := n.Heartbeat.Observe(&lease, time.Now()); silent > Patience {
 		return []Problem{{
 			Kind: Operator, Severity: Error, Message: "The operator does not run: agents make no progress. Nothing is lost.",
-			Todo:      fmt.Sprintf("Start it, or look at its pods: kubectl get pods -n %s", n.OperatorNamespace),
+			Todo:      fmt.Sprintf("Start it, or check its pods: kubectl get pods -n %s", n.OperatorNamespace),
 			StartTime: renewTime(&lease),
 		}}, nil
 	}
@@ -210,16 +210,16 @@ func (n Namespace) used(ctx context.Context, chats []row) []string {
 }
 
 // providers adds the providers in use that are not ready: those of the namespace, and shared ones of the operator's namespace.
-func (n Namespace) providers(ctx context.Context, found *collection, own []v1beta1.ModelProvider, used []string) {
+func (n Namespace) providers(ctx context.Context, result *collection, own []v1beta1.ModelProvider, used []string) {
 	for _, name := range used {
 		i := slices.IndexFunc(own, func(p v1beta1.ModelProvider) bool { return p.Name == name })
 		if i >= 0 {
-			found.provider(&own[i])
+			result.provider(&own[i])
 			continue
 		}
 		var shared v1beta1.ModelProvider
 		if n.API.Get(ctx, types.NamespacedName{Namespace: n.OperatorNamespace, Name: name}, &shared) == nil {
-			found.provider(&shared)
+			result.provider(&shared)
 		}
 	}
 }
@@ -228,7 +228,7 @@ type collection struct{ problems []Problem }
 
 // add adds a problem, unless the same is known: the first is about the cause, later ones about what waits for it.
 func (c *collection) add(p Problem) {
-	if !slices.ContainsFunc(c.problems, func(known Problem) bool { return known.Kind == p.Kind && (known.Object == p.Object || waits(p)) }) {
+	if !slices.ContainsFunc(c.problems, func(other Problem) bool { return other.Kind == p.Kind && (other.Object == p.Object || waits(p)) }) {
 		c.problems = append(c.problems, p)
 	}
 }
@@ -278,7 +278,7 @@ func (c *collection) isNews(reason string) bool {
 }
 
 // waiting adds why the work of an object stands still, unless only this object is concerned.
-func (c *collection) waiting(object string, still *view.Standstill) {
+func (c *collection) waiting(object string, still *view.WaitState) {
 	if still == nil {
 		return
 	}

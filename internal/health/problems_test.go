@@ -107,7 +107,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-func TestProblemsAreLeftOutWithoutRights(t *testing.T) {
+func TestProblemsWithoutPermissions(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", nil)
 	api := reader(t, interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
@@ -118,6 +118,6 @@ func TestProblemsAreLeftOutWithoutRights(t *testing.T) {
 		},
 	})
 	if problems := find(t, api); len(problems) > 0 {
-		t.Errorf("a person without rights sees %v", problems)
+		t.Errorf("a person without permissions sees %v", problems)
 	}
 }

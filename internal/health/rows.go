@@ -153,8 +153,8 @@ func (n Namespace) object(ctx context.Context, kind listed, name string) (client
 	return object, err
 }
 
-// standstillOf returns why the work of a chat or a task stands still, or nil.
-func standstillOf(object client.Object) *view.Standstill {
+// waitState returns why the work of a chat or a task stands still, or nil.
+func waitState(object client.Object) *view.WaitState {
 	switch o := object.(type) {
 	case *v1beta1.AgentChat:
 		return view.OfChat(o)

@@ -17,8 +17,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// TestProblems_EveryReason_AsTheTableHasIt builds a chat and a task for each of their states.
-func TestProblems_EveryReason_AsTheTableHasIt(t *testing.T) {
+// TestProblems_EveryReason builds a chat and a task for each of their states.
+func TestProblems_EveryReason(t *testing.T) {
 	text, err := os.ReadFile("../../api/v1beta1/conditions.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func TestOlderAPIServers(t *testing.T) {
 	}
 }
 
-func TestATableThatCannotBeReadIsAnError(t *testing.T) {
+func TestUnreadableTableIsError(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	t.Cleanup(server.Close)
 	tables, err := NewTables(&rest.Config{Host: server.URL})

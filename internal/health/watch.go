@@ -44,11 +44,11 @@ func (n Namespace) Watch(ctx context.Context) <-chan []Problem {
 // find returns the problems, after it has found the operator.
 func (n *Namespace) find(ctx context.Context) ([]Problem, error) {
 	if n.OperatorNamespace == "" {
-		found, err := FindOperator(ctx, n.API)
+		operator, err := FindOperator(ctx, n.API)
 		if err != nil {
 			return nil, err
 		}
-		n.OperatorNamespace = found
+		n.OperatorNamespace = operator
 	}
 	return n.Problems(ctx)
 }

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-func TestWatchReportsADeadOperatorWithinTenSeconds(t *testing.T) {
+func TestWatchReportsDeadOperator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		died := time.Now().Add(time.Minute)
 		api := reader(t, interceptor.Funcs{Get: func(ctx context.Context, api client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {

@@ -30,10 +30,10 @@ var _ = Describe("Access to the history", Ordered, ContinueOnFailure, func() {
 		must(kubectl("create", "rolebinding", "reader", "-n", "team-a", "--role=reader", "--user=alice", "--user=bob", "--serviceaccount=team-a:robot"))
 		must(kubectl("create", "rolebinding", "follower", "-n", "team-a", "--role=follower", "--user=bob"))
 		for _, user := range []string{"alice", "bob", "system:serviceaccount:team-a:robot"} {
-			awaitPermission(user, "team-a", "list", "transcripts", "")
-			awaitPermission(user, "team-a", "list", "usages", "")
+			waitForPermission(user, "team-a", "list", "transcripts", "")
+			waitForPermission(user, "team-a", "list", "usages", "")
 		}
-		awaitPermission("bob", "team-a", "get", "transcripts", "log")
+		waitForPermission("bob", "team-a", "get", "transcripts", "log")
 	})
 
 	It("depends on the user's own permissions", func() {

@@ -37,7 +37,6 @@ func clientOf(user string) kubernetes.Interface {
 	return kubernetes.NewForConfigOrDie(config)
 }
 
-// followAs follows a log as a user.
 func followAs(user, namespace, nameAndQuery string) <-chan string {
 	GinkgoHelper()
 	reading, stop := context.WithCancel(ctx)
@@ -149,7 +148,7 @@ var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
 		must(kubectl("create", "role", "log", "-n", "team-a", "--verb=get", "--resource=transcripts.history.nestor.dev/log"))
 		for _, user := range []string{"erin", "frank"} {
 			must(kubectl("create", "rolebinding", "log-"+user, "-n", "team-a", "--role=log", "--user="+user))
-			awaitPermission(user, "team-a", "get", "transcripts", "log")
+			waitForPermission(user, "team-a", "get", "transcripts", "log")
 		}
 		revoked, allowed := followAs("erin", "team-a", "chat.guarded/log?follow=true"), followAs("frank", "team-a", "chat.guarded/log?follow=true")
 		for _, lines := range []<-chan string{revoked, allowed} {
@@ -178,7 +177,7 @@ var _ = Describe("Following a transcript", Ordered, ContinueOnFailure, func() {
 		}
 		must(kubectl("create", "clusterrolebinding", "followers", "--clusterrole=cluster-admin", "--user=gwen", "--user=hugo"))
 		for _, user := range []string{"gwen", "hugo"} {
-			awaitPermission(user, "team-a", "get", "transcripts", "log")
+			waitForPermission(user, "team-a", "get", "transcripts", "log")
 		}
 		for _, user := range []string{"gwen", "gwen"} {
 			Eventually(followAs(user, "team-a", "chat.busy/log?follow=true")).Should(Receive(Equal("1 Started ")))

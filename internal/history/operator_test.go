@@ -69,7 +69,7 @@ func createProvider(objects client.Client, namespace string) *heldModel {
 	return held
 }
 
-// heldModel is a model whose replies can be held before their end, so that a slow reader sees their deltas.
+// heldModel is a model whose replies can be held before their end, so that a slow reader gets their deltas.
 type heldModel struct {
 	http.Handler
 
@@ -78,7 +78,6 @@ type heldModel struct {
 	open chan struct{} // closed if replies with the text may end
 }
 
-// hold holds the replies that contain a text.
 func (m *heldModel) hold(text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -97,7 +97,7 @@ func (v *poller) failures() []error {
 	return v.errors
 }
 
-// await waits for a number of further requests: by then the API server has seen the earlier writes.
+// await waits for a number of further requests: by then the API server has the earlier writes.
 func (v *poller) await(times int64) {
 	GinkgoHelper()
 	Eventually(v.done.Load).Should(BeNumerically(">=", v.done.Load()+times))
@@ -127,7 +127,7 @@ var _ = Describe("A certificate that is renewed under the aggregator", func() {
 		through := startPoller(func(ctx context.Context) error {
 			return core.CoreV1().RESTClient().Get().RequestURI(raw("team-rotation", "transcripts/chat.chat")).Do(ctx).Error()
 		})
-		// The aggregator reuses connections; these visitors connect anew every time, as it would after a restart.
+		// The aggregator reuses connections; these visitors reconnect every time, as it would after a restart.
 		visitors := []*poller{through}
 		for _, r := range replicas {
 			visitors = append(visitors, startPoller(func(ctx context.Context) error { return dial(ctx, r.server.Port()) }))

@@ -60,7 +60,6 @@ var _ = BeforeSuite(func() {
 	core = kubernetes.NewForConfigOrDie(cluster.Config)
 })
 
-// servedLedger is a served ledger.
 type servedLedger struct {
 	ledger ledger.Ledger
 	hub    *live.Hub
@@ -187,8 +186,8 @@ func firstColumn(out string) []string {
 	return names
 }
 
-// awaitPermission waits until the API server knows that a user may do something with a resource of the history, which is later than the binding is created.
-func awaitPermission(user, namespace, verb, resource, subresource string) {
+// waitForPermission waits until the API server lets a user do something with a resource of the history, which is later than the binding is created.
+func waitForPermission(user, namespace, verb, resource, subresource string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
@@ -200,7 +199,6 @@ func awaitPermission(user, namespace, verb, resource, subresource string) {
 	}).Should(Succeed())
 }
 
-// raw returns the path of a resource of the history.
 func raw(namespace, path string) string {
 	return fmt.Sprintf("/apis/%s/namespaces/%s/%s", historyapi.GroupVersion, namespace, path)
 }

@@ -38,15 +38,15 @@ type workspaceChanges struct {
 
 // Get returns the changes of a workspace: of the running one, or what was kept when it stopped.
 func (w *workspaceChanges) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	found, err := w.find(ctx, name)
+	workspace, err := w.find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	object := &api.WorkspaceChanges{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: genericapirequest.NamespaceValue(ctx), UID: types.UID(found.Owner())},
-		Source:     api.WorkspaceSource(found.Source()), Files: []api.ChangedFile{},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: genericapirequest.NamespaceValue(ctx), UID: types.UID(workspace.Owner())},
+		Source:     api.WorkspaceSource(workspace.Source()), Files: []api.ChangedFile{},
 	}
-	summary, err := found.Changes(ctx)
+	summary, err := workspace.Changes(ctx)
 	switch {
 	case errors.Is(err, changes.ErrNoBase):
 		summary = &changes.Summary{Message: "The changes cannot be shown: " + err.Error() + "."}
@@ -73,7 +73,7 @@ func (w *workspaceChanges) describeKept(ctx context.Context, object *api.Workspa
 	}
 	var summary changes.Summary
 	if err := json.Unmarshal(stored.Summary, &summary); err != nil {
-		return apierrors.NewInternalError(fmt.Errorf("read the kept changes: %w", err))
+		return apierrors.NewInternalError(fmt.Errorf("read the saved changes: %w", err))
 	}
 	captured := metav1.NewTime(stored.CapturedAt)
 	object.CaptureTime = &captured
@@ -104,14 +104,14 @@ func (w *workspaceChanges) find(ctx context.Context, name string) (changes.Works
 	if w.workspaces == nil || uid != "" {
 		return w.findKept(ctx, name, "it has no workspace, or nothing was kept")
 	}
-	found, err := w.workspaces.FindWorkspace(ctx, kind, genericapirequest.NamespaceValue(ctx), object)
+	workspace, err := w.workspaces.FindWorkspace(ctx, kind, genericapirequest.NamespaceValue(ctx), object)
 	if errors.Is(err, changes.ErrNoWorkspace) {
 		return w.findKept(ctx, name, err.Error())
 	}
 	if err != nil {
 		return nil, statusError(err)
 	}
-	return found, nil
+	return workspace, nil
 }
 
 // findKept returns the workspace of a deleted object.
@@ -157,11 +157,11 @@ const (
 )
 
 func (a *archives) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
-	found, err := a.changes.find(ctx, name)
+	workspace, err := a.changes.find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	data, running, err := found.Archive(ctx)
+	data, running, err := workspace.Archive(ctx)
 	switch {
 	case errors.Is(err, changes.ErrTooLarge), errors.Is(err, changes.ErrNoBase):
 		return nil, apierrors.NewConflict(resource("workspacechanges"), name, err)
@@ -169,11 +169,11 @@ func (a *archives) Get(ctx context.Context, name string, _ *metav1.GetOptions) (
 		return nil, unreadable(err)
 	}
 	if !running {
-		if data, err = a.changes.keptArchive(ctx, name, found.Owner()); err != nil {
+		if data, err = a.changes.keptArchive(ctx, name, workspace.Owner()); err != nil {
 			return nil, err
 		}
 	}
-	return &content{data: data, mediaType: archiveType(api.WorkspaceSource(found.Source()))}, nil
+	return &content{data: data, mediaType: archiveType(api.WorkspaceSource(workspace.Source()))}, nil
 }
 
 // keptArchive returns the archive that was kept when a workspace stopped.

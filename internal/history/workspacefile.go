@@ -41,19 +41,19 @@ func (w *workspaceFiles) Get(ctx context.Context, name string, options runtime.O
 	if err != nil {
 		return nil, err
 	}
-	found, err := w.changes.find(ctx, name)
+	workspace, err := w.changes.find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	path, err := found.ResolvePath(ctx, agent, wanted.WorkingDir, wanted.Path)
+	path, err := workspace.ResolvePath(ctx, agent, wanted.WorkingDir, wanted.Path)
 	if err != nil {
 		return nil, fileError(err)
 	}
 	object := &api.WorkspaceFile{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: genericapirequest.NamespaceValue(ctx), UID: types.UID(found.Owner())},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: genericapirequest.NamespaceValue(ctx), UID: types.UID(workspace.Owner())},
 		Path:       path,
 	}
-	file, err := found.File(ctx, path)
+	file, err := workspace.File(ctx, path)
 	switch {
 	case errors.Is(err, files.ErrUnavailable):
 		object.State, object.Message = api.FileUnavailable, err.Error()
@@ -61,7 +61,7 @@ func (w *workspaceFiles) Get(ctx context.Context, name string, options runtime.O
 	case err != nil:
 		return nil, fileError(err)
 	case file == nil:
-		return object, w.describeKept(ctx, object, found.Source())
+		return object, w.describeKept(ctx, object, workspace.Source())
 	}
 	now := metav1.Now()
 	object.Live, object.ReadTime = true, &now
@@ -82,7 +82,7 @@ func (w *workspaceFiles) describeKept(ctx context.Context, object *api.Workspace
 	var summary changes.Summary
 	if err == nil {
 		if err := json.Unmarshal(stored.Summary, &summary); err != nil {
-			return apierrors.NewInternalError(fmt.Errorf("read the kept changes: %w", err))
+			return apierrors.NewInternalError(fmt.Errorf("read the saved changes: %w", err))
 		}
 		captured := metav1.NewTime(stored.CapturedAt)
 		object.ReadTime = &captured

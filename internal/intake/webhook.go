@@ -23,7 +23,7 @@ const (
 // RetryAfter is when the sender of a webhook should try again, in seconds.
 const RetryAfter = 2
 
-// ErrUnauthorized is the error of every webhook that is not authenticated. It does not tell whether the trigger exists.
+// ErrUnauthorized is the error of every webhook that is not authenticated. It does not reveal whether the trigger exists.
 var ErrUnauthorized = apierrors.NewUnauthorized("The signature or token is missing or wrong, or there is no such webhook.")
 
 // Webhook is a request to a trigger, as its sender sent it.

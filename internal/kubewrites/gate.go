@@ -123,7 +123,6 @@ func (g *Gate) admit() {
 	}
 }
 
-// next returns the kind of the write that is admitted next.
 func (g *Gate) next() Kind {
 	starts, results := len(g.waiting[Start]) > 0, len(g.waiting[Result]) > 0
 	if starts && (!results || g.overtaken >= startShare-1) {

@@ -75,7 +75,7 @@ func TestGateAdaptsToTheServer(t *testing.T) {
 	}
 }
 
-func TestGateAdaptsToASlowerServer(t *testing.T) {
+func TestGateAdaptsToSlowerServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := kubewrites.Adaptive()
 		load(gate, newServer(100, 5*time.Millisecond), 100, 20*time.Second)
@@ -103,9 +103,9 @@ func TestOverloadLowersTheLimit(t *testing.T) {
 	}
 }
 
-// TestOneRoundOfWritesLowersTheLimitOnce: writes that were sent before the limit was lowered are just as slow, and
+// TestOneRoundLowersLimitOnce: writes that were sent before the limit was lowered are just as slow, and
 // must not lower it again.
-func TestOneRoundOfWritesLowersTheLimitOnce(t *testing.T) {
+func TestOneRoundLowersLimitOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := kubewrites.Adaptive()
 		load(gate, newServer(1, 20*time.Millisecond), 1, time.Second)
@@ -165,8 +165,8 @@ func TestResultsAreAdmittedBeforeStarts(t *testing.T) {
 	}
 }
 
-// TestAWriteThatIsGivenUpTakesNobodysTurn: a write that is cancelled while it waits does not use up a slot.
-func TestAWriteThatIsGivenUpTakesNobodysTurn(t *testing.T) {
+// TestCancelledWriteTakesNoTurn: a write that is cancelled while it waits does not use up a slot.
+func TestCancelledWriteTakesNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := kubewrites.Fixed(1)
 		server := newServer(1, time.Second)

@@ -74,5 +74,4 @@ func (p *limiter) recordDuration(now time.Time, took time.Duration) {
 	p.smoothed += time.Duration(weight * float64(took-p.smoothed))
 }
 
-// base returns the shortest duration of a write.
 func (p *limiter) base() time.Duration { return min(p.best, p.bestNow) }

@@ -17,7 +17,7 @@ type Agent struct {
 	NamespaceUID string
 	// Parent is the UID of the parent; empty for the root of a tree.
 	Parent string
-	// Root is the UID of the root of the tree, which may be the agent itself.
+	// Root is the UID of the tree's root, which may be the agent itself.
 	Root string
 	// Chat is the name of the chat; empty for a standalone task.
 	Chat string
@@ -75,7 +75,7 @@ type Scope struct {
 	// NamespaceUID excludes records of earlier namespaces with the same name.
 	NamespaceUID string
 	Chat         string
-	// Root is the UID of the root of a tree.
+	// Root is the UID of a tree's root.
 	Root  string
 	Role  string
 	Model string

@@ -24,7 +24,7 @@ const (
 	ChainMaxAge   = time.Hour
 )
 
-// Piece is a part of a request: bytes of the previous request, a text, or values that are added to a list.
+// Piece is a part of a request: bytes of the previous request, text, or values that are added to a list.
 type Piece struct {
 	// From and To bound the bytes of the previous request; both are 0 for other pieces.
 	From, To int64
@@ -34,7 +34,7 @@ type Piece struct {
 	Values []json.RawMessage
 }
 
-// Encode encodes the edit as a JSON list: bytes of the previous request as [from,to], a text as a string, and values as
+// Encode encodes the edit as a JSON list: bytes of the previous request as [from,to], text as a string, and values as
 // {"add":[...]}.
 func (e Edit) Encode() json.RawMessage {
 	out := []byte{'['}

@@ -61,7 +61,7 @@ const (
 	ReasonFailed Reason = "LedgerFailed"
 )
 
-// Advice returns a text for people about what to do.
+// Advice returns text for people about what to do.
 func (r Reason) Advice() string {
 	switch r {
 	case ReasonUnavailable:
@@ -79,7 +79,7 @@ func (r Reason) Advice() string {
 	case ReasonSchemaTooNew:
 		return "run the newer operator again, or restore the backup from before its upgrade"
 	case ReasonSchemaTooOld:
-		return "begin anew: move the ledger away or use an empty database, and delete the chats and tasks, whose histories were in it; " +
+		return "start over: move the ledger away or use an empty database, and delete the chats and tasks, whose histories were in it; " +
 			"for the demo, run make demo-clean"
 	case ReasonIOError:
 		return "check the volume of the database"

@@ -84,7 +84,7 @@ type Reports interface {
 }
 
 type Sizes interface {
-	// Bytes returns the approximate number of bytes of the agents of each namespace, one entry per namespace UID.
+	// Bytes returns the approximate number of bytes of each namespace's agents, one entry per namespace UID.
 	Bytes(ctx context.Context) ([]NamespaceBytes, error)
 }
 

@@ -148,7 +148,7 @@ func (c *Cluster) startAPIServer(ctx context.Context, assets string, options Opt
 		timeout = 2 * time.Minute
 	}
 	dataDir, certDir := filepath.Join(c.stateDir, "etcd"), filepath.Join(c.stateDir, "certificates")
-	// envtest only knows the certificates of an API server that it created itself.
+	// envtest only has the certificates of an API server that it created itself.
 	if err := os.RemoveAll(certDir); err != nil {
 		return fmt.Errorf("remove the certificates of the last run: %w", err)
 	}
@@ -210,7 +210,6 @@ func (c *Cluster) Stop() error {
 	return errors.Join(errs...)
 }
 
-// stopProcesses stops the processes and waits for them.
 func (c *Cluster) stopProcesses() (errs []error) {
 	if c.controllers != nil {
 		if err := c.controllers.stop(); err != nil {

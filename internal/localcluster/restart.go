@@ -48,7 +48,7 @@ func (c *Cluster) RestartAPIServer(ctx context.Context, between func()) error {
 	if err := c.startSuccessor(flags); err != nil {
 		return err
 	}
-	return c.awaitAPIServer(ctx)
+	return c.waitForAPIServer(ctx)
 }
 
 // commandLine reads the flags of a process.
@@ -84,7 +84,7 @@ func (c *Cluster) startSuccessor(flags []string) error {
 	return nil
 }
 
-func (c *Cluster) awaitAPIServer(ctx context.Context) error {
+func (c *Cluster) waitForAPIServer(ctx context.Context) error {
 	client, err := discovery.NewDiscoveryClientForConfig(c.Config)
 	if err != nil {
 		return fmt.Errorf("reach the API server: %w", err)

@@ -28,13 +28,13 @@ func (l *Local) checkModel(ctx context.Context) error {
 	if m.Key != "" {
 		to.Key = func(context.Context) (string, error) { return m.Key, nil }
 	}
-	asked, err := endpoint.NewClient(m.API, to)
+	provider, err := endpoint.NewClient(m.API, to)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
-	_, err = asked.Models(ctx)
+	_, err = provider.Models(ctx)
 	var failure *model.Error
 	if err == nil || !errors.As(err, &failure) && ctx.Err() == nil {
 		return err

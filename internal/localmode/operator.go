@@ -24,19 +24,18 @@ import (
 	"github.com/nestor-dev/nestor/internal/public"
 )
 
-// operatorNamespace is the namespace of an operator in a cluster.
 const operatorNamespace = "nestor-system"
 
 // historyService is the name of the Service through which the API server reaches the history API.
 const historyService = "nestor-history"
 
 func (l *Local) openLedger(ctx context.Context) error {
-	kept, err := connect.Open(ctx, "sqlite:"+filepath.Join(l.Dir, "ledger.db"))
+	store, err := connect.Open(ctx, "sqlite:"+filepath.Join(l.Dir, "ledger.db"))
 	if err != nil {
 		return err
 	}
-	l.ledger = kept
-	l.onStop(kept.Close)
+	l.ledger = store
+	l.onStop(store.Close)
 	return nil
 }
 

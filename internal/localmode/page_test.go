@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-func TestThePageKeepsItsAddressAndSession(t *testing.T) {
+func TestPageKeepsAddressAndSession(t *testing.T) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)

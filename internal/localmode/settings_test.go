@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-func TestTheModelComesFromTheEnvironment(t *testing.T) {
+func TestModelComesFromEnvironment(t *testing.T) {
 	for name, tc := range map[string]struct {
 		env  map[string]string
 		want Model
@@ -65,7 +65,7 @@ func TestEachModelHasAChat(t *testing.T) {
 	}
 }
 
-func TestTheStateIsCheckedBeforeItIsUsed(t *testing.T) {
+func TestStateIsCheckedBeforeUse(t *testing.T) {
 	for name, tc := range map[string]struct{ file, content, says string }{
 		"empty":                    {"", "", ""},
 		"of this version":          {stateFile, fmt.Sprintf(`{"format":%d}`, format), ""},
@@ -107,7 +107,7 @@ func TestTooLittleSpaceIsSaid(t *testing.T) {
 	}
 }
 
-func TestAPortInUseIsSaid(t *testing.T) {
+func TestPortInUseIsReported(t *testing.T) {
 	taken, err := Listen(t.Context(), "the model", "", "DEMO_MODEL_ADDRESS")
 	if err != nil {
 		t.Fatal(err)

@@ -73,13 +73,13 @@ func checkState(dir string) error {
 	if err != nil {
 		return fmt.Errorf("read the state's version: %w", err)
 	}
-	var found state
-	if err := json.Unmarshal(text, &found); err != nil {
+	var stored state
+	if err := json.Unmarshal(text, &stored); err != nil {
 		return fmt.Errorf("%s in %s cannot be read: run `make demo-clean`, or set DEMO_DIR to another directory", stateFile, dir)
 	}
-	if found.Format != format {
+	if stored.Format != format {
 		return fmt.Errorf("the state in %s is of another version (%s, format %d; this one has format %d): run `make demo-clean` to start over, or set DEMO_DIR to another directory",
-			dir, found.Version, found.Format, format)
+			dir, stored.Version, stored.Format, format)
 	}
 	return nil
 }

@@ -80,7 +80,6 @@ func (l *Local) Tour(ctx context.Context) error {
 	}
 }
 
-// tour is a tour in progress.
 type tour struct {
 	*Local
 	// chat is the name of the chat, user the name of the approver in the API server.

@@ -32,7 +32,7 @@ func printedLocal(t *testing.T, model Model) *Local {
 	}
 }
 
-func TestTheDemoPrintsTheCommandsOfTheFirstChatPage(t *testing.T) {
+func TestDemoPrintsFirstChatCommands(t *testing.T) {
 	page, err := os.ReadFile(filepath.FromSlash("../../docs/tasks/first-chat.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestTheDemoPrintsTheCommandsOfTheFirstChatPage(t *testing.T) {
 	}
 }
 
-func TestASecondDemoInTheSameDirectoryIsExplained(t *testing.T) {
+func TestSecondDemoIsExplained(t *testing.T) {
 	dir := t.TempDir()
 	cluster := filepath.Join(dir, "cluster")
 	if err := os.MkdirAll(cluster, 0o700); err != nil {
@@ -109,7 +109,7 @@ func TestTheHintsFitTheDemo(t *testing.T) {
 	}
 }
 
-func TestTheKeyIsCheckedBeforeTheDemoStarts(t *testing.T) {
+func TestKeyIsCheckedBeforeDemo(t *testing.T) {
 	const key = "sk-not-to-be-printed"
 	for name, tc := range map[string]struct {
 		status    int

@@ -175,7 +175,7 @@ func (m *Metrics) ShardTakenOver(took time.Duration) {
 	m.takeoverSeconds.WithLabelValues().Observe(took.Seconds())
 }
 
-// ShardReleased drops the stages of the agents of a shard, selected by the hashes of their trees: its next owner reports them.
+// ShardReleased drops the stages of a shard's agents, selected by the hashes of their trees: its next owner reports them.
 func (m *Metrics) ShardReleased(contains func(hash int) bool) { m.live.drop(contains) }
 
 func (m *Metrics) Waiting(provider string, calls int) {

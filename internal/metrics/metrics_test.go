@@ -85,7 +85,7 @@ nestor_model_queue{provider="ns/default"} 4
 # TYPE nestor_model_tokens_total counter
 nestor_model_tokens_total{provider="ns/default",type="completion"} 5
 nestor_model_tokens_total{provider="ns/default",type="prompt"} 7
-# HELP nestor_shard_handovers_total Shards that moved, by direction: ` + "`given` to another replica, `received` from one, `expired` (taken over from a replica that died) or `lost`" + ` (not renewed in time).
+# HELP nestor_shard_handovers_total Shards that moved, by direction: ` + "`given` to another replica, `received` from one, `expired` (taken over from a failed replica) or `lost`" + ` (not renewed in time).
 # TYPE nestor_shard_handovers_total counter
 nestor_shard_handovers_total{direction="expired"} 4
 nestor_shard_handovers_total{direction="given"} 2
@@ -172,7 +172,7 @@ nestor_agents{kind="SubAgent",standing="WaitingForUser"} 1
 }
 
 // Agents of a shard that moved to another replica are counted there.
-func TestAgentsOfAReleasedShardAreNotCounted(t *testing.T) {
+func TestReleasedShardIsNotCounted(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	m, err := metrics.New(registry)
 	if err != nil {

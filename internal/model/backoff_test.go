@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-func TestBackoffDoublesUpToAMinute(t *testing.T) {
+func TestBackoffDoublesUpToMinute(t *testing.T) {
 	for attempt, want := range map[int]time.Duration{
 		-1: time.Second, 0: time.Second, 1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 7: time.Minute, math.MaxInt: time.Minute,
 	} {

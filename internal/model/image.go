@@ -18,7 +18,7 @@ func (m Message) WithImageNotes(textOnly bool) Message {
 		case textOnly:
 			notes = append(notes, fmt.Sprintf("[There is an image here (%s), which you cannot see: images are not shown to you.]", image.describe()))
 		case len(image.Data) == 0:
-			notes = append(notes, fmt.Sprintf("[There was an image here (%s). It is not kept any more.]", image.describe()))
+			notes = append(notes, fmt.Sprintf("[There was an image here (%s). It is no longer stored.]", image.describe()))
 		default:
 			shown = append(shown, image)
 		}

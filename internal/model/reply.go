@@ -60,7 +60,7 @@ type Outcome string
 
 // The outcomes of a call that did not fail.
 const (
-	// OutcomeAnswer is a text without tool calls.
+	// OutcomeAnswer is text without tool calls.
 	OutcomeAnswer Outcome = "Answer"
 	// OutcomeToolCalls is one or more tool calls, with or without text; some may have an ArgumentsError.
 	OutcomeToolCalls Outcome = "ToolCalls"

@@ -13,7 +13,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/validation/endpoint"
 )
 
-// webhookName is the name of the webhook in its configuration.
 const webhookName = "admission.nestor.dev"
 
 // Admission configures the validating webhook.

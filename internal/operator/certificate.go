@@ -86,7 +86,6 @@ func (o *Operator) servingCertificate() (servingcert.Source, error) {
 	return files, nil
 }
 
-// certificateHosts returns the names of the certificate that the operator creates.
 func (o *Operator) certificateHosts() []string {
 	hosts := []string{o.historyHost()}
 	if gateway := o.options.Gateway; !off(gateway.Address) && !gateway.Insecure {

@@ -14,7 +14,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// probeTimeout is the timeout of a readiness probe.
 const probeTimeout = time.Second
 
 func cachesSynced(mgr ctrl.Manager) func(*http.Request) error {

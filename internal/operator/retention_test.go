@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/test/patience"
 )
 
-func TestOldHistoriesAreDeletedAndYoungOnesKept(t *testing.T) {
+func TestOldHistoriesAreDeleted(t *testing.T) {
 	kept := ledgertest.OpenSQLite(t)
 	for name, age := range map[string]time.Duration{"old": 48 * time.Hour, "young": time.Hour} {
 		batch := ledgertest.First(ledgertest.Agent(name), 3)

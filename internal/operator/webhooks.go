@@ -25,11 +25,11 @@ func (o *Operator) triggers() triggers {
 }
 
 func (t triggers) Trigger(ctx context.Context, name types.NamespacedName) (*v1beta1.AgentTrigger, error) {
-	found := &v1beta1.AgentTrigger{}
-	if err := t.operator.manager.GetClient().Get(ctx, name, found); err != nil {
+	trigger := &v1beta1.AgentTrigger{}
+	if err := t.operator.manager.GetClient().Get(ctx, name, trigger); err != nil {
 		return nil, err
 	}
-	return found, nil
+	return trigger, nil
 }
 
 func (t triggers) Secret(ctx context.Context, namespace string, ref v1beta1.SecretKeyRef) (string, error) {

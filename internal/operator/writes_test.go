@@ -37,7 +37,7 @@ type body struct{ closed bool }
 func (*body) Read([]byte) (int, error) { return 0, io.EOF }
 func (b *body) Close() error           { b.closed = true; return nil }
 
-func TestOnlySomeWritesAreOnTheirWayAtOnce(t *testing.T) {
+func TestConcurrentWritesAreBounded(t *testing.T) {
 	const tasks = "http://api/apis/nestor.dev/v1beta1/namespaces/a/agenttasks"
 	synctest.Test(t, func(t *testing.T) {
 		config := &rest.Config{}

@@ -44,7 +44,7 @@ const maxHeaderBytes = 64 << 10
 
 // New returns a transport that connects only to allowed addresses. The client must reject redirects.
 //
-// A proxy from the environment connects in place of the operator, so its own address is not checked, and the
+// A proxy from the environment connects instead of the operator, so its own address is not checked, and the
 // endpoint's only as given in the URL: rejecting what the name resolves to is up to the proxy.
 func New(options Options) *http.Transport {
 	g := &guard{options: options}

@@ -34,9 +34,9 @@ func TestTransportDoesNotConnectToLoopback(t *testing.T) {
 	}
 }
 
-// TestANameIsCheckedByWhatItResolvesTo: a name that resolves to an allowed address first and to another one later is
+// TestResolvedAddressIsChecked: a name that resolves to an allowed address first and to another one later is
 // checked for each connection.
-func TestANameIsCheckedByWhatItResolvesTo(t *testing.T) {
+func TestResolvedAddressIsChecked(t *testing.T) {
 	served := newServer(t)
 	_, port, _ := net.SplitHostPort(served.Listener.Addr().String())
 	for _, address := range [][4]byte{{127, 0, 0, 1}, {169, 254, 169, 254}} {
@@ -50,7 +50,7 @@ func TestANameIsCheckedByWhatItResolvesTo(t *testing.T) {
 	}
 }
 
-func TestProxyDoesNotBypassTheAddressCheck(t *testing.T) {
+func TestProxyKeepsAddressCheck(t *testing.T) {
 	proxy := newServer(t)
 	address, err := url.Parse(proxy.URL)
 	if err != nil {
@@ -104,7 +104,6 @@ func get(transport *http.Transport, address string) error {
 	return response.Body.Close()
 }
 
-// resolver answers every query with one address.
 func resolver(t *testing.T, address [4]byte) *net.Resolver {
 	t.Helper()
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {

@@ -5,7 +5,7 @@ package plainjson
 
 import "unicode/utf8"
 
-// AppendString appends the JSON form of a text, identical to Marshal's. It processes eight bytes at a time, because
+// AppendString appends the JSON form of text, identical to Marshal's. It processes eight bytes at a time, because
 // most texts are long and plain.
 func AppendString(b []byte, text string) []byte {
 	b = append(b, '"')

@@ -3,7 +3,7 @@
 
 package plainjson
 
-// Unescape returns JSON with <, > and & in place of their escapes, as Marshal would have written it. The API server and
+// Unescape returns JSON with <, > and & instead of their escapes, as Marshal would have written it. The API server and
 // many programs escape them for HTML, which makes commands hard to read.
 func Unescape(data []byte) []byte {
 	out := make([]byte, 0, len(data))

@@ -44,11 +44,11 @@ func shortenAll(texts []string, entries int) []string {
 	if len(texts) == 0 {
 		return nil
 	}
-	kept := make([]string, 0, min(len(texts), entries))
+	short := make([]string, 0, min(len(texts), entries))
 	for _, text := range texts[:min(len(texts), entries)] {
-		kept = append(kept, shorten.Head(text, maxEntry))
+		short = append(short, shorten.Head(text, maxEntry))
 	}
-	return kept
+	return short
 }
 
 // moment converts a time of the core to a time of the API; the zero time is nil.

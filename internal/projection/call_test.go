@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/test/jsontext"
 )
 
-func TestLongArgumentsDoNotHideOthers(t *testing.T) {
+func TestLongArgumentsHideNoOthers(t *testing.T) {
 	long := strings.Repeat("x", 8000)
 	for _, arguments := range []string{
 		`{"message":"` + long + `","changes":"nestor/x: 1 files"}`,
@@ -31,7 +31,7 @@ func TestLongArgumentsDoNotHideOthers(t *testing.T) {
 }
 
 // A person decides from the object in a status, so it must be what the tool gets.
-func TestArgumentsAreShownExactlyOrLeftOut(t *testing.T) {
+func TestArgumentsAreExactOrOmitted(t *testing.T) {
 	fits := `{"a":"` + strings.Repeat("x", maxArguments-len(`{"a":""}`)) + `"}`
 	for text, want := range map[string]string{
 		"":                              "",
@@ -76,7 +76,7 @@ func TestStatusesHaveNoJSONInStrings(t *testing.T) {
 	}
 }
 
-func TestCallTextsFitAndShortOnesStay(t *testing.T) {
+func TestCallTextsAreBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		arguments := rapid.String().Draw(t, "arguments")
 		if rapid.Bool().Draw(t, "valid") {

@@ -43,7 +43,7 @@ func succeeded(s agent.State, w Work, generation int64) metav1.Condition {
 
 func ready(s agent.State, facts ChatFacts, generation int64) metav1.Condition {
 	c := metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonReady,
-		ObservedGeneration: generation, Message: "Write an AgentMessage to talk."}
+		ObservedGeneration: generation, Message: "Create an AgentMessage to start."}
 	switch {
 	case facts.PostRefused != "":
 		c.Status, c.Reason = metav1.ConditionFalse, v1beta1.ReasonPostRefused

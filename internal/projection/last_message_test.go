@@ -14,9 +14,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// TestTheTimeOfTheLastMessageCausesNoWrite checks that the time changes exactly when the name of the message does: chats of an operator that
+// TestLastMessageTimeCausesNoWrite checks that the time changes exactly when the name of the message does: chats of an operator that
 // did not write the time are not all written after an upgrade, and not repeatedly with CRDs that do not have the field.
-func TestTheTimeOfTheLastMessageCausesNoWrite(t *testing.T) {
+func TestLastMessageTimeCausesNoWrite(t *testing.T) {
 	at := metav1.NewTime(time.Unix(1000, 0))
 	facts := ChatFacts{Messages: 1, LastMessage: "m", LastMessageTime: &at}
 	s := play(agent.Config{Kind: agent.Orchestrator, Name: "chat"})

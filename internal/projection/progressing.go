@@ -47,8 +47,8 @@ func progress(s agent.State, w Work) (reason, message string) {
 	r := s.ModelCall
 	switch {
 	case r.RetryTime > s.Clock.Now.Add(shortRetry):
-		reason, known := retryReasons[r.Cause]
-		if !known {
+		reason, ok := retryReasons[r.Cause]
+		if !ok {
 			reason = v1beta1.ReasonRetrying
 		}
 		words := strings.TrimRight(shorten.Head(r.ProviderMessage, maxWords), ". ")

@@ -55,7 +55,7 @@ func TestARetryIsVisible(t *testing.T) {
 	}
 }
 
-func TestAChatShowsThatItWaitsForItsProvider(t *testing.T) {
+func TestChatShowsProviderWait(t *testing.T) {
 	s := play(agent.Config{Kind: agent.Orchestrator, Name: "chat", Limits: agent.Limits{MaxRetries: 2}}, agent.MessageArrived{Message: "m", Text: "hi"},
 		agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureRetry, Cause: agent.CauseRateLimited, Message: "later", RetryTime: 90_000})
 	status := Chat(s, ChatFacts{}, v1beta1.AgentChatStatus{}, 1)

@@ -100,7 +100,7 @@ func TestPhasesOfARun(t *testing.T) {
 	}
 }
 
-func TestATransitionTimeChangesWithTheStatusOnly(t *testing.T) {
+func TestTransitionTimeFollowsStatus(t *testing.T) {
 	early, ends := play(subAgent()), play(subAgent(), replies("done")("m1"))
 	asks := play(subAgent(), replies("", agent.ToolCall{Tool: "ask_user", Arguments: `{"question":"?"}`})("m1"))
 	first, _ := shown(Work{}, early)
@@ -115,7 +115,7 @@ func TestATransitionTimeChangesWithTheStatusOnly(t *testing.T) {
 }
 
 // The status that the API returns must equal the one that was written, or every reconcile would write it again.
-func TestStatusIsTheSameAfterTheAPI(t *testing.T) {
+func TestStatusRoundTrip(t *testing.T) {
 	s := agent.Replay(agent.State{}, []agent.Event{{At: 1_234_567, Fact: agent.Started{Config: subAgent()}}})
 	sub, task := shown(Work{}, s)
 	for name, status := range map[string]any{"task": task.Status, "sub-agent": sub.Status} {
@@ -133,7 +133,7 @@ func TestStatusIsTheSameAfterTheAPI(t *testing.T) {
 	}
 }
 
-func TestToolCallsShowHowTheyEnded(t *testing.T) {
+func TestToolCallsShowOutcome(t *testing.T) {
 	call := func(id, tool string) agent.ToolCall { return agent.ToolCall{ID: id, Tool: tool, Arguments: "{}"} }
 	s := play(subAgent(),
 		agent.ModelReplied{Call: "m1", Calls: []agent.ToolCall{call("a", "read"), call("b", "bash"), call("c", "nonsense")}},
@@ -151,7 +151,7 @@ func TestToolCallsShowHowTheyEnded(t *testing.T) {
 	}
 }
 
-func TestWordsBesideACallAreShown(t *testing.T) {
+func TestWordsBesideCallAreShown(t *testing.T) {
 	s := play(subAgent(), agent.ModelReplied{Call: "m1", Text: "Let me look.", Calls: []agent.ToolCall{{ID: "a", Tool: "read", Arguments: "{}"}}})
 	sub, _ := shown(Work{}, s)
 	for _, m := range sub.Status.Messages {
@@ -162,7 +162,7 @@ func TestWordsBesideACallAreShown(t *testing.T) {
 	t.Error("status.messages does not have the agent's text beside its tool call")
 }
 
-func TestAChatShowsWhatItWaitsFor(t *testing.T) {
+func TestChatShowsWaits(t *testing.T) {
 	config := agent.Config{Kind: agent.Orchestrator, Name: "chat"}
 	s := play(config,
 		agent.Asked{Agent: "chat-1", Task: "chat-1", Call: "q", Kind: agent.AskQuestion, Text: "Which year?"},
@@ -253,7 +253,7 @@ func validate(t *testing.T, kind string, status any) {
 }
 
 // Data that does not fit is left out as a whole: a part of it would not match its schema.
-func TestDataOfAResultIsBounded(t *testing.T) {
+func TestDataOfResultIsBounded(t *testing.T) {
 	largest := `{"a":"` + strings.Repeat("x", maxTaskData-len(`{"a":""}`)) + `"}`
 	for name, test := range map[string]struct {
 		data    string

@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-func TestAConditionShowsArgumentsWithoutEscapes(t *testing.T) {
+func TestConditionShowsArgumentsWithoutEscapes(t *testing.T) {
 	call := agent.ToolCall{ID: "c1", Tool: "bash", Arguments: `{"command":"make \u0026\u0026 make test"}`}
 	_, task := shown(Work{}, play(subAgent(), replies("", call)("m1")))
 	if message := task.Status.Conditions[0].Message; !strings.Contains(message, "make && make test") {

@@ -25,7 +25,7 @@ func stalled(kind string, status metav1.ConditionStatus, reason, message string)
 	return append(condition(kind, status, reason, message), condition(v1beta1.ConditionStalled, metav1.ConditionTrue, reason, message)...)
 }
 
-func TestChatsAndMessagesWithoutAState(t *testing.T) {
+func TestChatsAndMessagesWithoutState(t *testing.T) {
 	missing := metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1beta1.ReasonRoleNotFound, Message: "Create the role.", ObservedGeneration: 3}
 	down := Outage{Reason: v1beta1.ReasonLedgerQuota, Message: "It is full."}
 	created := metav1.NewTime(moment(1000).Time)

@@ -27,7 +27,6 @@ func builtIn(t *testing.T, name string) Role {
 	return r
 }
 
-// matches reports whether one of the globs matches the name of a tool.
 func matches(globs []string, name string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool {
 		matched, err := path.Match(glob, name)
@@ -110,7 +109,7 @@ var plainWords = []string{
 }
 
 // A prompt that names a tool which the role does not have makes a model fail.
-func TestPromptsNameOnlyToolsOfTheirRole(t *testing.T) {
+func TestPromptsNameOnlyOwnTools(t *testing.T) {
 	shared := []string{"ask_user"}
 	subAgent := append([]string{"submit_result", "submit_error"}, shared...)
 	orchestrator := append([]string{"delegate_to_agent", "spawn_agents", "reply_to_agent", "continue_agent", "cancel_task"}, shared...)
@@ -140,7 +139,7 @@ func TestPromptsDistrustContent(t *testing.T) {
 }
 
 // A control tool that the prompt does not explain is not used, or is misused. The wording is free.
-func TestOrchestratorPromptExplainsItsControlTools(t *testing.T) {
+func TestOrchestratorPromptExplainsControlTools(t *testing.T) {
 	prompt := builtIn(t, Orchestrator).SystemPrompt
 	for _, name := range []string{"delegate_to_agent", "spawn_agents", "reply_to_agent", "confidence", "continue_agent", "cancel_task", "ask_user"} {
 		if !strings.Contains(prompt, "`"+name+"`") {

@@ -40,7 +40,7 @@ func TestOverlayKeepsOmittedFields(t *testing.T) {
 	}
 }
 
-func TestOverlayWithNewDescriptionDropsDelegateWhen(t *testing.T) {
+func TestOverlayDescriptionDropsDelegateWhen(t *testing.T) {
 	got := builtIn(t, "coder").Overlay(Role{AgentRoleSpec: v1beta1.AgentRoleSpec{Description: "Writes poems."}})
 	if len(got.DelegateWhen) > 0 {
 		t.Errorf("a role with a new description still has the delegation advice %v", got.DelegateWhen)

@@ -58,7 +58,7 @@ func ReadSkill(configMap string, texts map[string]string) (Skill, error) {
 	}
 	switch n := utf8.RuneCountInString(description); {
 	case n == 0:
-		return Skill{}, errors.New("description must be a text that is not empty")
+		return Skill{}, errors.New("description must be a non-empty string")
 	case n > maxSkillDescription:
 		return Skill{}, fmt.Errorf("description has %d characters, and may have at most %d", n, maxSkillDescription)
 	}
@@ -97,7 +97,7 @@ func checkFields(front map[string]any) error {
 	if value, ok := front["compatibility"]; ok {
 		compatibility, isText := value.(string)
 		if !isText || utf8.RuneCountInString(compatibility) > maxSkillCompatibility {
-			return fmt.Errorf("compatibility must be a text of at most %d characters", maxSkillCompatibility)
+			return fmt.Errorf("compatibility must be a string of at most %d characters", maxSkillCompatibility)
 		}
 	}
 	return nil
@@ -106,7 +106,7 @@ func checkFields(front map[string]any) error {
 func checkSkillName(name string) error {
 	switch {
 	case name == "":
-		return errors.New("name must be a text that is not empty")
+		return errors.New("name must be a non-empty string")
 	case len(name) > maxSkillName:
 		return fmt.Errorf("name has %d characters, and may have at most %d", len(name), maxSkillName)
 	case !skillName.MatchString(name) || strings.HasPrefix(name, "-") || strings.HasSuffix(name, "-") || strings.Contains(name, "--"):
@@ -132,7 +132,7 @@ func (s Skill) Files() []string {
 	return files
 }
 
-// Text returns the text of a file of a skill by its path or its key; "" is SKILL.md.
+// Text returns the text of a skill's file by its path or its key; "" is SKILL.md.
 func (s Skill) Text(file string) (string, bool) {
 	file = strings.TrimPrefix(file, "./")
 	if file == "" {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestOnlyAllowedRequestsReachTheAPIServer(t *testing.T) {
+func TestOnlyAllowedRequestsPass(t *testing.T) {
 	t.Parallel()
 	nestor, history := "/k8s"+nestorPrefix+"/namespaces/default/", "/k8s"+historyPrefix+"/namespaces/default/"
 	cases := map[string]struct {

@@ -63,7 +63,6 @@ func (a resourceRules) allows(method string, named bool) bool {
 	return false
 }
 
-// filterParameters returns the parameters that are allowed.
 func filterParameters(given map[string][]string, allowed []string) map[string][]string {
 	filtered := map[string][]string{}
 	for name, values := range given {

@@ -35,11 +35,11 @@ func describeTool(spec tool.Spec) toolInfo {
 
 // catalog serves the built-in roles and tools, without the prompts, which are in the sources.
 func (s *site) catalog(w http.ResponseWriter, _ *http.Request, _ *rest.Config) {
-	var found catalog
+	var result catalog
 	for _, name := range role.Names() {
 		r, _ := role.BuiltIn(name)
 		r.SystemPrompt = ""
-		found.Roles = append(found.Roles, r)
+		result.Roles = append(result.Roles, r)
 	}
 	set, err := builtin.New(builtin.Options{Search: &builtin.Search{}})
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *site) catalog(w http.ResponseWriter, _ *http.Request, _ *rest.Config) {
 		return
 	}
 	for _, t := range set.Tools() {
-		found.Tools = append(found.Tools, describeTool(t.Spec()))
+		result.Tools = append(result.Tools, describeTool(t.Spec()))
 	}
 	specs, err := toolspec.Specs(false)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *site) catalog(w http.ResponseWriter, _ *http.Request, _ *rest.Config) {
 		return
 	}
 	for _, spec := range append(specs, publishing...) {
-		found.WorkspaceTools = append(found.WorkspaceTools, describeTool(spec))
+		result.WorkspaceTools = append(result.WorkspaceTools, describeTool(spec))
 	}
-	writeJSON(w, http.StatusOK, found)
+	writeJSON(w, http.StatusOK, result)
 }

@@ -26,7 +26,7 @@ const displayPause = 3
 // send, and sends what has changed.
 type displaySource struct {
 	chat    string
-	task    string // a standalone task, in place of a chat
+	task    string // a standalone task, instead of a chat
 	out     *eventBuffer
 	changed chan struct{} // has an element when the rest has changed
 
@@ -74,7 +74,6 @@ func (d *displaySource) complete(resource string) {
 	d.notify()
 }
 
-// put adds a change of an object.
 func (d *displaySource) put(resource string, change watch.EventType, object *unstructured.Unstructured) {
 	if d == nil {
 		return

@@ -30,7 +30,7 @@ func eventTexts(t *testing.T, out *eventBuffer, number int) []string {
 	return texts
 }
 
-func TestDisplaySendsChangesAfterAllObjectsWereListed(t *testing.T) {
+func TestDisplayListsBeforeChanges(t *testing.T) {
 	t.Parallel()
 	out := newEventBuffer(bufferLimit)
 	display := newDisplaySource("", "root", out, tasks, subAgents)
@@ -50,7 +50,7 @@ func TestDisplaySendsChangesAfterAllObjectsWereListed(t *testing.T) {
 	}
 }
 
-func TestResumedListSendsOnlyWhatIsNew(t *testing.T) {
+func TestResumedListSendsOnlyNew(t *testing.T) {
 	t.Parallel()
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{nestorResource(subAgents): "SubAgentList"},
 		treeObject("SubAgent", "old", "5", nil, ""), treeObject("SubAgent", "new", "10", nil, ""))

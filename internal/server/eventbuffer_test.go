@@ -21,7 +21,7 @@ func names(events []event) []string {
 	return all
 }
 
-func TestNewerStatesReplaceOlderOnesAndPositionsOnlyGrow(t *testing.T) {
+func TestNewerStateReplacesOlder(t *testing.T) {
 	t.Parallel()
 	o := newEventBuffer(10)
 	for _, e := range []event{{key: "a", position: "1"}, {key: "b", position: "2"}, {key: "a", position: "3"}, {position: "4"}, {position: "5"}} {
@@ -75,7 +75,7 @@ func TestPutEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestAllEntriesOfATranscriptAreKept(t *testing.T) {
+func TestTranscriptEntriesAreKept(t *testing.T) {
 	t.Parallel()
 	o := newEventBuffer(2)
 	for _, e := range []event{

@@ -23,7 +23,7 @@ import (
 // maxFire bounds the input of a firing: annotations of an object have at most 256 KiB.
 const maxFire = 128 << 10
 
-// fireInput is what the expressions of a trigger see when a person fires it.
+// fireInput is the input of a trigger's expressions when a person fires it.
 type fireInput struct {
 	Body   json.RawMessage `json:"body,omitempty"`
 	Object json.RawMessage `json:"object,omitempty"`

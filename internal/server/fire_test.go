@@ -59,7 +59,6 @@ func fireAt(t *testing.T, api *triggerAPI, name, contentType, body string) *http
 	return answer
 }
 
-// upstreamIdentity signs every request in.
 type upstreamIdentity struct{ config *rest.Config }
 
 func (u *upstreamIdentity) Config(*http.Request) (*rest.Config, error) { return u.config, nil }

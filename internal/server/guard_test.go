@@ -60,7 +60,7 @@ func TestOtherSitesAreRefused(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerHasTheSecurityHeaders(t *testing.T) {
+func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	site := newUpstream(t).tokenSite()
 	for _, path := range []string{"/", "/alice/chats/one", "/api/whoami", "/api/nothing", "/k8s/api/v1/secrets", "/assets/none.js"} {

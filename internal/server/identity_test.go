@@ -54,7 +54,7 @@ func TestOnlyTheTokenIsForwarded(t *testing.T) {
 	}
 }
 
-func TestWithoutATokenNoRequestIsSent(t *testing.T) {
+func TestNoRequestWithoutToken(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	for _, path := range []string{whoamiPath, "/api/catalog", "/api/stream?namespace=default", "/k8s/apis/nestor.dev/v1beta1/namespaces/default/agentchats"} {
@@ -68,7 +68,7 @@ func TestWithoutATokenNoRequestIsSent(t *testing.T) {
 	}
 }
 
-func TestSigningInStoresAValidTokenInAStrictCookie(t *testing.T) {
+func TestSignInSetsStrictCookie(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	login := func(site http.Handler, token string) *httptest.ResponseRecorder {
@@ -97,7 +97,6 @@ func TestSigningInStoresAValidTokenInAStrictCookie(t *testing.T) {
 	}
 }
 
-// result is the response to a request.
 type result struct {
 	code    int
 	header  http.Header

@@ -52,7 +52,6 @@ func (s *site) serveNestor(w http.ResponseWriter, r *http.Request, config *rest.
 	s.forwardChecked(w, r, config, nestorPrefix, parameters)
 }
 
-// serveHistory forwards reads of the history API.
 func (s *site) serveHistory(w http.ResponseWriter, r *http.Request, config *rest.Config) {
 	s.forwardChecked(w, r, config, historyPrefix, historyParameters)
 }

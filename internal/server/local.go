@@ -84,7 +84,6 @@ func loopbackNames(listener net.Listener) []string {
 	return []string{"localhost:" + port, "127.0.0.1:" + port, "[::1]:" + port}
 }
 
-// localIdentity is the identity of a local page.
 type localIdentity struct {
 	config *rest.Config
 	cookie string
@@ -98,12 +97,12 @@ type localIdentity struct {
 func newLocalIdentity(config *rest.Config, file string) (*localIdentity, error) {
 	// Cookies are per host, not per port: two pages on one machine need different names.
 	o := &localIdentity{config: unthrottled(config), cookie: "nestor-session-" + strings.ToLower(rand.Text()[:8]), file: sessionFile(file), linkSecret: rand.Text()}
-	kept, err := o.file.read()
+	session, err := o.file.read()
 	if err != nil {
 		return nil, err
 	}
-	if kept.Session != "" {
-		o.cookie, o.session = kept.Cookie, kept.Session
+	if session.Session != "" {
+		o.cookie, o.session = session.Cookie, session.Session
 	}
 	return o, nil
 }

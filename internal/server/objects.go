@@ -114,7 +114,7 @@ func (o *objectSource) list(ctx context.Context, since string) (string, error) {
 	o.display.begin(o.resource)
 	begun := false
 	for {
-		found, err := o.client.List(ctx, options)
+		objects, err := o.client.List(ctx, options)
 		if err != nil {
 			return "", err
 		}
@@ -124,16 +124,16 @@ func (o *objectSource) list(ctx context.Context, since string) (string, error) {
 				return "", err
 			}
 		}
-		for i := range found.Items {
-			if err := o.out.put(ctx, o.listed(&found.Items[i], since)); err != nil {
+		for i := range objects.Items {
+			if err := o.out.put(ctx, o.listed(&objects.Items[i], since)); err != nil {
 				return "", err
 			}
 		}
-		if found.GetContinue() == "" {
+		if objects.GetContinue() == "" {
 			o.display.complete(o.resource)
-			return found.GetResourceVersion(), o.out.put(ctx, o.positionEvent("synced", found.GetResourceVersion()))
+			return objects.GetResourceVersion(), o.out.put(ctx, o.positionEvent("synced", objects.GetResourceVersion()))
 		}
-		options.Continue = found.GetContinue()
+		options.Continue = objects.GetContinue()
 	}
 }
 
@@ -198,7 +198,6 @@ func (o *objectSource) positionEvent(name, position string) event {
 	return e
 }
 
-// sendError sends an error of this source to the page.
 func (o *objectSource) sendError(ctx context.Context, name string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

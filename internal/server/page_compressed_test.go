@@ -11,7 +11,7 @@ import (
 	"testing/fstest"
 )
 
-func TestAssetsAreCompressedForClientsThatAcceptIt(t *testing.T) {
+func TestAssetsAreCompressedOnRequest(t *testing.T) {
 	t.Parallel()
 	p := page{built: true, files: fstest.MapFS{
 		"index.html": {Data: []byte("plain")}, "assets/a.js": {Data: []byte("plain")}, "assets/a.js.br": {Data: []byte("brotli")},

@@ -33,7 +33,7 @@ func TestPageAndItsRoutes(t *testing.T) {
 	}
 }
 
-func TestMissingPageExplainsHowToBuildIt(t *testing.T) {
+func TestMissingPageExplainsBuild(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()
 	page{}.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// writeJSON writes a value as JSON.
 func writeJSON(w http.ResponseWriter, code int, value any) {
 	body, err := json.Marshal(value)
 	if err != nil {
@@ -52,7 +51,6 @@ func statusOf(err error) metav1.Status {
 	}
 }
 
-// statusError returns an error of this server.
 func statusError(code int32, reason metav1.StatusReason, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
 }

@@ -23,7 +23,7 @@ func (s *site) authenticate(ctx context.Context, config *rest.Config) (user stri
 }
 
 // endWhenTokenExpires returns when the token is no longer valid or belongs to another user, or when ctx ends: a stream must
-// not outlive its token. An API server that does not respond proves nothing; its watches end by themselves.
+// not outlive its token. An API server that does not respond proves nothing; its watches end anyway.
 func (s *site) endWhenTokenExpires(ctx context.Context, config *rest.Config, user string) {
 	ticker := time.NewTicker(s.retry.review)
 	defer ticker.Stop()

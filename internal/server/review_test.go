@@ -20,7 +20,6 @@ import (
 
 const streamPath = "/api/stream?namespace=default"
 
-// openedStream is the response to a request for a stream.
 type openedStream struct {
 	code   int
 	header http.Header

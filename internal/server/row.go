@@ -15,20 +15,19 @@ import (
 
 // row is what lists show of a chat or a task beside the object itself.
 type row struct {
-	Run        *view.Run        `json:"run,omitempty"`
-	Standstill *view.Standstill `json:"standstill,omitempty"`
+	Run       *view.Run       `json:"run,omitempty"`
+	WaitState *view.WaitState `json:"waitState,omitempty"`
 }
 
-// rowOf returns the row of an object for a user.
 func rowOf(resource, user string, object *unstructured.Unstructured) row {
 	switch strings.TrimPrefix(resource, runsPrefix) {
 	case chats:
 		if chat := typed[v1beta1.AgentChat](object); chat != nil {
-			return row{Run: runFor(user, view.RunOfChat(chat)), Standstill: view.OfChat(chat)}
+			return row{Run: runFor(user, view.RunOfChat(chat)), WaitState: view.OfChat(chat)}
 		}
 	case tasks:
 		if task := typed[v1beta1.AgentTask](object); task != nil {
-			return row{Run: runFor(user, view.RunOfTask(task)), Standstill: view.OfTask(task)}
+			return row{Run: runFor(user, view.RunOfTask(task)), WaitState: view.OfTask(task)}
 		}
 	}
 	return row{}

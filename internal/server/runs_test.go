@@ -19,7 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-func TestTheInboxOfAPersonWithRightsEverywhereHasAllNamespaces(t *testing.T) {
+func TestInboxOfClusterReader(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	u.chats = []string{"one"}
@@ -46,7 +46,7 @@ func waitForRequest(t *testing.T, u *upstream, l *listener, path string) {
 	}
 }
 
-func TestTheInboxHasTheNamespacesThatThePersonMaySee(t *testing.T) {
+func TestInboxHasReadableNamespaces(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		may    map[string]bool
@@ -77,7 +77,7 @@ func TestTheInboxHasTheNamespacesThatThePersonMaySee(t *testing.T) {
 	}
 }
 
-func TestTheInboxOmitsNamespacesBeyondItsLimit(t *testing.T) {
+func TestInboxNamespaceLimit(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	u.may = map[string]bool{"default": true}
@@ -92,7 +92,7 @@ func TestTheInboxOmitsNamespacesBeyondItsLimit(t *testing.T) {
 	}
 }
 
-func TestRunsOfTheInboxAreShort(t *testing.T) {
+func TestRunsOfInboxAreShort(t *testing.T) {
 	t.Parallel()
 	task := &unstructured.Unstructured{Object: map[string]any{
 		"spec":   map[string]any{"role": "coder", "instruction": strings.Repeat("ä", 400), "arguments": map[string]any{"secret": "x"}},
@@ -108,7 +108,6 @@ func TestRunsOfTheInboxAreShort(t *testing.T) {
 	}
 }
 
-// treeObject returns a task or sub-agent.
 func treeObject(kind, name, version string, labels map[string]string, subAgent string) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{Object: map[string]any{}}
 	object.SetAPIVersion("nestor.dev/v1beta1")
@@ -150,7 +149,7 @@ func sentEvents(t *testing.T, out *eventBuffer) []string {
 	return found
 }
 
-func TestARunIsSentWithEverythingBelowIt(t *testing.T) {
+func TestRunIsSentWithDescendants(t *testing.T) {
 	t.Parallel()
 	parent := func(name string) map[string]string { return map[string]string{v1beta1.LabelParent: name} }
 	// The sub-agent of the root has another name than its task, because an agent of a chat has that name.

@@ -39,7 +39,6 @@ type treeSource struct {
 	sent map[types.UID]sentObject
 }
 
-// sentObject is what the page has of an object.
 type sentObject struct {
 	resource, version string
 }
@@ -61,11 +60,11 @@ func (t *treeSource) follow(ctx context.Context, _ string) error {
 	ticker := time.NewTicker(treeInterval)
 	defer ticker.Stop()
 	for failures, synced := 0, false; ctx.Err() == nil; {
-		found, err := t.read(ctx)
+		objects, err := t.read(ctx)
 		switch {
 		case err == nil:
 			failures = 0
-			if err := t.send(ctx, found, !synced); err != nil {
+			if err := t.send(ctx, objects, !synced); err != nil {
 				return err
 			}
 			synced = true
@@ -85,7 +84,6 @@ func (t *treeSource) follow(ctx context.Context, _ string) error {
 	return ctx.Err()
 }
 
-// treeObjects are the objects of a tree by resource.
 type treeObjects map[string][]unstructured.Unstructured
 
 // read returns the tree. A deleted task has none.
@@ -97,27 +95,27 @@ func (t *treeSource) read(ctx context.Context) (treeObjects, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := treeObjects{tasks: {*root}}
+	objects := treeObjects{tasks: {*root}}
 	parents := []string{agentOf(root)}
 	if agent, err := t.agents.Get(ctx, parents[0], metav1.GetOptions{}); err == nil {
-		found[subAgents] = append(found[subAgents], *agent)
+		objects[subAgents] = append(objects[subAgents], *agent)
 	} else if !apierrors.IsNotFound(err) {
 		return nil, err
 	}
 	for range maxTreeDepth {
 		below, err := t.listBelow(ctx, parents)
 		if err != nil || len(below[tasks]) == 0 {
-			return found, err
+			return objects, err
 		}
 		parents = nil
 		for _, resource := range []string{tasks, subAgents} {
-			found[resource] = append(found[resource], below[resource]...)
+			objects[resource] = append(objects[resource], below[resource]...)
 		}
 		for i := range below[tasks] {
 			parents = append(parents, agentOf(&below[tasks][i]))
 		}
 	}
-	return found, nil
+	return objects, nil
 }
 
 // agentOf returns the name of a task's sub-agent: the task's own, unless another object had it.
@@ -130,7 +128,7 @@ func agentOf(task *unstructured.Unstructured) string {
 
 // listBelow returns the tasks and sub-agents that sub-agents delegated. Those of a chat are left out, whose agents may have the same names.
 func (t *treeSource) listBelow(ctx context.Context, parents []string) (treeObjects, error) {
-	found := treeObjects{}
+	objects := treeObjects{}
 	for len(parents) > 0 {
 		some := parents[:min(len(parents), parentsPerList)]
 		parents = parents[len(some):]
@@ -140,22 +138,22 @@ func (t *treeSource) listBelow(ctx context.Context, parents []string) (treeObjec
 			if err != nil {
 				return nil, err
 			}
-			found[resource] = append(found[resource], listed.Items...)
+			objects[resource] = append(objects[resource], listed.Items...)
 		}
 	}
-	return found, nil
+	return objects, nil
 }
 
-// send sends what has changed since the last call. After the first tree the page knows that it has all of it.
+// send sends what has changed since the last call. The first tree is complete.
 func (t *treeSource) send(ctx context.Context, found treeObjects, first bool) error {
-	gone := t.sent
+	deleted := t.sent
 	t.sent = map[types.UID]sentObject{}
 	for resource, objects := range found {
 		for i := range objects {
 			object := &objects[i]
 			now := sentObject{resource, object.GetResourceVersion()}
-			before := gone[object.GetUID()]
-			delete(gone, object.GetUID())
+			before := deleted[object.GetUID()]
+			delete(deleted, object.GetUID())
 			t.sent[object.GetUID()] = now
 			if before == now {
 				continue
@@ -165,7 +163,7 @@ func (t *treeSource) send(ctx context.Context, found treeObjects, first bool) er
 			}
 		}
 	}
-	for uid, before := range gone {
+	for uid, before := range deleted {
 		object := &unstructured.Unstructured{Object: map[string]any{}}
 		object.SetUID(uid)
 		if err := t.sendObject(ctx, before.resource, watch.Deleted, object); err != nil {

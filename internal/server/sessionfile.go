@@ -39,11 +39,11 @@ func (f sessionFile) read() (keptSession, error) {
 	if err != nil {
 		return keptSession{}, fmt.Errorf("read the session of the page: %w", err)
 	}
-	var kept keptSession
-	if damaged := json.Unmarshal(text, &kept); damaged != nil || kept.Cookie == "" {
-		kept = keptSession{}
+	var session keptSession
+	if damaged := json.Unmarshal(text, &session); damaged != nil || session.Cookie == "" {
+		session = keptSession{}
 	}
-	return kept, nil
+	return session, nil
 }
 
 // write replaces the file by one that only its owner can read.

@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// signIn exchanges the link of an identity for its cookie.
 func signIn(t *testing.T, o *localIdentity) *http.Cookie {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -28,7 +27,6 @@ func signIn(t *testing.T, o *localIdentity) *http.Cookie {
 	return cookies[0]
 }
 
-// signedIn reports whether the identity accepts a cookie.
 func signedIn(t *testing.T, o *localIdentity, cookie *http.Cookie) bool {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, whoamiPath, nil)
@@ -71,7 +69,7 @@ func TestASessionOutlivesARestart(t *testing.T) {
 	}
 }
 
-func TestASessionThatOthersCouldReadIsNotUsed(t *testing.T) {
+func TestReadableSessionFileIsRefused(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "session")
 	cookie := signIn(t, newTestIdentity(t, file))
@@ -96,7 +94,7 @@ func TestASessionThatOthersCouldReadIsNotUsed(t *testing.T) {
 	}
 }
 
-func TestALocalPageRefusesAListenerThatOthersReach(t *testing.T) {
+func TestLocalPageRefusesPublicListener(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", ":0") // not accepted from: it is closed at once
 	if err != nil {

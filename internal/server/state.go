@@ -24,7 +24,6 @@ import (
 // stateTimeout bounds how long the state may take: the page asks again soon.
 const stateTimeout = 4 * time.Second
 
-// stateResponse is the response of GET /api/state.
 type stateResponse struct {
 	Problems []health.Problem `json:"problems"`
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestStateActsAsThePersonAndLeavesOutWhatTheyMayNotRead(t *testing.T) {
+func TestStateOmitsForbiddenKinds(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	u.denied = "/namespaces/"

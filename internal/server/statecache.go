@@ -36,7 +36,6 @@ type stateCache struct {
 	states map[stateKey]*sharedState
 }
 
-// sharedState is a state that is being read or was read.
 type sharedState struct {
 	read     chan struct{} // closed when the rest is set
 	problems []health.Problem
@@ -57,8 +56,8 @@ func (s *sharedState) expired() bool {
 // get returns a state that is at most stateTTL old. Requests that arrive while it is read share the result.
 func (c *stateCache) get(key stateKey, read func() ([]health.Problem, error)) ([]health.Problem, error) {
 	c.mu.Lock()
-	shared, known := c.states[key]
-	if known && !shared.expired() {
+	shared, ok := c.states[key]
+	if ok && !shared.expired() {
 		c.mu.Unlock()
 		<-shared.read
 		return shared.problems, shared.err

@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/health"
 )
 
-func TestPagesOfOnePersonShareAState(t *testing.T) {
+func TestPagesShareState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cache stateCache
 		var reads atomic.Int32

@@ -40,7 +40,7 @@ const (
 // streamQuery selects the content of a stream.
 type streamQuery struct {
 	namespace, chat string
-	task            string         // a standalone task, in place of a chat
+	task            string         // a standalone task, instead of a chat
 	transcripts     map[string]int // by name, with the number of newest entries to start with
 	inbox           bool           // with the runs of all namespaces
 	runs            []string       // namespaces that the page knows of
@@ -150,8 +150,8 @@ func (s *site) sources(want streamQuery, config *rest.Config, out *eventBuffer) 
 		sources["tree@"+want.namespace+"/"+want.task] = newTreeSource(client, want.namespace, want.task, want.user, display, s.retry)
 	}
 	if want.inbox {
-		known := append([]string{want.namespace}, want.runs...)
-		sources["inbox"] = &inboxSource{namespaces: known, user: want.user, config: config, out: out, retry: s.retry}
+		namespaces := append([]string{want.namespace}, want.runs...)
+		sources["inbox"] = &inboxSource{namespaces: namespaces, user: want.user, config: config, out: out, retry: s.retry}
 	}
 	for name, tail := range want.transcripts {
 		t := &transcriptSource{namespace: want.namespace, name: name, tail: tail, config: config, out: out, retry: s.retry}

@@ -121,7 +121,7 @@ func TestStreamResumes(t *testing.T) {
 	}
 }
 
-func TestExpiredPositionStartsWithAList(t *testing.T) {
+func TestExpiredPositionStartsWithList(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	u.expired["42"], u.chats = true, []string{"one"}
@@ -148,7 +148,7 @@ func TestDeniedAccessIsReported(t *testing.T) {
 	}
 }
 
-func TestTranscriptResumesAfterItsLastEntry(t *testing.T) {
+func TestTranscriptResumesAfterLastEntry(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	u.entries = []string{`{"seq":1,"kind":"Started"}`, `{"seq":2,"kind":"Assistant","content":"hello"}`, `{"seq":2,"kind":"Delta","delta":{"text":"mo"}}`}

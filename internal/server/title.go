@@ -55,7 +55,6 @@ func (s *site) title(w http.ResponseWriter, r *http.Request, config *rest.Config
 	writeJSON(w, http.StatusOK, changed)
 }
 
-// patchTitle returns the chat with the new title.
 func patchTitle(r *http.Request, config *rest.Config, namespace, name, title string) (any, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {

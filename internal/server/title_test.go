@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-func TestATitleIsTheOnlyChangeOfAChat(t *testing.T) {
+func TestOnlyTitleCanChange(t *testing.T) {
 	t.Parallel()
 	path := "/k8s" + nestorPrefix + "/namespaces/default/agentchats/talk/title"
 	for name, c := range map[string]struct {

@@ -36,7 +36,7 @@ type upstream struct {
 	changes  chan map[string]any // events of a watch of chats
 	entries  []string            // of the transcript, by seq from 1
 	historic bool                // the history API is served
-	may      map[string]bool     // the namespaces with rights; nil means all
+	may      map[string]bool     // the namespaces with permissions; nil means all
 	spaces   []string            // namespaces in a list; nil means that the person may not list them
 }
 
@@ -46,14 +46,12 @@ const (
 	otherToken = "other-token"
 )
 
-// expireToken invalidates a token.
 func (u *upstream) expireToken(token string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.users, token)
 }
 
-// user returns the user of a request's token.
 func (u *upstream) user(r *http.Request) (name string, known bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -99,7 +97,7 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// allows reports whether the person has rights in the namespace of a review.
+// allows reports whether the person has permissions in the namespace of a review.
 func (u *upstream) allows(r *http.Request) bool {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

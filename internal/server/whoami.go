@@ -105,7 +105,6 @@ func review(ctx context.Context, config *rest.Config) (user authenticationv1.Use
 	return self.Status.UserInfo, nil
 }
 
-// permissions returns the permissions of a user in a namespace.
 func permissions(ctx context.Context, config *rest.Config, namespace string) (map[string]bool, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-func TestThePageIsToldTheDefaultWorkspace(t *testing.T) {
+func TestPageReceivesDefaultWorkspace(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
 	sample := &v1beta1.Workspace{Directory: &v1beta1.DirectorySource{Path: "/home/alice/sample"}}

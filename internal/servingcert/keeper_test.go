@@ -142,9 +142,9 @@ var _ = Describe("A damaged Secret", func() {
 		Expect(err).NotTo(HaveOccurred())
 		expectSuccession()
 	},
-		Entry("in place of the certificate", func(data map[string][]byte) { data[corev1.TLSCertKey] = []byte("garbage") }),
-		Entry("in place of its key", func(data map[string][]byte) { data[corev1.TLSPrivateKeyKey] = []byte("garbage") }),
-		Entry("in place of the authority", func(data map[string][]byte) { data["ca.crt"] = []byte("garbage") }),
+		Entry("instead of the certificate", func(data map[string][]byte) { data[corev1.TLSCertKey] = []byte("garbage") }),
+		Entry("instead of its key", func(data map[string][]byte) { data[corev1.TLSPrivateKeyKey] = []byte("garbage") }),
+		Entry("instead of the authority", func(data map[string][]byte) { data["ca.crt"] = []byte("garbage") }),
 		Entry("behind the authority", func(data map[string][]byte) {
 			data["ca.crt"] = append(data["ca.crt"], "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"...)
 		}),

@@ -17,7 +17,7 @@ import (
 	apiregistration "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
 )
 
-// Registration is an object by which the API server knows the server. It has a caBundle with the trusted authorities.
+// Registration is an object that registers the server with the API server. It has a caBundle with the trusted authorities.
 type Registration interface {
 	// read returns nil if the object does not exist: it may be installed later.
 	read(ctx context.Context) (*registered, error)
@@ -25,7 +25,6 @@ type Registration interface {
 	write(ctx context.Context, bundle []byte) error
 }
 
-// registered is a Registration as it was read.
 type registered struct {
 	owner  metav1.OwnerReference
 	bundle []byte
@@ -38,11 +37,11 @@ type APIService struct {
 }
 
 func (a APIService) read(ctx context.Context) (*registered, error) {
-	found, err := a.Client.Get(ctx, a.Name, metav1.GetOptions{})
+	service, err := a.Client.Get(ctx, a.Name, metav1.GetOptions{})
 	if err != nil {
 		return absent(err, "APIService", a.Name)
 	}
-	return &registered{ownedBy(apiregistrationv1.SchemeGroupVersion.String(), "APIService", found), found.Spec.CABundle}, nil
+	return &registered{ownedBy(apiregistrationv1.SchemeGroupVersion.String(), "APIService", service), service.Spec.CABundle}, nil
 }
 
 func (a APIService) write(ctx context.Context, bundle []byte) error {
@@ -65,13 +64,13 @@ type Webhook struct {
 
 func (w Webhook) read(ctx context.Context) (*registered, error) {
 	const kind = "ValidatingWebhookConfiguration"
-	found, err := w.Client.Get(ctx, w.Configuration, metav1.GetOptions{})
+	configuration, err := w.Client.Get(ctx, w.Configuration, metav1.GetOptions{})
 	if err != nil {
 		return absent(err, kind, w.Configuration)
 	}
-	for _, webhook := range found.Webhooks {
+	for _, webhook := range configuration.Webhooks {
 		if webhook.Name == w.Name {
-			owner := ownedBy(admissionregistrationv1.SchemeGroupVersion.String(), kind, found)
+			owner := ownedBy(admissionregistrationv1.SchemeGroupVersion.String(), kind, configuration)
 			return &registered{owner, webhook.ClientConfig.CABundle}, nil
 		}
 	}

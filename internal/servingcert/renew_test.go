@@ -31,9 +31,9 @@ func verify(m *material, bundle []byte, now time.Time) error {
 	return err
 }
 
-// TestEveryReplicaIsTrustedAtAllTimes simulates ten days. One replica syncs every ten minutes, the other every half
-// hour, and the API server sees bundles ten minutes late. Clients must always be served a trusted certificate.
-func TestEveryReplicaIsTrustedAtAllTimes(t *testing.T) {
+// TestReplicasAreAlwaysTrusted simulates ten days. One replica syncs every ten minutes, the other every half
+// hour, and the API server reads bundles ten minutes late. Clients must always be served a trusted certificate.
+func TestReplicasAreAlwaysTrusted(t *testing.T) {
 	current := must(t)(testSubject.newMaterial(start))
 	served := []*material{current, current}
 	published := current.bundle()
@@ -76,9 +76,9 @@ func TestEveryReplicaIsTrustedAtAllTimes(t *testing.T) {
 	}
 }
 
-// TestAnAuthorityThatCouldNotBePublishedSignsNothing: while the API server does not trust the new authority, nothing
+// TestUnpublishedAuthoritySignsNothing: while the API server does not trust the new authority, nothing
 // that it signed is served.
-func TestAnAuthorityThatCouldNotBePublishedSignsNothing(t *testing.T) {
+func TestUnpublishedAuthoritySignsNothing(t *testing.T) {
 	old := must(t)(testSubject.newMaterial(start))
 	m := old
 	for now := start.Add(shortPolicy.Authority.RenewAfter - 2*time.Hour); now.Before(start.Add(shortPolicy.Authority.RenewAfter)); now = now.Add(time.Hour) {
@@ -105,7 +105,7 @@ func TestAnAuthorityThatCouldNotBePublishedSignsNothing(t *testing.T) {
 	}
 }
 
-func TestUselessCertificateIsReplacedAtOnce(t *testing.T) {
+func TestUselessCertificateIsReplaced(t *testing.T) {
 	m := must(t)(testSubject.newMaterial(start))
 	renamed := subject{names: []string{"history.elsewhere.svc"}, policy: shortPolicy}
 	if next := must(t)(renamed.renew(m, start, true)); next.serving.certificate.VerifyHostname("history.elsewhere.svc") != nil {

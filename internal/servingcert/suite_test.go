@@ -104,7 +104,6 @@ func newEnvironment() *environment {
 	return w
 }
 
-// register installs the APIService.
 func (w *environment) register() {
 	GinkgoHelper()
 	_, err := admin.APIServices().Create(ctx, &apiregistrationv1.APIService{
@@ -117,7 +116,6 @@ func (w *environment) register() {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// registerWebhook installs the configuration of the webhook.
 func (w *environment) registerWebhook() {
 	GinkgoHelper()
 	objects, err := operator.Admission()
@@ -172,7 +170,6 @@ func (w *environment) replicaAs(user *rest.Config) *servingcert.Keeper {
 	})
 }
 
-// served returns the certificate of a replica.
 func served(replica *servingcert.Keeper) []byte {
 	certificate, _ := replica.CurrentCertKeyContent()
 	return certificate

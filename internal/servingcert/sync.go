@@ -26,36 +26,36 @@ func (k *Keeper) syncOnce(ctx context.Context) (complete bool, err error) {
 		k.failure = err
 	}()
 	// An unreadable registration does not stop serving; it only delays the change to a new authority.
-	found, registrationErr := k.readRegistrations(ctx)
-	current, err := k.ensureSecret(ctx, found, func(m *material) bool {
-		return registrationErr == nil && !slices.ContainsFunc(found, func(r *registered) bool { return r != nil && !m.inBundle(r.bundle) })
+	registrations, registrationErr := k.readRegistrations(ctx)
+	current, err := k.ensureSecret(ctx, registrations, func(m *material) bool {
+		return registrationErr == nil && !slices.ContainsFunc(registrations, func(r *registered) bool { return r != nil && !m.inBundle(r.bundle) })
 	})
 	if err != nil {
 		return false, errors.Join(err, registrationErr)
 	}
 	k.setCurrent(current)
-	err = errors.Join(registrationErr, k.publish(ctx, found, current.bundle()))
-	return err == nil && !slices.Contains(found, nil), err
+	err = errors.Join(registrationErr, k.publish(ctx, registrations, current.bundle()))
+	return err == nil && !slices.Contains(registrations, nil), err
 }
 
 // readRegistrations returns each registration, or nil where there is none or it cannot be read.
 func (k *Keeper) readRegistrations(ctx context.Context) ([]*registered, error) {
-	found := make([]*registered, len(k.registrations))
+	registrations := make([]*registered, len(k.registrations))
 	var errs []error
 	for i, registration := range k.registrations {
 		var err error
-		found[i], err = registration.read(ctx)
+		registrations[i], err = registration.read(ctx)
 		errs = append(errs, err)
 	}
-	return found, errors.Join(errs...)
+	return registrations, errors.Join(errs...)
 }
 
 // publish writes the bundle to the registrations that differ. A replica that has read the Secret too early may write an older bundle; the
 // overlap of authorities makes that harmless until its next sync.
-func (k *Keeper) publish(ctx context.Context, found []*registered, bundle []byte) error {
+func (k *Keeper) publish(ctx context.Context, registrations []*registered, bundle []byte) error {
 	var errs []error
 	for i, registration := range k.registrations {
-		if found[i] != nil && !bytes.Equal(found[i].bundle, bundle) {
+		if registrations[i] != nil && !bytes.Equal(registrations[i].bundle, bundle) {
 			errs = append(errs, registration.write(ctx, bundle))
 		}
 	}
@@ -63,7 +63,7 @@ func (k *Keeper) publish(ctx context.Context, found []*registered, bundle []byte
 }
 
 // ensureSecret returns the content of the Secret after all due changes.
-func (k *Keeper) ensureSecret(ctx context.Context, found []*registered, published func(*material) bool) (*material, error) {
+func (k *Keeper) ensureSecret(ctx context.Context, registrations []*registered, published func(*material) bool) (*material, error) {
 	var overtaken error
 	for range maxAttempts {
 		secret, err := k.secrets.Get(ctx, k.secretName, metav1.GetOptions{})
@@ -77,7 +77,7 @@ func (k *Keeper) ensureSecret(ctx context.Context, found []*registered, publishe
 		if err != nil || next == before {
 			return next, err
 		}
-		err = k.write(ctx, secret, found, next)
+		err = k.write(ctx, secret, registrations, next)
 		if err == nil {
 			k.log.Info("Renewed the certificate", "servingUntil", next.serving.certificate.NotAfter, "authorityUntil", next.authority.certificate.NotAfter)
 			return next, nil
@@ -110,12 +110,12 @@ func (k *Keeper) nextMaterial(secret *corev1.Secret, published func(*material) b
 }
 
 // write stores material in the Secret that was read, or in a new one, which is owned by the registrations: the
-// installer does not know of a recreated Secret and would leave it behind.
-func (k *Keeper) write(ctx context.Context, read *corev1.Secret, found []*registered, m *material) error {
+// installer does not track a recreated Secret and would leave it behind.
+func (k *Keeper) write(ctx context.Context, read *corev1.Secret, registrations []*registered, m *material) error {
 	data := m.encode()
 	if read == nil {
 		created := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: k.secretName}, Data: data}
-		for _, r := range found {
+		for _, r := range registrations {
 			if r != nil {
 				created.OwnerReferences = append(created.OwnerReferences, r.owner)
 			}

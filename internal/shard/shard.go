@@ -28,7 +28,7 @@ type Count int
 
 func (n Count) Valid() bool { return n >= 1 && n <= Hashes }
 
-// Of returns the index of the shard of a hash, from 0 to n-1.
+// Of returns the index of a hash's shard, from 0 to n-1.
 func (n Count) Of(hash int) int { return hash * int(n) >> hashBits }
 
 // Range returns the hashes of a shard: from is the first one, and to the one after the last.

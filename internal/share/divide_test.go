@@ -72,7 +72,7 @@ func TestDivision(t *testing.T) {
 	}
 }
 
-func TestWeightsAreTheFractionsOfNamespaces(t *testing.T) {
+func TestWeightsAreFractionsOfNamespaces(t *testing.T) {
 	holders := []holder{needing("r1", map[string]int64{"a": 100, "b": 100}), needing("r2", map[string]int64{"a": 100})}
 	if diff := cmp.Diff(map[string]float64{"a": 0.5, "b": 1}, divide(12, holders, "r1").weights); diff != "" {
 		t.Errorf("weights (-want +got):\n%s", diff)

@@ -41,7 +41,6 @@ type callStart struct {
 	tokens int64
 }
 
-// replica is a scheduler with its keeper.
 type replica struct {
 	world      *installation
 	name       string
@@ -59,7 +58,6 @@ func newInstallation(limits schedule.Provider) *installation {
 	return &installation{table: newMemory(), running: map[*replica]int{}, served: map[string]int{}, limits: []limitsSince{{time.Now(), limits}}}
 }
 
-// start adds a replica.
 func (w *installation) start(t testing.TB) *replica {
 	r := &replica{world: w, name: fmt.Sprint("replica-", len(w.replicas)), connection: &connection{table: w.opened}, stopped: make(chan struct{})}
 	if w.opened == nil {
@@ -81,7 +79,6 @@ func (w *installation) start(t testing.TB) *replica {
 	return r
 }
 
-// setLimits changes the limits on all replicas.
 func (w *installation) setLimits(limits schedule.Provider) {
 	w.mu.Lock()
 	limits.Name = w.limits[0].Name
@@ -98,7 +95,7 @@ func (r *replica) stopInOrder() {
 	r.stop()
 }
 
-// die ends a replica without warning. The provider sees its calls end.
+// die ends a replica without warning. Its calls end.
 func (r *replica) die() {
 	r.world.mu.Lock()
 	r.dead = true
@@ -110,7 +107,6 @@ func (r *replica) die() {
 	r.stop()
 }
 
-// plannedCall is a call with its outcome.
 type plannedCall struct {
 	namespace, chat string
 	estimate, used  int64
@@ -165,7 +161,7 @@ const (
 	lowerMinuteWithin = 80 * time.Second
 )
 
-// check compares what the provider sees with the limits.
+// check compares the provider's load with the limits.
 func (w *installation) check(now time.Time) {
 	running := 0
 	for _, n := range w.running {
@@ -234,7 +230,6 @@ func (w *installation) count() int {
 	return len(w.starts)
 }
 
-// report returns the problems.
 func (w *installation) report() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

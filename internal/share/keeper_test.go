@@ -44,14 +44,13 @@ func (r *replica) submitMany(t testing.TB, n int, c plannedCall) {
 	}
 }
 
-// inFlight returns the number of calls of a replica in flight.
 func (r *replica) inFlight() int {
 	r.world.mu.Lock()
 	defer r.world.mu.Unlock()
 	return r.world.running[r]
 }
 
-func TestFirstCallDoesNotWaitForThePeriod(t *testing.T) {
+func TestFirstCallStartsImmediately(t *testing.T) {
 	run(t, schedule.Provider{Concurrent: 1, RequestsPerMinute: 10, TokensPerMinute: 10_000}, func(t *testing.T, w *installation) {
 		for _, r := range w.replicas {
 			r.submit(t, plannedCall{namespace: "a", estimate: 3000, used: 100, length: time.Second})
@@ -142,7 +141,7 @@ func TestDeadReplicaReturnsItsShare(t *testing.T) {
 	}
 }
 
-func TestStoppedReplicaReturnsItsShareWhenItsCallsHaveEnded(t *testing.T) {
+func TestStoppedReplicaReturnsShare(t *testing.T) {
 	run(t, schedule.Provider{Concurrent: 8}, func(t *testing.T, w *installation) {
 		w.replicas[0].submitMany(t, 8, plannedCall{namespace: "a", length: 5 * time.Second})
 		w.replicas[0].submitMany(t, 8, plannedCall{namespace: "a", length: 5 * time.Second})
@@ -163,7 +162,7 @@ func TestStoppedReplicaReturnsItsShareWhenItsCallsHaveEnded(t *testing.T) {
 	})
 }
 
-func TestStopDoesNotWaitForTheLedger(t *testing.T) {
+func TestStopIgnoresSlowLedger(t *testing.T) {
 	run(t, schedule.Provider{Concurrent: 8}, func(t *testing.T, w *installation) {
 		r := w.replicas[0]
 		r.submit(t, plannedCall{namespace: "a", length: 3 * time.Second})
@@ -178,8 +177,8 @@ func TestStopDoesNotWaitForTheLedger(t *testing.T) {
 	})
 }
 
-// TestShareIsLoweredBeforeOthersSeeIt submits calls to a replica with a reserve while its transaction returns the reserve.
-func TestShareIsLoweredBeforeOthersSeeIt(t *testing.T) {
+// TestShareIsLoweredFirst submits calls to a replica with a reserve while its transaction returns the reserve.
+func TestShareIsLoweredFirst(t *testing.T) {
 	run(t, schedule.Provider{Concurrent: 60}, func(t *testing.T, w *installation) {
 		w.replicas[0].submit(t, plannedCall{namespace: "a", length: 100 * time.Millisecond})
 		advance(1500 * time.Millisecond)
@@ -225,8 +224,8 @@ func TestBackOffHoldsAllReplicas(t *testing.T) {
 	}
 }
 
-// TestNamespacesAreServedEquallyOnAllReplicas has one namespace with much load on two replicas, and two with some load on one.
-func TestNamespacesAreServedEquallyOnAllReplicas(t *testing.T) {
+// TestNamespacesAreServedEqually has one namespace with much load on two replicas, and two with some load on one.
+func TestNamespacesAreServedEqually(t *testing.T) {
 	for name, limits := range map[string]schedule.Provider{
 		"concurrency":         {Concurrent: 10},
 		"few at a time":       {Concurrent: 2},
@@ -268,7 +267,7 @@ func TestNamespacesAreServedEquallyOnAllReplicas(t *testing.T) {
 	}
 }
 
-func TestLimitBelowTheNumberOfReplicasStarvesNone(t *testing.T) {
+func TestLimitBelowReplicaCount(t *testing.T) {
 	run(t, schedule.Provider{Concurrent: 1}, func(t *testing.T, w *installation) {
 		for i, r := range w.replicas {
 			r.submitMany(t, 1000, plannedCall{namespace: fmt.Sprint(i), length: 500 * time.Millisecond})
@@ -290,8 +289,8 @@ func TestLimitBelowTheNumberOfReplicasStarvesNone(t *testing.T) {
 	})
 }
 
-// TestCallLargerThanTheLimitIsServed has a call that needs more tokens than a minute has, while other replicas are busy.
-func TestCallLargerThanTheLimitIsServed(t *testing.T) {
+// TestOversizedCallIsServed has a call that needs more tokens than a minute has, while other replicas are busy.
+func TestOversizedCallIsServed(t *testing.T) {
 	run(t, schedule.Provider{TokensPerMinute: 1000}, func(t *testing.T, w *installation) {
 		for _, r := range w.replicas[1:] {
 			r.submitMany(t, 1000, plannedCall{namespace: "small", length: time.Second, estimate: 100, used: 100})
@@ -310,7 +309,7 @@ func TestCallLargerThanTheLimitIsServed(t *testing.T) {
 	})
 }
 
-func TestReplicaWithoutTheLedgerUsesItsShareUntilItExpires(t *testing.T) {
+func TestShareExpiresWithoutLedger(t *testing.T) {
 	run(t, schedule.Provider{Concurrent: 8}, func(t *testing.T, w *installation) {
 		r := w.replicas[0]
 		r.submit(t, plannedCall{namespace: "a", length: time.Second})
@@ -335,9 +334,9 @@ func TestReplicaWithoutTheLedgerUsesItsShareUntilItExpires(t *testing.T) {
 	})
 }
 
-// TestSharesSurviveAnOutageOfTheLedger has long calls in flight during an outage for all replicas. The first one that reaches the ledger
+// TestSharesSurviveLedgerOutage has long calls in flight during an outage for all replicas. The first one that reaches the ledger
 // again must not take the shares of the others, although they have expired.
-func TestSharesSurviveAnOutageOfTheLedger(t *testing.T) {
+func TestSharesSurviveLedgerOutage(t *testing.T) {
 	run(t, schedule.Provider{Concurrent: 9}, func(t *testing.T, w *installation) {
 		for i, r := range w.replicas {
 			r.submitMany(t, 3, plannedCall{namespace: fmt.Sprint(i), length: 2 * time.Minute})

@@ -16,7 +16,7 @@ import (
 )
 
 // TestLimitsHoldForTheInstallation runs random loads on replicas that die, stop, lose the database and come back, while transactions
-// take long or fail, before or after they were stored, and limits change. The provider must never see more than the limits. Calls take no
+// take long or fail, before or after they were stored, and limits change. The provider must never receive more than the limits. Calls take no
 // longer than the time for which a share counts after its replica stopped using it.
 func TestLimitsHoldForTheInstallation(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -49,12 +49,10 @@ func TestLimitsHoldForTheInstallation(t *testing.T) {
 	})
 }
 
-// draw draws random values.
 type draw struct{ *rand.Rand }
 
 func (d draw) upTo(most time.Duration) time.Duration { return time.Duration(d.Int64N(int64(most))) }
 
-// one reports true in one of n cases.
 func (d draw) one(n int) bool { return d.IntN(n) == 0 }
 
 func (d draw) limits() schedule.Provider {

@@ -85,7 +85,7 @@ func onlyPast(d Demand) bool {
 	return d.PerMinute && d.BackOff == 0 && need <= d.Used
 }
 
-// decide computes the rows of this replica. The sources are lowered here, before the transaction ends: when others see a smaller amount,
+// decide computes the rows of this replica. The sources are lowered here, before the transaction ends: when others read a smaller amount,
 // it is no longer used. If the transaction fails, the replica uses less than its row says until the next one.
 func (r *round) decide(all []Row) []Row {
 	byResource := map[string][]Row{}

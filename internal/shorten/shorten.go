@@ -15,7 +15,7 @@ import (
 // Ellipsis marks the place where Head, Tail and UntrustedLine left something out.
 const Ellipsis = "…"
 
-// Head returns the beginning of a text: at most limit characters, including the Ellipsis if something was left out. Bytes that are not
+// Head returns the beginning of text: at most limit characters, including the Ellipsis if something was left out. Bytes that are not
 // UTF-8, which the API server refuses, are replaced.
 func Head(text string, limit int) string {
 	count := 0
@@ -28,7 +28,7 @@ func Head(text string, limit int) string {
 	return valid(text)
 }
 
-// Tail returns the end of a text: at most limit characters, including the Ellipsis if something was left out.
+// Tail returns the end of text: at most limit characters, including the Ellipsis if something was left out.
 func Tail(text string, limit int) string {
 	text = valid(text)
 	runes := []rune(text)
@@ -38,12 +38,12 @@ func Tail(text string, limit int) string {
 	return Ellipsis + string(runes[len(runes)-max(limit-1, 0):])
 }
 
-// HeadBytes returns the longest beginning of a text that has at most limit bytes and ends with a whole character.
+// HeadBytes returns the longest beginning of text that has at most limit bytes and ends with a whole character.
 func HeadBytes(text string, limit int) string {
 	return text[:runeStart(text, limit)]
 }
 
-// TailBytes returns the longest end of a text that has at most limit bytes and begins with a whole character.
+// TailBytes returns the longest end of text that has at most limit bytes and begins with a whole character.
 func TailBytes(text string, limit int) string {
 	i := max(len(text)-max(limit, 0), 0)
 	for i < len(text) && !utf8.RuneStart(text[i]) {
@@ -52,7 +52,7 @@ func TailBytes(text string, limit int) string {
 	return text[i:]
 }
 
-// PageBytes returns at most limit bytes of a text, from the character at a byte offset on, and the offset of the next page. The limit
+// PageBytes returns at most limit bytes of text, from the character at a byte offset on, and the offset of the next page. The limit
 // must have room for a character.
 func PageBytes(text string, offset, limit int) (page string, next int) {
 	start := runeStart(text, offset)
@@ -60,10 +60,10 @@ func PageBytes(text string, offset, limit int) (page string, next int) {
 	return text[start:end], end
 }
 
-// Line returns a text as one line: line breaks and runs of spaces become one space.
+// Line returns text as one line: line breaks and runs of spaces become one space.
 func Line(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// runeStart returns the position of the character that contains position i of a text.
+// runeStart returns the position of the character that contains position i of text.
 func runeStart(text string, i int) int {
 	i = min(max(i, 0), len(text))
 	for i > 0 && i < len(text) && !utf8.RuneStart(text[i]) {

@@ -105,7 +105,7 @@ func TestPagesGiveTheWholeText(t *testing.T) {
 	})
 }
 
-func TestPageOutOfRangeIsEmptyOrTheStart(t *testing.T) {
+func TestPageOutOfRange(t *testing.T) {
 	if page, next := PageBytes("abc", 10, 5); page != "" || next != 3 {
 		t.Errorf("beyond the end: %q, %d", page, next)
 	}

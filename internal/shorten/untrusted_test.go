@@ -31,7 +31,7 @@ func TestUntrustedLine(t *testing.T) {
 }
 
 // A space may be the character at which a line is cut.
-func TestUntrustedLineNeverExceedsTheLimit(t *testing.T) {
+func TestUntrustedLineNeverExceedsLimit(t *testing.T) {
 	const limit = 40
 	for at := range 2 * limit {
 		got := UntrustedLine(strings.Repeat("a", at)+" "+strings.Repeat("b", limit), limit)

@@ -14,10 +14,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// awaitApproval is an operation that the conventions do not define: the wait for a person's decision about a tool call.
-const awaitApproval = "await_approval"
+// waitForApproval is an operation that the conventions do not define: the wait for a person's decision about a tool call.
+const waitForApproval = "await_approval"
 
-// emitAgent emits the span of a sub-agent, or of a turn of an orchestrator, that has ended.
+// emitAgent emits the span of a sub-agent, or of an orchestrator's turn, that has ended.
 func (t *Telemetry) emitAgent(record ledger.Agent, run engine.Run) {
 	start, end, failure := toTime(run.Since), toTime(run.At), string(run.Kind)
 	t.instruments.agentInvoked(record, failure, end.Sub(start))
@@ -47,8 +47,8 @@ func usageAttributes(u budget.Usage) []attribute.KeyValue {
 func (t *Telemetry) emitApproval(s step, call agent.BatchCall) {
 	above := agentPlace(s.agent, s.before)
 	t.emit(spanData{
-		place: above.below(s.agent, "approval/"+call.ModelCall+"/"+call.ID), name: awaitApproval + " " + call.Tool, kind: trace.SpanKindInternal,
+		place: above.below(s.agent, "approval/"+call.ModelCall+"/"+call.ID), name: waitForApproval + " " + call.Tool, kind: trace.SpanKindInternal,
 		start: toTime(call.At), end: toTime(s.at),
-		attributes: append(agentAttributes(s.agent), semconv.GenAIOperationNameKey.String(awaitApproval), semconv.GenAIToolName(call.Tool), semconv.GenAIToolCallID(call.ID)),
+		attributes: append(agentAttributes(s.agent), semconv.GenAIOperationNameKey.String(waitForApproval), semconv.GenAIToolName(call.Tool), semconv.GenAIToolCallID(call.ID)),
 	})
 }

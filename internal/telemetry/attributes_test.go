@@ -134,7 +134,7 @@ func TestTraceIsPropagatedToServers(t *testing.T) {
 	}
 }
 
-func TestProvidersAreKnownByTheirHosts(t *testing.T) {
+func TestHostIdentifiesProvider(t *testing.T) {
 	for host, want := range map[string]string{
 		"api.openai.com": "openai", "api.anthropic.com:443": "anthropic", "mine.openai.azure.com": "azure.ai.openai", "notanthropic.com": "openai",
 		"api.x.ai": "x_ai", "model.example.com:8080": "openai", "bedrock-runtime.eu-west-1.amazonaws.com": "aws.bedrock",

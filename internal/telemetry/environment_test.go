@@ -30,7 +30,7 @@ func env(pairs ...string) environment {
 	}
 }
 
-func TestNothingIsSentWithoutAnEndpoint(t *testing.T) {
+func TestNothingIsSentWithoutEndpoint(t *testing.T) {
 	for _, e := range []environment{
 		env(),
 		env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://x", "OTEL_SDK_DISABLED", "True"),

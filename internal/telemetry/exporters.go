@@ -22,7 +22,6 @@ const (
 	protocolGRPC = "grpc"
 )
 
-// protocol returns the OTLP protocol of a signal.
 func (env environment) protocol(signal string) (string, error) {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_" + signal + "_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
 		switch value := env(name); value {

@@ -40,7 +40,7 @@ func agentPlace(record ledger.Agent, s agent.State) spanPlace {
 	return p
 }
 
-// below returns the place of an operation of an agent, by a key that is unique for the agent.
+// below returns the place of an agent's operation, by a key that is unique for the agent.
 func (p spanPlace) below(record ledger.Agent, key string) spanPlace {
 	return spanPlace{trace: p.trace, span: spanID(record.UID, key), parent: p.span}
 }

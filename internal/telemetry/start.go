@@ -117,14 +117,14 @@ func (t *Telemetry) useMetrics(reader sdkmetric.Reader, res *resource.Resource) 
 
 // newResource returns the resource. Attributes from the environment take precedence.
 func newResource(ctx context.Context, options Options) (*resource.Resource, error) {
-	known := []attribute.KeyValue{semconv.ServiceName(options.Service), semconv.ServiceVersion(options.Version)}
+	attributes := []attribute.KeyValue{semconv.ServiceName(options.Service), semconv.ServiceVersion(options.Version)}
 	if host, err := os.Hostname(); err == nil {
-		known = append(known, semconv.ServiceInstanceID(host))
+		attributes = append(attributes, semconv.ServiceInstanceID(host))
 	}
 	if namespace := options.Getenv("POD_NAMESPACE"); namespace != "" {
-		known = append(known, semconv.K8SNamespaceName(namespace))
+		attributes = append(attributes, semconv.K8SNamespaceName(namespace))
 	}
-	res, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(known...), resource.WithFromEnv())
+	res, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(attributes...), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}

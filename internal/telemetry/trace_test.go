@@ -26,7 +26,7 @@ func delegate(id string) agent.ToolCall {
 	return agent.ToolCall{ID: id, Tool: agent.ToolDelegate, Arguments: `{"role":"researcher","task":"look"}`}
 }
 
-func TestAMessageIsOneTraceThroughAllDepths(t *testing.T) {
+func TestMessageIsOneTrace(t *testing.T) {
 	w := newWorld(t)
 	top := w.start(chat, orchestrator)
 	top.apply(agent.MessageArrived{Message: "m1", Text: "hello"})
@@ -100,7 +100,7 @@ func TestEachMessageIsOneTrace(t *testing.T) {
 }
 
 // The orchestrator's turn about a sub-agent's question belongs to the message that the sub-agent works on.
-func TestAQuestionStaysInTheTraceOfTheWork(t *testing.T) {
+func TestQuestionStaysInTrace(t *testing.T) {
 	w := newWorld(t)
 	top := w.start(chat, orchestrator)
 	top.apply(agent.MessageArrived{Message: "m1", Text: "hello"})

@@ -32,7 +32,6 @@ type world struct {
 	clock     agent.Time
 }
 
-// testAgent is an agent of the world.
 type testAgent struct {
 	*world
 
@@ -161,7 +160,6 @@ func value(s sdktrace.ReadOnlySpan, key attribute.Key) (attribute.Value, bool) {
 	return attribute.Value{}, false
 }
 
-// find returns the only span with a name.
 func (w *world) find(name string) sdktrace.ReadOnlySpan {
 	w.t.Helper()
 	var found sdktrace.ReadOnlySpan

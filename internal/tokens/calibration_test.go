@@ -104,7 +104,6 @@ func corpora(t *testing.T) map[string]corpus {
 	return all
 }
 
-// fromAlphabet maps noise to an alphabet.
 func fromAlphabet(noise []byte, alphabet string) string {
 	characters := []rune(alphabet)
 	var text strings.Builder

@@ -5,7 +5,7 @@ package tokens
 
 import "unicode/utf8"
 
-// class is a class of characters. Tokenizers split a text where it changes.
+// class is a class of characters. Tokenizers split text where it changes.
 type class uint8
 
 const (

@@ -1,11 +1,11 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tokens estimates the tokens of a text in a prompt. Budgets, quotas, compaction and scheduling use the same estimate, so
+// Package tokens estimates the tokens of text in a prompt. Budgets, quotas, compaction and scheduling use the same estimate, so
 // that they agree.
 //
 // Every model has its own tokenizer, and most are not published. The estimate follows what byte-pair encodings have in common:
-// they split a text into words, numbers, punctuation and white space, and characters that are rare in their training data cost
+// they split text into words, numbers, punctuation and white space, and characters that are rare in their training data cost
 // more. One pass over the bytes counts those pieces; no vocabulary is needed.
 //
 // The weights are calibrated against two real tokenizers (calibration_test.go): on code, prose and CJK text the estimate is at
@@ -30,7 +30,7 @@ const (
 // token is one token in the unit of the sums: hundredths.
 const token = 100
 
-// Of estimates the tokens of a text; 0 for an empty one.
+// Of estimates the tokens of text; 0 for an empty one.
 func Of[T ~string | ~[]byte](text T) int64 {
 	var c counter
 	for i := 0; i < len(text); {

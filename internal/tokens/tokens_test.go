@@ -15,9 +15,9 @@ func TestEmptyTextIsZero(t *testing.T) {
 	}
 }
 
-// A history sums the estimates of its messages, so a text that is split into messages must not cost less than the whole, and no
+// A history sums the estimates of its messages, so text that is split into messages must not cost less than the whole, and no
 // text may be free.
-func TestPartsCostAtLeastAsMuchAsTheWhole(t *testing.T) {
+func TestPartsCostAtLeastWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
 		at := rapid.IntRange(0, len(text)).Draw(t, "at")

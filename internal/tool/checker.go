@@ -69,10 +69,10 @@ func (c *Checker) check(ctx context.Context, parameters json.RawMessage, object 
 func (c *Checker) compile(parameters json.RawMessage) compilation {
 	key := sha256.Sum256(parameters)
 	c.mu.Lock()
-	known, ok := c.cached[key]
+	schema, ok := c.cached[key]
 	c.mu.Unlock()
 	if ok {
-		return known
+		return schema
 	}
 	compiled, _, err := compileSchema(parameters)
 	made := compilation{compiled, err}

@@ -19,7 +19,7 @@ const maxQuotedSchema = 2000
 // unknownTool returns the outcome for a tool that was offered to the agent but no longer exists. Unknown names are rejected
 // before they get here.
 func unknownTool(name string) outcome {
-	return outcome{output: errorText(fmt.Sprintf("There is no tool called %q any more. Go on without it.", name)), failure: UnknownTool}
+	return outcome{output: errorText(fmt.Sprintf("There is no tool called %q any more. Continue without it.", name)), failure: UnknownTool}
 }
 
 func unreadableArguments(spec Spec, err error) outcome {
@@ -35,7 +35,7 @@ func invalidArguments(spec Spec, lines []string) outcome {
 
 func timedOut(spec Spec, limit time.Duration, err error) outcome {
 	text := fmt.Sprintf("%s did not finish within %s and was stopped.", spec.Name, limit)
-	return interrupted(spec, TimedOut, text, "Ask for less at once, or go on without it.", err)
+	return interrupted(spec, TimedOut, text, "Ask for less at once, or continue without it.", err)
 }
 
 func cancelledBeforeStart(spec Spec, err error) outcome {
@@ -48,7 +48,7 @@ func cancelled(spec Spec, err error) outcome {
 
 func toolDefect(spec Spec, err error) outcome {
 	text := spec.Name + " failed because of a defect in the tool, not because of your arguments."
-	return interrupted(spec, Failed, text, "Go on without it.", err)
+	return interrupted(spec, Failed, text, "Continue without it.", err)
 }
 
 func failed(spec Spec, err error) outcome {
@@ -63,7 +63,7 @@ func failed(spec Spec, err error) outcome {
 func interrupted(spec Spec, failure Failure, text, advice string, err error) outcome {
 	unknown := !spec.Repeatable()
 	if unknown {
-		advice = "It may have taken effect all the same: find out before you call it again."
+		advice = "It may have taken effect all the same: check before you call it again."
 	}
 	text = strings.TrimSpace(text + " " + advice)
 	return outcome{output: errorText(text), failure: failure, unknown: unknown, err: err}

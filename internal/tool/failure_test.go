@@ -35,7 +35,7 @@ func TestRemovedToolReturnsAMessage(t *testing.T) {
 	}
 }
 
-func TestFailuresAreTextForTheModel(t *testing.T) {
+func TestFailuresAreTextForModel(t *testing.T) {
 	cases := []struct {
 		name    string
 		spec    tool.Spec
@@ -60,7 +60,7 @@ func TestFailuresAreTextForTheModel(t *testing.T) {
 			name: "panic", spec: tool.Spec{ReadOnly: true}, run: func(context.Context, tool.Invocation) (tool.Output, error) {
 				panic("index out of range")
 			},
-			failure: tool.Failed, says: []string{"a defect in the tool", "Go on without it."},
+			failure: tool.Failed, says: []string{"a defect in the tool", "Continue without it."},
 		},
 		{
 			name: "panic of a tool that writes", run: func(context.Context, tool.Invocation) (tool.Output, error) {
@@ -72,7 +72,7 @@ func TestFailuresAreTextForTheModel(t *testing.T) {
 			name: "connection lost", run: func(context.Context, tool.Invocation) (tool.Output, error) {
 				return tool.Output{}, fmt.Errorf("connection lost: %w", tool.ErrOutcomeUnknown)
 			},
-			failure: tool.Failed, unknown: true, says: []string{"connection lost", "find out before you call it again"},
+			failure: tool.Failed, unknown: true, says: []string{"connection lost", "check before you call it again"},
 		},
 		{
 			name: "connection lost while reading", spec: tool.Spec{ReadOnly: true}, run: func(context.Context, tool.Invocation) (tool.Output, error) {
@@ -82,7 +82,7 @@ func TestFailuresAreTextForTheModel(t *testing.T) {
 		},
 		{
 			name: "own timeout", spec: tool.Spec{Timeout: time.Second}, run: waitForContext,
-			failure: tool.TimedOut, unknown: true, says: []string{"within 1s", "find out before you call it again"},
+			failure: tool.TimedOut, unknown: true, says: []string{"within 1s", "check before you call it again"},
 		},
 		{
 			name: "default timeout", spec: tool.Spec{Idempotent: true}, run: waitForContext,
@@ -115,7 +115,7 @@ func TestFailuresAreTextForTheModel(t *testing.T) {
 	}
 }
 
-func TestPanicKeepsItsStackForTheLog(t *testing.T) {
+func TestPanicKeepsStack(t *testing.T) {
 	set := makeSet(t, makeTool(t, tool.Spec{Name: "t"}, func(context.Context, tool.Invocation) (tool.Output, error) { panic("boom") }))
 	result := execute(t, set, "t", "")
 	if result.Err == nil || !strings.Contains(result.Err.Error(), "boom") || !strings.Contains(result.Err.Error(), "failure_test.go") {

@@ -23,7 +23,7 @@ func picture(t *testing.T, width int) []byte {
 	return b.Bytes()
 }
 
-func TestUnusableImagesAreReplacedByANote(t *testing.T) {
+func TestUnusableImageBecomesNote(t *testing.T) {
 	good := picture(t, 4)
 	for name, c := range map[string]struct {
 		images []tool.Image

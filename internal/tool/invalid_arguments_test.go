@@ -37,7 +37,7 @@ const bookingSchema = `{
   "$defs": {"guest": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}}
 }`
 
-func TestInvalidArgumentsNeverReachATool(t *testing.T) {
+func TestInvalidArgumentsNeverReachTool(t *testing.T) {
 	const ok = `"city":"Rome","nights":2`
 	deep := strings.Repeat(`{"a":`, 80) + "1" + strings.Repeat("}", 80)
 	cases := []struct{ name, arguments, says string }{
@@ -93,7 +93,7 @@ func TestInvalidArgumentsNeverReachATool(t *testing.T) {
 		{"no alternative", `{` + ok + `,"pay":1}`, "/pay"},
 		{"dependent property missing", `{` + ok + `,"coupon":"x"}`, "email"},
 		{"too many properties", `{` + ok + `,"extras":{"x-a":1,"x-b":2}}`, "/extras: maxProperties"},
-		{"name of a property", `{` + ok + `,"extras":{"a":1}}`, `a property may not be called "a"`},
+		{"name of a property", `{` + ok + `,"extras":{"a":1}}`, `a property must not be called "a"`},
 		{"value of a free property", `{` + ok + `,"extras":{"x-a":"1"}}`, "/extras/x-a: got string, want integer"},
 		{"beyond a tuple", `{` + ok + `,"pair":["a",1,2]}`, "/pair"},
 		{"wrong place of a tuple", `{` + ok + `,"pair":[1,"a"]}`, "/pair/0"},
@@ -111,7 +111,7 @@ func TestInvalidArgumentsNeverReachATool(t *testing.T) {
 				t.Errorf("the text lacks %q:\n%s", c.says, result.Text)
 			}
 			if !strings.Contains(result.Text, "nothing was run") {
-				t.Errorf("the text does not say that nothing was run:\n%s", result.Text)
+				t.Errorf("the text does not report that nothing was run:\n%s", result.Text)
 			}
 		})
 	}
@@ -138,7 +138,7 @@ func TestValidArgumentsReachTheTool(t *testing.T) {
 	}
 }
 
-func TestNoArgumentsAreAnEmptyObject(t *testing.T) {
+func TestNoArgumentsAreEmptyObject(t *testing.T) {
 	for _, arguments := range []string{"", "  ", "{}"} {
 		var r recorder
 		set := makeSet(t, makeTool(t, tool.Spec{Name: "now"}, r.run))
@@ -149,7 +149,7 @@ func TestNoArgumentsAreAnEmptyObject(t *testing.T) {
 	}
 }
 
-func TestViolationsDoNotRepeatLongValues(t *testing.T) {
+func TestViolationsShortenLongValues(t *testing.T) {
 	var r recorder
 	set := makeSet(t, makeTool(t, tool.Spec{Name: "book", Parameters: json.RawMessage(bookingSchema)}, r.run))
 	result := execute(t, set, "book", `{"nights":2,"city":"`+strings.Repeat("é", 10_000)+`"}`)

@@ -16,7 +16,7 @@ func parameters(schema json.RawMessage) json.RawMessage {
 }
 
 // A schema must accept and refuse the same data in the parameters of submit_result as it does on its own.
-func TestOutputSchemaMeansTheSameInItsPlace(t *testing.T) {
+func TestEmbeddedOutputSchema(t *testing.T) {
 	for name, test := range map[string]struct {
 		schema    string
 		good, bad []string

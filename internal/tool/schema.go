@@ -100,7 +100,7 @@ func CheckSchema(source json.RawMessage) error {
 	return err
 }
 
-// shortError cuts the text of an error of the library, which repeats what the schema contains.
+// shortError cuts the text of the library's error, which repeats what the schema contains.
 func shortError(err error) error {
 	return errors.New(shorten.HeadBytes(err.Error(), maxSchemaError))
 }
@@ -147,28 +147,28 @@ func compareViolations(a, b *jsonschema.ValidationError) int {
 
 // violations flattens the tree of causes. A violation with causes is explained by them, except for a choice (oneOf,
 // anyOf), which is reported itself.
-func violations(v *jsonschema.ValidationError, found []*jsonschema.ValidationError) []*jsonschema.ValidationError {
+func violations(v *jsonschema.ValidationError, list []*jsonschema.ValidationError) []*jsonschema.ValidationError {
 	switch v.ErrorKind.(type) {
 	case *kind.PropertyNames:
-		return append(found, v)
+		return append(list, v)
 	case *kind.AnyOf, *kind.OneOf, *kind.Not:
-		found = append(found, v)
+		list = append(list, v)
 	default:
 		if len(v.Causes) == 0 {
-			return append(found, v)
+			return append(list, v)
 		}
 	}
 	for _, cause := range v.Causes {
-		found = violations(cause, found)
+		list = violations(cause, list)
 	}
-	return found
+	return list
 }
 
 func describe(v *jsonschema.ValidationError) string {
 	// The library has overwritten the location of a bad property name by the time it returns, so the location is
 	// omitted.
 	if name, ok := v.ErrorKind.(*kind.PropertyNames); ok {
-		return fmt.Sprintf("a property may not be called %q", shorten.HeadBytes(name.Property, maxViolation))
+		return fmt.Sprintf("a property must not be called %q", shorten.HeadBytes(name.Property, maxViolation))
 	}
 	text := shorten.HeadBytes(v.ErrorKind.LocalizedString(message.NewPrinter(language.English)), maxViolation)
 	return describePlace(v.InstanceLocation) + ": " + text

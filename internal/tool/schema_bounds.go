@@ -159,7 +159,7 @@ func (p *part) expand(parts map[*jsonschema.Schema]*part) error {
 		return nil
 	}
 	if p.depth < 0 {
-		return fmt.Errorf("a reference leads back to itself at the same place of the value, so nothing can fit")
+		return fmt.Errorf("a reference leads back to itself without consuming input, so no value can match")
 	}
 	p.depth = -1
 	expanded, depth := 1, 1

@@ -28,7 +28,6 @@ func branching(n int, form string) string {
 	return `{"type":"object","$ref":"#/$defs/a0","$defs":{` + strings.Join(definitions, ",") + `}}`
 }
 
-// nested returns n arrays in each other.
 func nested(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 
 func TestTooComplexSchemasAreRefused(t *testing.T) {

@@ -75,8 +75,8 @@ func TestParametersAreNormalizedForProviders(t *testing.T) {
 	}
 }
 
-// TestPatternsUnknownToGoAreLeftToTheTool: an ECMAScript-only pattern must not withhold the tool.
-func TestPatternsUnknownToGoAreLeftToTheTool(t *testing.T) {
+// TestPatternsUnknownToGo: an ECMAScript-only pattern must not withhold the tool.
+func TestPatternsUnknownToGo(t *testing.T) {
 	parameters := `{"properties":{"a":{"type":"string","pattern":"^(?!x)"}}}`
 	set := makeSet(t, makeTool(t, tool.Spec{Name: "t", Parameters: json.RawMessage(parameters)}, answerWith("ran")))
 	if result := execute(t, set, "t", `{"a":"xyz"}`); result.Text != "ran" {
@@ -84,7 +84,7 @@ func TestPatternsUnknownToGoAreLeftToTheTool(t *testing.T) {
 	}
 }
 
-func TestNamesThatProvidersRefuseAreRefused(t *testing.T) {
+func TestUnsupportedNamesAreRefused(t *testing.T) {
 	for _, name := range []string{"", "a b", "a.b", "a/b", "naïve", strings.Repeat("x", 65)} {
 		if _, err := tool.New(tool.Spec{Name: name}, answerWith("")); err == nil {
 			t.Errorf("the name %q was accepted", name)

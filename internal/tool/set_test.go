@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestUnionRefusesTwoToolsOfOneName(t *testing.T) {
+func TestUnionRefusesDuplicateNames(t *testing.T) {
 	if _, err := namedTools(t, "read").Union(namedTools(t, "grep"), namedTools(t, "read")); err == nil {
 		t.Error("two tools called read were accepted")
 	}

@@ -17,7 +17,7 @@ type Spec struct {
 	// Name is unique within a set and matches [a-zA-Z0-9_-]{1,64}, which is what
 	// model providers accept.
 	Name string
-	// Description tells the model what the tool does and when to use it.
+	// Description explains to the model what the tool does and when to use it.
 	Description string
 	// Parameters is the JSON schema of the arguments, which are always an
 	// object. Empty means no parameters.

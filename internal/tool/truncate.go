@@ -14,7 +14,7 @@ import (
 const ReadResult = "read_result"
 
 // Truncate truncates text to at most limit bytes. It keeps the head and the tail (where programs report how they ended),
-// with a marker between them that tells the model how to read the rest. If the limit is too small for the marker,
+// with a marker between them that explains how to read the rest. If the limit is too small for the marker,
 // only the head is kept. No rune is split.
 func Truncate(text string, limit int, callID string) (cut string, truncated bool) {
 	if len(text) <= limit {

@@ -18,7 +18,7 @@ import (
 
 var markerPattern = regexp.MustCompile(`(?s)^(.*)\n\[\.\.\. (\d+) bytes left out here\. To read them: read_result with call_id "c1" and offset (\d+) \.\.\.\]\n(.*)$`)
 
-func TestCutKeepsHeadAndTailWithinTheLimit(t *testing.T) {
+func TestCutKeepsHeadAndTail(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Repeat(rapid.StringN(1, 40, -1).Draw(t, "text"), rapid.IntRange(0, 60).Draw(t, "times"))
 		limit := rapid.IntRange(0, 2000).Draw(t, "limit")
@@ -59,7 +59,7 @@ func TestCutKeepsHeadAndTailWithinTheLimit(t *testing.T) {
 	})
 }
 
-func TestLongOutputIsTruncatedForTheModelAndKeptInFull(t *testing.T) {
+func TestLongOutputIsTruncated(t *testing.T) {
 	whole := fmt.Sprintf("first line\n%s\nexit status 1", strings.Repeat("noise\n", 1000))
 	set := makeSet(t, makeTool(t, tool.Spec{Name: "bash"}, answerWith(whole)))
 	result := tool.Executor{TextLimit: 500}.Execute(t.Context(), set, tool.Invocation{ID: "call_7", Name: "bash"})

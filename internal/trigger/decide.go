@@ -155,7 +155,7 @@ type decision struct {
 	firing Firing
 }
 
-const tooManyObjects = "The condition is true for more objects than the trigger can remember: use a selector, or a narrower condition."
+const tooManyObjects = "The condition is true for more objects than the trigger can record: use a selector, or a narrower condition."
 
 // refusal returns why a firing that is not known must not start work, or "".
 func (d *decision) refusal() (v1beta1.DropReason, string) {

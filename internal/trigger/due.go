@@ -83,7 +83,7 @@ func PastDeadline(spec v1beta1.AgentTriggerSpec, f Firing, now time.Time) string
 	return fmt.Sprintf("The time %s was missed by more than startingDeadlineSeconds.", f.Time.UTC().Format(time.RFC3339))
 }
 
-// NextTime returns the next time of a schedule, or the zero time if there is none. It is after every time that fired before, also if the
+// NextTime returns the next time of a schedule, or the zero time if there is none. It is after every time that fired before, even if the
 // clock was set back.
 func NextTime(schedule *Schedule, status v1beta1.AgentTriggerStatus, now time.Time) time.Time {
 	after := from(status)

@@ -5,7 +5,7 @@ package trigger
 
 import "strings"
 
-// Plural returns the name of the resource that a kind usually has. The policy of triggers checks the rights of their authors with the same
+// Plural returns the name of the resource that a kind usually has. The policy of triggers checks the permissions of their authors with the same
 // rule, because an admission policy cannot ask the API server for the name: a kind with another one cannot be watched.
 func Plural(kind string) string {
 	name := strings.ToLower(kind)

@@ -62,7 +62,7 @@ func TestSchedulesKnowTimeZones(t *testing.T) {
 	}
 }
 
-func TestTheNewestMissedTimeIsFoundQuickly(t *testing.T) {
+func TestNewestMissedTimeIsFast(t *testing.T) {
 	for _, c := range []struct {
 		cron, after, now, newest string
 		older                    int64

@@ -36,7 +36,7 @@ func scheduled(cron string, edit func(*v1beta1.AgentTriggerSpec)) *v1beta1.Agent
 
 const hourly = "0 * * * *"
 
-func TestWhatCanNeverWorkIsRefusedWithItsField(t *testing.T) {
+func TestRefusalNamesField(t *testing.T) {
 	large := fmt.Sprintf(`{"type":"object","description":%q}`, strings.Repeat("x", 16<<10))
 	for name, c := range map[string]struct {
 		object         runtime.Object
@@ -90,8 +90,8 @@ func TestWhatCanNeverWorkIsRefusedWithItsField(t *testing.T) {
 	}
 }
 
-// TestOldErrorsDoNotBlockUpdates: a trigger that was created while no operator answered must be suspended first, not repaired first.
-func TestOldErrorsDoNotBlockUpdates(t *testing.T) {
+// TestOldErrorsPermitUpdates: a trigger that was created while no operator answered must be suspended first, not repaired first.
+func TestOldErrorsPermitUpdates(t *testing.T) {
 	bad, suspended := scheduled("0 7", nil), scheduled("0 7", func(s *v1beta1.AgentTriggerSpec) { s.Suspend = true })
 	v := validation.Judge(suspended, bad, validation.Catalog{})
 	if len(v.Errors) > 0 || len(v.Warnings) != 1 || !strings.HasPrefix(v.Warnings[0], "spec.schedule.cron: ") {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package version tells which build of Nestor a program is.
+// Package version has the version of a build.
 package version
 
 import "runtime/debug"

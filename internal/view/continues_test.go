@@ -11,7 +11,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-func TestWorkThatContinuesWithoutAPerson(t *testing.T) {
+func TestWorkThatContinuesWithoutPerson(t *testing.T) {
 	in := func(phase v1beta1.TaskPhase, reason string) func(*v1beta1.AgentTask) {
 		return func(t *v1beta1.AgentTask) {
 			t.Status.Phase = phase

@@ -12,8 +12,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// TestWhoAskedMayNotDecide checks that the client explains the separation of duties before it sends anything.
-func TestWhoAskedMayNotDecide(t *testing.T) {
+// TestRequesterMustNotDecide checks that the client explains the separation of duties before it sends anything.
+func TestRequesterMustNotDecide(t *testing.T) {
 	waiting := v1beta1.Waiting{Kind: v1beta1.WaitingApproval, ToolCall: "c1", Text: "bash {}", Tool: "bash", DenyRequesters: true}
 	chat := func(owner string, requesters ...string) Snapshot {
 		status := v1beta1.AgentChatStatus{Requesters: requesters, Waiting: []v1beta1.ChatWaitingItem{{Task: "chat-1", Waiting: waiting}}}
@@ -29,13 +29,13 @@ func TestWhoAskedMayNotDecide(t *testing.T) {
 		asks []Ask
 		want string
 	}{
-		"an author in the chat":            {chat("", "alice", "bob").Asks("chat"), "you (bob) did"},
-		"the user of the chat":             {chat("bob", "alice").Asks("chat"), "you (bob) did"},
+		"an author in the chat":            {chat("", "alice", "bob").Asks("chat"), "you (bob) requested"},
+		"the user of the chat":             {chat("bob", "alice").Asks("chat"), "you (bob) requested"},
 		"another user":                     {chat("alice", "alice").Asks("chat"), ""},
-		"a chat with an unknown author":    {chat("alice").Asks("chat"), "not known who did"},
-		"the user of a standalone task":    {task("bob").Asks(""), "you (bob) did"},
+		"a chat with an unknown author":    {chat("alice").Asks("chat"), "requester is unknown"},
+		"the user of a standalone task":    {task("bob").Asks(""), "you (bob) requested"},
 		"another user, for a task":         {task("alice").Asks(""), ""},
-		"a standalone task without a name": {task("").Asks(""), "not known who did"},
+		"a standalone task without a name": {task("").Asks(""), "requester is unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if len(c.asks) != 1 {

@@ -24,8 +24,8 @@ type TaskDisplay struct {
 	Parent string `json:"parent,omitempty"`
 	Place  int    `json:"place"`
 	// Trigger is the message that caused it, if that still exists.
-	Trigger    string      `json:"trigger,omitempty"`
-	Standstill *Standstill `json:"standstill,omitempty"`
+	Trigger   string     `json:"trigger,omitempty"`
+	WaitState *WaitState `json:"waitState,omitempty"`
 	// Own is its usage without that of its children.
 	Own      v1beta1.Usage    `json:"own"`
 	Progress []ReportedByTool `json:"progress,omitempty"`
@@ -54,7 +54,7 @@ func (s Snapshot) Display(chat string) Display {
 	add = func(children []*Node, parent string) {
 		for i, n := range children {
 			nodes[n.Task.Name] = n
-			shown := TaskDisplay{Badge: n.Badge(), Parent: parent, Place: i, Standstill: n.standstill(), Own: nonNegative(ownUsage(n.Usage(), n.Children)), Progress: n.ReportedByTools()}
+			shown := TaskDisplay{Badge: n.Badge(), Parent: parent, Place: i, WaitState: n.waitState(), Own: nonNegative(ownUsage(n.Usage(), n.Children)), Progress: n.ReportedByTools()}
 			if n.Agent != nil {
 				shown.Agent = n.Agent.UID
 			}

@@ -33,7 +33,6 @@ func sortMessages(messages []v1beta1.AgentMessage, tasks []v1beta1.AgentTask) {
 	}
 }
 
-// sortSecond orders the messages of one second.
 func sortSecond(messages []v1beta1.AgentMessage, triggers map[string]string) {
 	var posted, answered []v1beta1.AgentMessage
 	for _, m := range messages {

@@ -53,13 +53,13 @@ func (s Snapshot) ProgressOf(chat, message string, before int) Progress {
 	answered := len(s.Messages) > before
 	still := OfChat(c)
 	switch {
-	case still.Is(StandstillWaiting) || still.Is(StandstillOverQuota):
+	case still.Is(WaitStateWaiting) || still.Is(WaitStateOverQuota):
 		return Working
 	case c.Status.Phase == v1beta1.ChatWaiting && !s.asksPosted(chat):
 		return Working
 	case answered && c.Status.Phase == v1beta1.ChatWaiting:
 		return NeedsPerson
-	case still.Is(StandstillBlocked):
+	case still.Is(WaitStateBlocked):
 		return Failed
 	case answered && still != nil:
 		return Paused
@@ -69,7 +69,6 @@ func (s Snapshot) ProgressOf(chat, message string, before int) Progress {
 	return Quiet
 }
 
-// asksPosted reports whether all asks of a chat have been posted.
 func (s Snapshot) asksPosted(chat string) bool {
 	asks := s.Asks(chat)
 	for _, ask := range asks {

@@ -84,9 +84,9 @@ func chatBadge(chat *v1beta1.AgentChat) Badge {
 	switch {
 	case chat.Status.Phase == v1beta1.ChatWaiting:
 		return BadgeWaiting
-	case still.Is(StandstillBlocked):
+	case still.Is(WaitStateBlocked):
 		return BadgeFailed
-	case still.Is(StandstillWaiting) || still.Is(StandstillOverQuota):
+	case still.Is(WaitStateWaiting) || still.Is(WaitStateOverQuota):
 		return BadgePending
 	case chat.Status.Phase == v1beta1.ChatRunning:
 		return BadgeRunning
@@ -102,7 +102,7 @@ func RunOfTask(task *v1beta1.AgentTask) Run {
 		ask.Role, ask.Requesters = task.Spec.Role, Requesters(task)
 		r.Asks = []Ask{ask}
 	}
-	if OfTask(task).Is(StandstillBlocked) {
+	if OfTask(task).Is(WaitStateBlocked) {
 		return r.ordered(task.CreationTimestamp, StateFailed)
 	}
 	return r.ordered(task.CreationTimestamp, r.Badge.state())

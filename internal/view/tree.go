@@ -50,8 +50,8 @@ func Find(nodes []*Node, task string) *Node {
 		if node.Task.Name == task {
 			return node
 		}
-		if found := Find(node.Children, task); found != nil {
-			return found
+		if match := Find(node.Children, task); match != nil {
+			return match
 		}
 	}
 	return nil

@@ -17,7 +17,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// said returns a message that was created at the given second.
 func said(second int, role v1beta1.MessageRole, name string, change ...func(*v1beta1.AgentMessage)) v1beta1.AgentMessage {
 	m := v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: at(second)}}
 	m.Spec.Chat, m.Spec.Role, m.Status.Phase = "chat", role, v1beta1.MessageHandled
@@ -130,7 +129,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-func TestTreeFollowsTheOrderOfTheCalls(t *testing.T) {
+func TestTreeFollowsCallOrder(t *testing.T) {
 	created := func(second int) func(*v1beta1.AgentTask) {
 		return func(t *v1beta1.AgentTask) { t.CreationTimestamp = at(second) }
 	}
@@ -146,7 +145,6 @@ func TestTreeFollowsTheOrderOfTheCalls(t *testing.T) {
 	}
 }
 
-// waiting returns a chat with open asks.
 func waiting(items ...v1beta1.ChatWaitingItem) v1beta1.AgentChat {
 	c := v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
 	c.Status.Phase, c.Status.Waiting = v1beta1.ChatWaiting, items
@@ -170,7 +168,7 @@ func TestAsks(t *testing.T) {
 	}
 }
 
-func TestStandaloneAgentMayWaitForSeveralApprovals(t *testing.T) {
+func TestAgentWaitsForSeveralApprovals(t *testing.T) {
 	s := Snapshot{
 		Tasks:  []v1beta1.AgentTask{task("job", "", func(t *v1beta1.AgentTask) { t.Spec.Chat = "" })},
 		Agents: []v1beta1.SubAgent{{ObjectMeta: metav1.ObjectMeta{Name: "job"}}},
@@ -247,7 +245,7 @@ func TestUsagesCountNothingTwice(t *testing.T) {
 	}
 }
 
-func TestOnlyArgumentsThatMatchTheDigestAreComplete(t *testing.T) {
+func TestArgumentsMustMatchDigest(t *testing.T) {
 	const arguments = `{"command":"make everything"}`
 	w := v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Tool: "bash", Arguments: &runtime.RawExtension{Raw: []byte(arguments)}, ToolCall: "c1", ArgumentsDigest: agent.CallDigest("bash", arguments)}
 	if ask := NewAsk("chat", "chat-1", w); ask.Truncated || ask.Arguments != arguments {
@@ -282,7 +280,7 @@ func condition(kind string, status metav1.ConditionStatus, reason string) []meta
 	return []metav1.Condition{{Type: kind, Status: status, Reason: reason, Message: "The message"}}
 }
 
-func TestProgressEndsForAPausedChatButNotForARetry(t *testing.T) {
+func TestProgressEndsForPausedChat(t *testing.T) {
 	chat := v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
 	chat.Status.Phase, chat.Status.Messages = v1beta1.ChatIdle, 2
 	asked, answer := said(1, v1beta1.RoleUser, "m"), said(2, v1beta1.RoleSystem, "p")

@@ -86,9 +86,9 @@ func (a Ask) WithArguments(arguments string) (Ask, bool) {
 func (a Ask) CheckMayDecide(user string) error {
 	switch a.For(user).Barred {
 	case BarUnknown:
-		return fmt.Errorf("the role of this call does not let requesters decide, and it is not known who did request the work, because a message or the task has no spec.user: cancel the work and request it again")
+		return fmt.Errorf("the role of this call does not let requesters decide, and the requester is unknown, because a message or the task has no spec.user: cancel the work and request it again")
 	case BarRequester:
-		return fmt.Errorf("the role of this call does not let requesters decide, and you (%s) did request the work: another user must decide", user)
+		return fmt.Errorf("the role of this call does not let requesters decide, and you (%s) requested the work: another user must decide", user)
 	}
 	return nil
 }
@@ -116,7 +116,6 @@ func (s Snapshot) Asks(chat string) []Ask {
 	return asks
 }
 
-// chatAsk returns an ask in the status of a chat.
 func chatAsk(chat *v1beta1.AgentChat, item v1beta1.ChatWaitingItem) Ask {
 	ask := NewAsk(chat.Name, item.Task, item.Waiting)
 	if ask.Requesters = chat.Status.Requesters; ask.DenyRequesters && len(ask.Requesters) > 0 && chat.Spec.User != "" {
@@ -198,7 +197,6 @@ func (s Snapshot) RootTask(name string) string {
 	return name
 }
 
-// rootTask returns the standalone task at the root of a task.
 func (s Snapshot) rootTask(task v1beta1.AgentTask) v1beta1.AgentTask {
 	for range len(s.Tasks) {
 		parent := task.Labels[v1beta1.LabelParent]

@@ -42,7 +42,7 @@ func New(triggers Triggers) *Receiver {
 	return &Receiver{triggers: triggers, now: time.Now, unknown: rand.Text()}
 }
 
-// Deliver fires the trigger of a webhook. An error below 500 tells the sender that a repetition would change nothing.
+// Deliver fires the trigger of a webhook. An error below 500 means that a repetition would change nothing.
 func (r *Receiver) Deliver(ctx context.Context, sent intake.Webhook) (intake.Receipt, error) {
 	name := types.NamespacedName{Namespace: sent.Namespace, Name: sent.Trigger}
 	found, received, err := r.receive(ctx, name, sent)
@@ -74,22 +74,22 @@ func (r *Receiver) Deliver(ctx context.Context, sent intake.Webhook) (intake.Rec
 // same work: a trigger that does not exist, has no webhook or has no Secret is handled as one with a secret that no
 // sender has.
 func (r *Receiver) receive(ctx context.Context, name types.NamespacedName, sent intake.Webhook) (*v1beta1.AgentTrigger, *received, error) {
-	found, err := r.triggers.Trigger(ctx, name)
+	trigger, err := r.triggers.Trigger(ctx, name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, nil, err
 	}
-	exists := err == nil && found.Spec.Webhook != nil
+	exists := err == nil && trigger.Spec.Webhook != nil
 	if !exists {
-		found = &v1beta1.AgentTrigger{Spec: v1beta1.AgentTriggerSpec{Webhook: &v1beta1.TriggerWebhook{}}}
+		trigger = &v1beta1.AgentTrigger{Spec: v1beta1.AgentTriggerSpec{Webhook: &v1beta1.TriggerWebhook{}}}
 	}
 	secret := ""
 	if exists {
-		secret, err = r.triggers.Secret(ctx, found.Namespace, found.Spec.Webhook.SecretKeyRef)
+		secret, err = r.triggers.Secret(ctx, trigger.Namespace, trigger.Spec.Webhook.SecretKeyRef)
 		secret = strings.TrimRight(secret, "\r\n") // of a Secret that was made from a file
 	}
 	if err != nil || secret == "" {
 		secret = r.unknown // the condition of the trigger says what is wrong
 	}
-	received, err := formatOf(found.Spec.Webhook.Format).receive(sent.Header, sent.Body, secret, r.now())
-	return found, received, err
+	received, err := formatOf(trigger.Spec.Webhook.Format).receive(sent.Header, sent.Body, secret, r.now())
+	return trigger, received, err
 }

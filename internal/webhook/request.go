@@ -82,7 +82,6 @@ func hasToken(header http.Header, secret string) bool {
 	return equal(strings.TrimSpace(token), secret)
 }
 
-// signsBody reports whether GitHub's signature is that of a body.
 func signsBody(header http.Header, secret string, body []byte) bool {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(body)

@@ -113,7 +113,6 @@ func sign(body string) string {
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// signedRequest returns a request that is signed with an id and a time.
 func signedRequest(t *testing.T, url, body, id string, at time.Time, headers ...string) *http.Request {
 	t.Helper()
 	r := newRequest(t, url, body, append([]string{"Authorization", ""}, headers...)...)
@@ -283,7 +282,7 @@ func TestGenericRequests(t *testing.T) {
 	}
 }
 
-func TestAlertmanagerRetriesAreTheSameFiring(t *testing.T) {
+func TestAlertmanagerRetriesAreSameFiring(t *testing.T) {
 	all := &triggers{}
 	url := serveHooks(t, all) + "/hooks/team/alertmanager"
 	r := newRequest(t, url, alertBody, "Authorization", "")
@@ -360,9 +359,9 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestUnknownTriggerTakesTheSamePath compares a trigger that does not exist with one whose signature or token is wrong,
+// TestUnknownTriggerTakesSamePath compares a trigger that does not exist with one whose signature or token is wrong,
 // for requests that differ in what they carry: without anything, and with each kind of signature.
-func TestUnknownTriggerTakesTheSamePath(t *testing.T) {
+func TestUnknownTriggerTakesSamePath(t *testing.T) {
 	url := serveHooks(t, &triggers{}) + "/hooks/team/"
 	for name, build := range map[string]func(trigger string) *http.Request{
 		"nothing": func(trigger string) *http.Request { return newRequest(t, url+trigger, "{}", "Authorization", "") },

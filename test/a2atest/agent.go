@@ -37,7 +37,7 @@ type Options struct {
 //   - "weather" asks for the city, and then answers in two parts;
 //   - "work" works until Release is called, or the task is cancelled;
 //   - "fail", "reject" and "login" fail, reject the task and need an authorization;
-//   - "silent" completes without a text, "hello" answers without a task, "data" with data and a file.
+//   - "silent" completes without text, "hello" answers without a task, "data" with data and a file.
 type Agent struct {
 	URL string
 
@@ -73,7 +73,7 @@ func New(options Options) (*Agent, http.Handler) {
 	card := &a2a.AgentCard{Name: "Weather", Description: "Knows the weather.", Version: "1", DefaultInputModes: []string{"text/plain"}, DefaultOutputModes: []string{"text/plain"},
 		Capabilities: a2a.AgentCapabilities{Streaming: !options.NoStreaming}, Skills: []a2a.AgentSkill{{ID: "weather", Name: "Weather", Description: "Tells the weather.", Tags: []string{"weather"}}}}
 	mux := http.NewServeMux()
-	// As behind a proxy, the agent does not know its address.
+	// As behind a proxy, the agent does not have its public address.
 	if options.REST {
 		card.SupportedInterfaces = []*a2a.AgentInterface{a2a.NewAgentInterface("http://agent.internal.invalid/rest", a2a.TransportProtocolHTTPJSON)}
 		mux.Handle("/rest/", http.StripPrefix("/rest", a2asrv.NewRESTHandler(handler)))

@@ -20,7 +20,7 @@ const conditionMessageLength = 1024
 // letter unless the schema requires plain ones.
 type filler struct {
 	letter string
-	// maxData is the bound of the data of a result, in bytes of JSON.
+	// maxData is the bound of a result's data, in bytes of JSON.
 	maxData int
 }
 
@@ -110,7 +110,7 @@ func (f filler) text(place string, schema *apiextensionsv1.JSONSchemaProps) (any
 	}
 	for _, letter := range []string{f.letter, "a", "A"} {
 		text := strings.Repeat(letter, length)
-		// A rule on a text restricts its letters, as in names; a lowercase one satisfies all of them.
+		// A rule on text restricts its letters, as in names; a lowercase one satisfies all of them.
 		plain := len(schema.XValidations) == 0 || letter == "a"
 		if plain && regexp.MustCompile(schema.Pattern).MatchString(text) {
 			return text, nil
@@ -119,7 +119,6 @@ func (f filler) text(place string, schema *apiextensionsv1.JSONSchemaProps) (any
 	return nil, fmt.Errorf("%s: no text of %d letters matches %s", place, length, schema.Pattern)
 }
 
-// longest returns the longest of the values of an enum.
 func longest(values []apiextensionsv1.JSON) string {
 	var longest string
 	for _, value := range values {

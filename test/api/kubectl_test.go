@@ -116,5 +116,5 @@ var age = regexp.MustCompile(`(?m)\b(\d+m)?\d+[sm]$`)
 
 func withoutAges(table string) string { return age.ReplaceAllString(table, "0s") }
 
-// unwrapped joins a text into one line, to compare it regardless of line breaks.
+// unwrapped joins text into one line, to compare it regardless of line breaks.
 func unwrapped(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -20,7 +20,7 @@ func TestProgramsHaveFewPackages(t *testing.T) {
 }
 
 // The packages of Kubernetes are compiled once for the control plane and the operator if all modules that they need have one version.
-func TestControlPlaneHasTheSameVersions(t *testing.T) {
+func TestControlPlaneHasSameVersions(t *testing.T) {
 	ours := versions(t, "../..")
 	shared := 0
 	for path, version := range versions(t, "../../hack/controlplane") {

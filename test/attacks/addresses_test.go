@@ -26,7 +26,6 @@ func checkEndpointRefused(r *testNamespace, hosts ...string) {
 	}
 }
 
-// port returns the port of a URL.
 func port(url string) string { return url[strings.LastIndex(url, ":")+1:] }
 
 // checkReachable checks that a victim is reachable at its own address.

@@ -23,7 +23,6 @@ func (r *testNamespace) allowance(name, person, task, pattern string) *v1beta1.A
 	return message
 }
 
-// revocation returns a message that ends an allowance.
 func (r *testNamespace) revocation(name, person, allowance string) *v1beta1.AgentMessage {
 	return &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}, Spec: v1beta1.AgentMessageSpec{
 		Chat: "chat", User: person, Revoke: &v1beta1.Revoke{Allowance: allowance},

@@ -46,7 +46,7 @@ func (r *testNamespace) waitForApproval(task string) {
 	r.Eventually(r.TaskPhase(task)).Should(Equal(v1beta1.TaskWaiting))
 }
 
-// approval returns a decision of a person about the call of a task of the chat.
+// approval returns a decision of a person about the call of the chat's task.
 func (r *testNamespace) approval(name, person, task string) *v1beta1.AgentMessage {
 	return &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}, Spec: v1beta1.AgentMessageSpec{
 		Chat: "chat", User: person, Approval: &v1beta1.Approval{Task: task, Decision: v1beta1.DecisionApprove},
@@ -266,7 +266,6 @@ var _ = class(
 	},
 )
 
-// toolTask returns a standalone task of type Tool for a person.
 func (r *testNamespace) toolTask(name, person string) *v1beta1.AgentTask {
 	return &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}, Spec: v1beta1.AgentTaskSpec{
 		Type: v1beta1.TaskTool, Tool: "calculator", User: person,

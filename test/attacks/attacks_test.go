@@ -23,7 +23,6 @@ type attack struct {
 	control func(t *testing.T, w *target)
 }
 
-// classes are the attacks by class.
 var classes = map[string][]attack{}
 
 // class adds a class of attacks. Call it once per class, as var _ = class(...).
@@ -45,7 +44,6 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// execute runs the attack and its control.
 func (a attack) execute(t *testing.T, w *target) {
 	t.Parallel()
 	t.Run("attack", func(t *testing.T) {

@@ -24,7 +24,6 @@ type damagedStack struct {
 	rooms map[string]*testNamespace
 }
 
-// damagedRecord is one damaged record.
 type damagedRecord struct {
 	name string
 	// damage are statements; $1 is the UID of the victim.
@@ -52,7 +51,6 @@ var damagedRecords = []damagedRecord{
 		`INSERT INTO snapshots (agent_uid, seq, form, data) VALUES ($1, 2, 0, '{"v":99}')`, `UPDATE event_rows SET form = 0, data = '{}' WHERE agent = (SELECT id FROM agents WHERE uid = $1) AND seq = 2`}},
 }
 
-// damagedStack returns the damaged stack.
 func (w *target) damagedStack(t *testing.T) *damagedStack {
 	t.Helper()
 	return w.damaged.Get(t, w.t, w.startDamaged)
@@ -111,7 +109,6 @@ func openLedger(t testing.TB, w *target) *sql.DB {
 	return db
 }
 
-// damage changes one row.
 func damage[T ~string](t testing.TB, db *sql.DB, statement string, uid T) {
 	t.Helper()
 	result, err := db.ExecContext(t.Context(), statement, string(uid))
@@ -126,7 +123,6 @@ func newAskingTask(name string) *v1beta1.AgentTask {
 	return task
 }
 
-// newAnswer returns the answer to the question of a task.
 func newAnswer(task string) *v1beta1.AgentMessage {
 	return &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: task + "-answer"}, Spec: v1beta1.AgentMessageSpec{Task: task, Content: "Blue"}}
 }
@@ -151,7 +147,6 @@ func (r *testNamespace) subAgentPhase(name string) func() (v1beta1.SubAgentPhase
 	}
 }
 
-// posts returns the posts in the chat of the room.
 func (r *testNamespace) posts() string {
 	var texts []string
 	for _, m := range r.Messages(posted) {
@@ -160,7 +155,6 @@ func (r *testNamespace) posts() string {
 	return strings.Join(texts, "\n")
 }
 
-// namespace returns a room of the ward for one attack.
 func (d *damagedStack) namespace(t *testing.T, name string) *testNamespace {
 	room := *d.rooms[name].Room
 	room.Test, room.WithT = t, world.Expecting(t)

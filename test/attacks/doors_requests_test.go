@@ -81,12 +81,10 @@ func (v *visitor) started() int {
 	return len(tasks.Items)
 }
 
-// forgedID returns the ID of a response for any run.
 func forgedID(namespace, task string) string {
 	return "resp_" + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"n":%q,"t":%q}`, namespace, task))
 }
 
-// slowBegin is the beginning of a body.
 const slowBegin = `{"model":`
 
 // slowly sends a request whose body stops after its beginning. It returns the status of the response, and whether the
@@ -152,7 +150,6 @@ func doorRequests(namespace string) map[string][2]string {
 	}
 }
 
-// callTool calls a tool of the MCP door.
 func (v *visitor) callTool(path, name, arguments string) (int, string) {
 	v.t.Helper()
 	return v.request(v.token, http.MethodPost, path,
@@ -316,7 +313,7 @@ var _ = class(
 	attack{
 		name:    "an id with a slash reaches another object",
 		attempt: "Send ids such as NAME/status and ../../secrets/NAME through each door.",
-		defence: "The gateway refuses names that cannot be a part of a URL before it uses them, and says so.",
+		defence: "The gateway refuses names that cannot be a part of a URL before it uses them.",
 		run: func(t *testing.T, w *target) {
 			v := w.newVisitor(t)
 			name := v.addRun()

@@ -62,7 +62,6 @@ func (r *testNamespace) useRepository(addresses ...string) (result <-chan string
 	return done
 }
 
-// policies returns the network policies of the room.
 func (r *testNamespace) policies() []networkingv1.NetworkPolicy {
 	r.t.Helper()
 	var list networkingv1.NetworkPolicyList
@@ -84,7 +83,7 @@ func hostileNameAttack(name, words string, addresses ...string) attack {
 		defence: "the operator: every address is public, or the operator lists the server",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			r.Eventually(r.useRepository(addresses...)).Should(Receive(And(ContainSubstring(words), ContainSubstring("may not reach"))))
+			r.Eventually(r.useRepository(addresses...)).Should(Receive(And(ContainSubstring(words), ContainSubstring("must not reach"))))
 			r.Expect(r.pods()).To(BeEmpty())
 			r.Expect(r.policies()).To(BeEmpty())
 		},
@@ -100,7 +99,6 @@ func hostileNameAttack(name, words string, addresses ...string) attack {
 	}
 }
 
-// privateURLAttack is a URL with an address inside.
 func privateURLAttack(name, url, words string) attack {
 	return attack{
 		name:    name,
@@ -120,7 +118,6 @@ func privateURLAttack(name, url, words string) attack {
 	}
 }
 
-// service returns a Service with pods.
 func service() *corev1.Service {
 	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "internal"}}
 	s.Spec.Selector, s.Spec.Ports = map[string]string{"app": "internal"}, []corev1.ServicePort{{Port: 80}}

@@ -81,7 +81,6 @@ func (r *testNamespace) token(person, role string) (name, token string) {
 	return name, request.Status.Token
 }
 
-// reply is the response of a server.
 type reply struct {
 	code   int
 	header http.Header

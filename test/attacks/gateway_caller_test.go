@@ -39,7 +39,6 @@ type gatewayCaller struct {
 // object is JSON that was sent or received.
 type object = map[string]any
 
-// newCaller returns a caller with roles of the chart.
 func (w *target) newCaller(t testing.TB, roles ...string) *gatewayCaller {
 	t.Helper()
 	c := &gatewayCaller{testNamespace: w.newNamespace(t)}
@@ -57,7 +56,6 @@ func (w *target) newCaller(t testing.TB, roles ...string) *gatewayCaller {
 	return c
 }
 
-// post sends a request to the gateway.
 func (c *gatewayCaller) post(path string, body object) (int, object) {
 	c.t.Helper()
 	text, err := json.Marshal(body)
@@ -121,7 +119,6 @@ func dig(value any, path ...any) any {
 	return value
 }
 
-// textOfResponse returns the text of a response.
 func textOfResponse(answer object) string {
 	items, _ := answer["output"].([]any)
 	text := ""
@@ -131,7 +128,6 @@ func textOfResponse(answer object) string {
 	return text
 }
 
-// taskOf returns the name of the task in the metadata of an answer.
 func taskOf(metadata any) string {
 	name, _ := dig(metadata, "task").(string)
 	_, name, _ = strings.Cut(name, "/")
@@ -175,7 +171,7 @@ func (c *gatewayCaller) waitForChat() {
 	}).Should(HaveLen(1))
 }
 
-// messageWith returns the newest message whose content ends with a text, or nil.
+// messageWith returns the newest message whose content ends with text, or nil.
 func (c *gatewayCaller) messageWith(content string) *v1beta1.AgentMessage {
 	c.t.Helper()
 	found := c.Messages(func(m v1beta1.AgentMessage) bool { return strings.HasSuffix(m.Spec.Content, content) })

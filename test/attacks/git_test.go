@@ -38,7 +38,6 @@ func (w *target) clone(t *testing.T, root, url string, more ...string) (string, 
 	return string(said), err
 }
 
-// git runs git in a repository.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)

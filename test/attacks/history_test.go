@@ -50,7 +50,6 @@ func (r *testNamespace) getAs(person, path string, query ...string) (string, err
 	return string(body), err
 }
 
-// inside returns the path of a resource in a room.
 func inside(r *testNamespace, path string) string { return "/namespaces/" + r.Namespace + path }
 
 var _ = class(

@@ -19,7 +19,6 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// mcpHandler answers an MCP request.
 type mcpHandler func(w http.ResponseWriter, id, params json.RawMessage)
 
 // hostileServer is a hostile MCP server with a minimal implementation of the protocol.
@@ -30,7 +29,7 @@ type hostileServer struct {
 	list, call mcpHandler
 	// stream serves the stream to the operator.
 	stream http.HandlerFunc
-	// change is closed when the tools have changed. Without a stream to tell it on, unheard is set until the next list.
+	// change is closed when the tools have changed. Without a stream to notify, unheard is set until the next list.
 	change  chan struct{}
 	unheard bool
 }
@@ -122,12 +121,10 @@ func result(w http.ResponseWriter, id json.RawMessage, result string) {
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
 }
 
-// mcpTool returns the JSON of a tool.
 func mcpTool(name, description string, readOnly bool) string {
 	return fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{"type":"object"},"annotations":{"readOnlyHint":%t}}`, name, description, readOnly)
 }
 
-// listing answers with a list of tools.
 func listing(tools string) mcpHandler {
 	return func(w http.ResponseWriter, id, _ json.RawMessage) { result(w, id, `{"tools":`+tools+`}`) }
 }
@@ -138,7 +135,6 @@ type victim struct {
 	visits atomic.Int32
 }
 
-// secretWord is the response of a victim.
 const secretWord = "xyzzy-4711"
 
 // serve runs a handler until the attack is over.
@@ -176,7 +172,6 @@ func (r *testNamespace) protectedServer(name, tokenURL string) func() string {
 	return r.conditionText(name, v1beta1.ConditionReady)
 }
 
-// conditionText returns a condition of a ToolServer.
 func (r *testNamespace) conditionText(name, condition string) func() string {
 	return func() string {
 		var s v1beta1.ToolServer
@@ -238,7 +233,6 @@ func success(summary string) string {
 	return strings.Join([]string{string(v1beta1.TaskSuccess), v1beta1.ReasonSuccess, summary}, " ")
 }
 
-// callTool creates a task that calls a tool.
 func (r *testNamespace) callTool(name, tool string) func() string {
 	return r.runTask(name, v1beta1.AgentTaskSpec{Type: v1beta1.TaskTool, Tool: tool})
 }

@@ -135,7 +135,7 @@ var workspaceFiles = []string{
 var _ = class(
 	"marks",
 	attack{
-		name:    "the operator deletes a task that somebody marked",
+		name:    "the operator deletes a task that a user marked",
 		attempt: "mallory adds the finalizer and the label of a firing to a delegated task, and creates a trigger with that name",
 		defence: "the policy on marks; the operator deletes only objects whose owner is the trigger",
 		run: func(t *testing.T, w *target) {
@@ -174,7 +174,7 @@ var _ = class(
 	markAttack("a task joins another tree", v1beta1.LabelParent, labelled, v1beta1.LabelDoor),
 	markAttack("a task has another root", "nestor.dev/root", labelled, "example.com/root"),
 	markAttack("a task pretends to have a trigger", v1beta1.LabelTrigger, labelled, v1beta1.LabelConversation),
-	markAttack("a task pretends to be cancelled by somebody", v1beta1.AnnotationCancelledBy, annotated, v1beta1.AnnotationTitle),
+	markAttack("a task pretends to be cancelled by a user", v1beta1.AnnotationCancelledBy, annotated, v1beta1.AnnotationTitle),
 	markAttack("a task reports its end to any object", v1beta1.AnnotationReportTo, annotated, v1beta1.AnnotationRun),
 	markAttack("a notification pretends to be delivered", v1beta1.AnnotationPushed, annotated, v1beta1.AnnotationPush),
 	attack{

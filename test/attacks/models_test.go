@@ -13,7 +13,6 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// createChatWithRole creates a chat whose orchestrator has this role.
 func (r *testNamespace) createChatWithRole(spec v1beta1.AgentRoleSpec) {
 	r.t.Helper()
 	r.Create(&v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "orchestrator"}, Spec: spec})
@@ -29,10 +28,8 @@ func (r *testNamespace) postedTexts() []string {
 	return said
 }
 
-// posted reports whether the operator has posted a message.
 func posted(m v1beta1.AgentMessage) bool { return m.Spec.Role != v1beta1.RoleUser }
 
-// tasks returns the names of the tasks in the room.
 func (r *testNamespace) tasks() []string {
 	var list v1beta1.AgentTaskList
 	r.Expect(r.List(&list)).To(Succeed())
@@ -220,7 +217,6 @@ func (r *testNamespace) requests() []string {
 	return names
 }
 
-// chatPosts returns all posts of a chat.
 func (r *testNamespace) chatPosts(chat string) string {
 	var said strings.Builder
 	for _, m := range r.Messages(func(m v1beta1.AgentMessage) bool { return m.Spec.Chat == chat && posted(m) }) {
@@ -229,7 +225,6 @@ func (r *testNamespace) chatPosts(chat string) string {
 	return said.String()
 }
 
-// createFinishedAgent creates a chat with a finished agent.
 func (r *testNamespace) createFinishedAgent(chat string) {
 	r.t.Helper()
 	r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: chat}})
@@ -237,7 +232,6 @@ func (r *testNamespace) createFinishedAgent(chat string) {
 	r.Eventually(r.TaskPhase(chat + "-1")).Should(Equal(v1beta1.TaskSuccess))
 }
 
-// createChatWithToolResult creates a chat that has called a tool.
 func (r *testNamespace) createChatWithToolResult(chat string) {
 	r.t.Helper()
 	r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: chat}})

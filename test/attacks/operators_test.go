@@ -196,13 +196,11 @@ func (s *slowTask) events() int64 {
 	return agent.LastSeq
 }
 
-// openHistory opens the ledger next to the operator.
 func (r *testNamespace) openHistory() ledger.Ledger {
 	r.t.Helper()
 	return ledgertest.Open(r.t, r.LedgerURL)
 }
 
-// finishAgent runs a task to its end.
 func (r *testNamespace) finishAgent() {
 	r.t.Helper()
 	r.Create(&v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "general", Instruction: "Submit done"}})

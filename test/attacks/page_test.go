@@ -165,7 +165,7 @@ var _ = class(
 	},
 	attack{
 		name:    "a path leads out of what the page offers",
-		attempt: "an admin of the cluster, whose rights would allow it, is led to Secrets and other verbs by paths with dots, slashes and other resources",
+		attempt: "an admin of the cluster, whose permissions would allow it, is led to Secrets and other verbs by paths with dots, slashes and other resources",
 		defence: "only listed resources and verbs are forwarded, and the path is built from validated names",
 		run: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, "cluster-admin")
@@ -216,7 +216,7 @@ var _ = class(
 		},
 	},
 	attack{
-		name:    "the page lends its own rights",
+		name:    "the page lends its own permissions",
 		attempt: "a person without a token, or with one without permissions here, lists chats",
 		defence: "the server has no permissions of its own: every request uses its own token",
 		run: func(t *testing.T, w *target) {
@@ -234,7 +234,6 @@ var _ = class(
 	},
 )
 
-// chatJSON returns a chat as the page writes it.
 func chatJSON(name string) string {
 	return `{"apiVersion":"nestor.dev/v1beta1","kind":"AgentChat","metadata":{"name":"` + name + `"},"spec":{}}`
 }

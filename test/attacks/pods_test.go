@@ -222,7 +222,7 @@ var _ = class(
 			r.checkAllowed(func() error {
 				return mallory.Create(t.Context(), r.lookTask(public("http://169.254.169.254/latest/x.git")))
 			})
-			r.checkNotAllowed("which workspaces may not reach: it is a link-local address")
+			r.checkNotAllowed("which workspaces must not reach: it is a link-local address")
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
@@ -232,7 +232,7 @@ var _ = class(
 	},
 	plantedObjectAttack("a foreign Service gets the token", "mallory plants a Service that leads to a pod of hers",
 		&corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "trap"}, Ports: []corev1.ServicePort{{Port: pod.Port}}}}, false),
-	plantedObjectAttack("a Service that claims the chat as its owner gets the token", "mallory plants a Service that leads to a pod of hers, and says that the chat owns it",
+	plantedObjectAttack("a Service that claims the chat as its owner gets the token", "mallory plants a Service that leads to her pod, with the chat as its owner",
 		&corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "trap"}, Ports: []corev1.ServicePort{{Port: pod.Port}}}}, true),
 	plantedObjectAttack("a foreign Secret is the token", "mallory plants a Secret with a token that she knows",
 		&corev1.Secret{StringData: map[string]string{pod.TokenKey: "0123456789abcdef"}}, false),

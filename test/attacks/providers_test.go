@@ -24,7 +24,6 @@ func (r *testNamespace) ask(name, provider string) func() string {
 	return r.runTask(name, v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "general", Instruction: "Submit it.", ModelProvider: provider})
 }
 
-// chunk is a chunk of a streamed reply.
 func chunk(delta string) string { return `data: {"choices":[{"delta":` + delta + "}]}\n\n" }
 
 // submits is a reply that ends an agent with a result.
@@ -51,7 +50,6 @@ func endlessProvider(status int, once, again string) http.Handler {
 	})
 }
 
-// replyAttack is an attack with a model's reply.
 func replyAttack(name, attempts, stops string, provider http.Handler, words string) attack {
 	return attack{
 		name: name, attempt: attempts, defence: stops,
@@ -78,7 +76,6 @@ func manyCalls() string {
 	return b.String() + "data: [DONE]\n\n"
 }
 
-// endless are providers with endless responses.
 var endless = map[string]http.Handler{
 	"text":     endlessProvider(200, "", chunk(`{"content":"`+strings.Repeat("x", 4000)+`"}`)),
 	"line":     endlessProvider(200, "data: ", "x"),

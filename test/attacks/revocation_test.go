@@ -79,7 +79,6 @@ func (r *testNamespace) createShared(object client.Object) {
 	r.t.Cleanup(func() { _ = client.IgnoreNotFound(r.API.Delete(context.WithoutCancel(r.t.Context()), object)) })
 }
 
-// reason returns why a task waits.
 func (r *testNamespace) reason(task string) func() (string, error) {
 	return func() (string, error) {
 		found, err := r.Task(task)()
@@ -122,7 +121,7 @@ func nextCall(t *testing.T, w *target, how *revocation, build func(r *testNamesp
 	task, err := r.Task("job")()
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(task.Status.Error.Kind).To(Equal(v1beta1.ErrorModel))
-	r.Expect(task.Status.Error.Message).To(Or(ContainSubstring("may not be used in the namespace "+r.Namespace), ContainSubstring("was deleted")))
+	r.Expect(task.Status.Error.Message).To(Or(ContainSubstring("be used in the namespace "+r.Namespace), ContainSubstring("was deleted")))
 }
 
 // countingServer is a tool server that counts the calls of its tool.
@@ -184,7 +183,7 @@ func callAfterRevocation(t *testing.T, w *target, how *revocation) {
 		return
 	}
 	r.Expect(b.calls.Load()).To(BeZero())
-	r.Expect(task.Status.Result.Summary + task.Status.Result.Details).To(ContainSubstring("may not be used in the namespace " + r.Namespace + " any more"))
+	r.Expect(task.Status.Result.Summary + task.Status.Result.Details).To(ContainSubstring("can no longer be used in the namespace " + r.Namespace))
 }
 
 var _ = class("revocation", revocations()...)
@@ -208,13 +207,13 @@ func revocations() []attack {
 		attacks = append(
 			attacks,
 			attack{
-				name: "an agent goes on with a provider that " + how.name, attempt: "a run that has begun makes its next model call after the provider " + how.name,
+				name: "an agent continues with a provider that " + how.name, attempt: "a run that has begun makes its next model call after the provider " + how.name,
 				defence: "the provider is resolved before each call, which fails with the reason",
 				run:     func(t *testing.T, w *target) { nextCall(t, w, how, provider) },
 				control: func(t *testing.T, w *target) { nextCall(t, w, nil, provider) },
 			},
 			attack{
-				name: "an agent goes on with a role that " + how.name, attempt: "a run that has begun makes its next model call after its role " + how.name,
+				name: "an agent continues with a role that " + how.name, attempt: "a run that has begun makes its next model call after its role " + how.name,
 				defence: "a role of another namespace is resolved before each call",
 				run:     func(t *testing.T, w *target) { nextCallWithoutRetries(t, w, how, role) },
 				control: func(t *testing.T, w *target) { nextCallWithoutRetries(t, w, nil, role) },

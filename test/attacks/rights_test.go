@@ -42,7 +42,7 @@ func mine(namespace string) metav1.ObjectMeta {
 }
 
 var _ = class(
-	"rights",
+	"permissions",
 	createAttack("a user makes a role that needs no approval", "RBAC: only admins create roles", user, admin, func(namespace string) client.Object {
 		return &v1beta1.AgentRole{ObjectMeta: mine(namespace), Spec: v1beta1.AgentRoleSpec{SystemPrompt: "Obey.", Approval: &v1beta1.ApprovalPolicy{Mode: v1beta1.ApprovalNever}}}
 	}),

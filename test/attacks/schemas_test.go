@@ -50,7 +50,6 @@ func schemaAttack(name, attempts, stops, bad, good string, use func(r *testNames
 	return attack{name: name, attempt: attempts, defence: stops, run: try(bad, refused), control: try(good, accepted)}
 }
 
-// createRole creates a role and returns its condition Ready.
 func (r *testNamespace) createRole(name string, spec v1beta1.AgentRoleSpec) func() string {
 	r.Create(&v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
 	return func() string {

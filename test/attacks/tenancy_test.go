@@ -32,7 +32,6 @@ type smallStack struct {
 	asked *testNamespace
 }
 
-// smallStack returns the stack, with a namespace at its quota.
 func (w *target) smallStack(t *testing.T) *smallStack {
 	t.Helper()
 	return w.small.Get(t, w.t, w.startSmall)
@@ -86,7 +85,6 @@ func (r *testNamespace) chatReason(name string) func() (string, error) {
 	}
 }
 
-// number returns the result of a ledger query.
 func number(t testing.TB, w *target, query string, args ...any) int64 {
 	t.Helper()
 	db := openLedger(t, w)
@@ -98,7 +96,6 @@ func number(t testing.TB, w *target, query string, args ...any) int64 {
 
 const bytesOf = `SELECT CAST(SUM(bytes) AS BIGINT) FROM agents WHERE namespace = $1`
 
-// withT returns the room for another test.
 func (r *testNamespace) withT(t *testing.T) *testNamespace {
 	other := *r
 	other.t, other.WithT = t, world.Expecting(t)
@@ -135,7 +132,6 @@ func (r *testNamespace) recreate() {
 	}).Should(Succeed())
 }
 
-// used returns the usage of the namespace's quota.
 func (r *testNamespace) used() (int64, error) {
 	var quota v1beta1.AgentQuota
 	if err := r.Get("quota", &quota); err != nil {
@@ -152,7 +148,6 @@ func (r *testNamespace) quota() {
 	r.Create(&v1beta1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Name: "quota"}, Spec: v1beta1.AgentQuotaSpec{Period: v1beta1.QuotaMonth, MaxTokens: &many}})
 }
 
-// runUnderQuota runs a task under a quota.
 func (r *testNamespace) runUnderQuota(name string) {
 	r.Create(&v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "general", Instruction: "Submit it"}})
 	r.Eventually(r.TaskPhase(name)).Should(Equal(v1beta1.TaskSuccess))

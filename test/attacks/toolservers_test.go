@@ -18,7 +18,6 @@ import (
 
 const ready = "True Ready: The server offers 1 tools."
 
-// nested returns JSON of many levels.
 func nested(levels int) string {
 	return strings.Repeat(`{"type":"object","properties":{"a":`, levels) + `{}` + strings.Repeat(`}}`, levels)
 }

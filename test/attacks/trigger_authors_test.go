@@ -22,7 +22,6 @@ func (r *testNamespace) newTrigger(person string) *v1beta1.AgentTrigger {
 	}}
 }
 
-// fire returns the metadata that fires a trigger.
 func fire(person string) map[string]any {
 	return map[string]any{"annotations": map[string]string{v1beta1.AnnotationFire: `{"id":"1"}`, v1beta1.AnnotationFireUser: person}}
 }
@@ -134,7 +133,7 @@ var _ = class(
 		},
 	},
 	attack{
-		name:    "somebody else seems to fire a trigger",
+		name:    "another user seems to fire a trigger",
 		attempt: "mallory fires a trigger with alice in the annotation",
 		defence: "the policy on triggers: nestor.dev/fire-user must be the authenticated user",
 		run: func(t *testing.T, w *target) {
@@ -183,7 +182,7 @@ var _ = class(
 	attack{
 		name:    "a person fires a trigger whose Secret they may not read",
 		attempt: "mallory fires a trigger whose task has a workspace with a git credential",
-		defence: "the policy on triggers: whoever fires it needs get on the Secret",
+		defence: "the policy on triggers: firing needs get on the Secret",
 		run: func(t *testing.T, w *target) {
 			r, err := fireWithout(t, w, withGitSecret, func(r *testNamespace) { r.As("mallory", runner) })
 			r.Expect(err).To(MatchError(ContainSubstring("you may not get the Secret login")))
@@ -200,7 +199,7 @@ var _ = class(
 	attack{
 		name:    "a person fires a watch of objects that they may not see",
 		attempt: "mallory fires a trigger that watches pods",
-		defence: "the policy on triggers: whoever fires it needs watch on the kind",
+		defence: "the policy on triggers: firing needs watch on the kind",
 		run: func(t *testing.T, w *target) {
 			r, err := fireWithout(t, w, onPods, func(r *testNamespace) { r.As("mallory", runner) })
 			r.Expect(err).To(MatchError(ContainSubstring("you may not watch pods")))
@@ -212,7 +211,6 @@ var _ = class(
 	},
 )
 
-// yearly returns a trigger that uses nothing.
 func yearly(r *testNamespace) *v1beta1.AgentTrigger { return r.newTrigger("") }
 
 // withGitSecret returns a trigger whose task has a workspace with a git credential.
@@ -223,7 +221,6 @@ func withGitSecret(r *testNamespace) *v1beta1.AgentTrigger {
 	return trigger
 }
 
-// onPods returns a trigger that watches pods.
 func onPods(r *testNamespace) *v1beta1.AgentTrigger {
 	trigger := r.newTrigger("")
 	trigger.Spec.Schedule, trigger.Spec.Watch = nil, &v1beta1.TriggerWatch{APIVersion: "v1", Kind: "Pod", When: "false"}

@@ -41,7 +41,6 @@ func (r *testNamespace) hook(name string, format v1beta1.WebhookFormat, when str
 	return created
 }
 
-// triggerReady returns the condition of a trigger.
 func (r *testNamespace) triggerReady(name string) func() (metav1.Condition, error) {
 	return func() (metav1.Condition, error) {
 		var found v1beta1.AgentTrigger
@@ -52,13 +51,11 @@ func (r *testNamespace) triggerReady(name string) func() (metav1.Condition, erro
 	}
 }
 
-// hookRequest is a request of a sender.
 type hookRequest struct {
 	trigger, body string
 	headers       map[string]string
 }
 
-// signed returns a request that is signed with an id and a time.
 func (r *testNamespace) signed(trigger, body, id string, at time.Time) hookRequest {
 	seconds := strconv.FormatInt(at.Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(hookSecret+r.Namespace))
@@ -77,7 +74,6 @@ func (r *testNamespace) fromGitHub(trigger, body, delivery string) hookRequest {
 	}}
 }
 
-// with returns the request with another header.
 func (h hookRequest) with(name, value string) hookRequest {
 	headers := map[string]string{name: value}
 	for other, value := range h.headers {

@@ -26,12 +26,10 @@ const (
 
 // The servers have addresses reserved for documentation: the operator resolves names, and there are no name servers here.
 
-// privateWorkspace returns a workspace with a repository and the Secret db.
 func privateWorkspace(url string) *v1beta1.Workspace {
 	return &v1beta1.Workspace{Git: &v1beta1.GitSource{URL: url, SecretName: "db"}}
 }
 
-// claimWorkspace returns a workspace on the claim books.
 func claimWorkspace() *v1beta1.Workspace {
 	return &v1beta1.Workspace{PersistentVolumeClaim: &v1beta1.ClaimSource{ClaimName: "books"}}
 }
@@ -45,7 +43,6 @@ func newSecret(hosts string) *corev1.Secret {
 	return secret
 }
 
-// newClaim returns a claim of the namespace.
 func newClaim(labels map[string]string) *corev1.PersistentVolumeClaim {
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "books", Labels: labels}}
 	claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
@@ -64,7 +61,6 @@ func (r *testNamespace) lookTask(w *v1beta1.Workspace) *v1beta1.AgentTask {
 	}}
 }
 
-// grantGet allows a person to read one object.
 func (r *testNamespace) grantGet(person, resource, name string) {
 	r.t.Helper()
 	r.Create(
@@ -84,7 +80,6 @@ func (r *testNamespace) checkAllowed(request func() error) {
 	r.Eventually(request).Should(Succeed())
 }
 
-// pods returns the pods of the room.
 func (r *testNamespace) pods() []corev1.Pod {
 	r.t.Helper()
 	var pods corev1.PodList
@@ -99,7 +94,6 @@ func (r *testNamespace) workspacePod() corev1.Pod {
 	return r.pods()[0]
 }
 
-// mounts returns the volumes of a container.
 func mounts(c corev1.Container) []string {
 	var names []string
 	for _, mount := range c.VolumeMounts {

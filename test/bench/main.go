@@ -37,7 +37,6 @@ It needs the control plane of "make control-plane", or KUBEBUILDER_ASSETS.
 Flags:
 `
 
-// options are the flags.
 type options struct {
 	scenarios     string
 	out, name     string

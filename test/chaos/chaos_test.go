@@ -62,7 +62,6 @@ const (
 	shortDuration = 3 * time.Second
 )
 
-// readSettings reads the variables that are set.
 func readSettings(t *testing.T, s settings) settings {
 	t.Helper()
 	read(t, "CHAOS_SEED", func(v string) (err error) { s.seed, err = strconv.ParseUint(v, 10, 64); return err })
@@ -182,7 +181,6 @@ func (w *world) saveTraces() {
 	}
 }
 
-// operators returns the running operators.
 func (w *world) operators() []*stack.Replica {
 	if w.fleet == nil {
 		return []*stack.Replica{w.stack.Newest()}
@@ -238,7 +236,6 @@ func skipOrFail(t *testing.T, err error) {
 	t.Fatal(err)
 }
 
-// logf logs with the elapsed time.
 func (w *world) logf(format string, args ...any) {
 	w.t.Helper()
 	w.t.Logf("%6.2fs "+format, append([]any{time.Since(w.settings.begun).Seconds()}, args...)...)

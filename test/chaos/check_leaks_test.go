@@ -89,7 +89,6 @@ type footprint struct {
 	goroutines  map[string]int // by the function that they began with
 }
 
-// running counts the goroutines.
 func (f footprint) running() int {
 	total := 0
 	for _, n := range f.goroutines {

@@ -67,7 +67,6 @@ func compare[T any](wrong *problems, what string, shown, folded T) {
 	}
 }
 
-// runnerOf returns the UID of the agent or tool run of a task.
 func runnerOf(found *objects, task *v1beta1.AgentTask) string {
 	if task.Spec.Type == v1beta1.TaskTool {
 		return string(task.UID)

@@ -78,7 +78,6 @@ func follow(wrong *problems, m *v1beta1.AgentMessage, lives map[string]*agentRec
 	}
 }
 
-// isAbout reports whether a fact of an agent comes from a message.
 func isAbout(fact agent.Fact, m *v1beta1.AgentMessage, l *agentRecord) bool {
 	switch f := fact.(type) {
 	case agent.MessageArrived:
@@ -173,7 +172,6 @@ func (w *world) isOrder(name string) bool {
 	return false
 }
 
-// alive returns the names of all objects by UID.
 func (o *objects) alive() map[types.UID]string {
 	alive := map[types.UID]string{}
 	for _, object := range o.all() {
@@ -231,7 +229,6 @@ func isUndeliverable(o client.Object) bool {
 	return ok && message.Spec.Role == v1beta1.RoleUser && metav1.GetControllerOf(message) == nil
 }
 
-// checkEmpty returns an error if something remains.
 func (w *world) checkEmpty(ctx context.Context) error {
 	found, err := w.objects(ctx)
 	if err != nil {

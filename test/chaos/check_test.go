@@ -136,7 +136,6 @@ func outcomeOf(task *v1beta1.AgentTask) outcome {
 
 func (e outcome) String() string { return strings.TrimSpace(string(e.phase) + " " + string(e.kind)) }
 
-// conditionText returns the condition of a task.
 func conditionText(task *v1beta1.AgentTask) string {
 	for _, c := range task.Status.Conditions {
 		return c.Reason + ": " + c.Message

@@ -83,5 +83,4 @@ func (o *objects) firingsOf(t *v1beta1.AgentTrigger) []string {
 	return ids
 }
 
-// isFired reports whether a trigger created an object.
 func isFired(o client.Object) bool { return o.GetAnnotations()[v1beta1.AnnotationFiring] != "" }

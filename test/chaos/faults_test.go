@@ -45,7 +45,6 @@ type faultKind struct {
 	inject func(context.Context) error
 }
 
-// all returns the faults that are possible with this ledger.
 func (f *faultInjector) all() []faultKind {
 	if f.world.fleet != nil {
 		return f.ofReplicas()
@@ -343,7 +342,6 @@ func (f *faultInjector) nextToDelete() *order {
 	return nil
 }
 
-// deleteNext deletes one of the orders that are to be deleted.
 func (f *faultInjector) deleteNext(ctx context.Context) error {
 	o := f.nextToDelete()
 	if o == nil {

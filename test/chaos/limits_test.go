@@ -77,7 +77,7 @@ func (c *modelCounter) serve(w http.ResponseWriter, r *http.Request, next http.H
 	defer cancel()
 	call := modelInterval{begin: time.Now(), key: r.Header.Get("Idempotency-Key"), client: r.RemoteAddr}
 	written := &lastWrite{ResponseWriter: w}
-	defer func() { // also if the model cuts the connection, which panics
+	defer func() { // even if the model cuts the connection, which panics
 		call.end = written.at // the client may begin the next call as soon as it has the end of the reply
 		if r.Context().Err() != nil || call.end.IsZero() {
 			call.end, call.lost = time.Now().Add(-disconnectDelay), true

@@ -47,7 +47,6 @@ func startProxy(ctx context.Context, target string) (*proxy, error) {
 
 func (p *proxy) address() string { return p.listener.Addr().String() }
 
-// close ends the proxy and all its connections.
 func (p *proxy) close() {
 	_ = p.listener.Close()
 	p.cut(cutRefuse)
@@ -133,7 +132,6 @@ func reset(c net.Conn) {
 	_ = c.Close()
 }
 
-// cut begins a cut.
 func (p *proxy) cut(kind string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,7 +151,6 @@ func (p *proxy) cut(kind string) {
 	}
 }
 
-// heal ends all cuts.
 func (p *proxy) heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

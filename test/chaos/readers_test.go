@@ -16,7 +16,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// objects are the objects in the API server.
 type objects struct {
 	chats    v1beta1.AgentChatList
 	tasks    v1beta1.AgentTaskList
@@ -45,7 +44,6 @@ func (w *world) readAll(ctx context.Context) (*objects, map[string]*agentRecord,
 	return found, lives, err
 }
 
-// agentRecord is an agent in the ledger.
 type agentRecord struct {
 	record ledger.Agent
 	events []agent.Event
@@ -56,7 +54,6 @@ type agentRecord struct {
 	damaged bool
 }
 
-// readAgents reads every agent, by UID.
 func (w *world) readAgents(ctx context.Context) (map[string]*agentRecord, error) {
 	lives := map[string]*agentRecord{}
 	for page := (ledger.Page{}); ; {
@@ -111,7 +108,6 @@ func (w *world) readAgent(ctx context.Context, record ledger.Agent) (*agentRecor
 	}
 }
 
-// modelCalls reads every model call.
 func (w *world) modelCalls(ctx context.Context) ([]ledger.ModelCall, error) {
 	var calls []ledger.ModelCall
 	for page := (ledger.Page{}); ; {
@@ -126,7 +122,6 @@ func (w *world) modelCalls(ctx context.Context) ([]ledger.ModelCall, error) {
 	}
 }
 
-// request is a request in the model's log.
 type request struct {
 	At             time.Time `json:"at"`
 	Status         int       `json:"status"`
@@ -135,7 +130,6 @@ type request struct {
 	IdempotencyKey string    `json:"idempotencyKey"`
 }
 
-// requests reads the model's log.
 func (w *world) requests(ctx context.Context) ([]request, error) {
 	var answer struct {
 		Total    int       `json:"total"`

@@ -74,7 +74,6 @@ func script(latency time.Duration) string {
 	return b.String()
 }
 
-// The faults of a model, each as the reply of a rule.
 var modelFaults = map[string]string{
 	"429":       `error: {status: 429, retryAfter: 1s, message: Slow down.}`,
 	"500":       `error: {status: 500, message: The server had an error.}`,

@@ -21,7 +21,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// execution is one execution of a tool.
 type execution struct {
 	Tool, Key, Job, Step string
 }
@@ -87,7 +86,6 @@ func (w *toolServer) serve(rw http.ResponseWriter, r *http.Request, next http.Ha
 	next.ServeHTTP(rw, r)
 }
 
-// run implements every tool.
 func (w *toolServer) run(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	var in struct{ Job, Step string }
 	if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
@@ -130,7 +128,6 @@ func (w *toolServer) takeFault(kind string) bool {
 	return true
 }
 
-// heal drops the pending faults.
 func (w *toolServer) heal() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

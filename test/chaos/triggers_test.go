@@ -69,7 +69,6 @@ func newFirer(w *world) *firer {
 	return f
 }
 
-// triggers returns the triggers that the user fires.
 func (f *firer) triggers() []string {
 	if f.world.fleet == nil { // operators that follow each other cannot serve webhooks at the same time
 		return []string{triggerWork, triggerBell}
@@ -141,7 +140,6 @@ func (f *firer) fire(ctx context.Context, random *rand.Rand, fired firing) {
 	}
 }
 
-// annotation returns the annotation that requests a firing.
 func (f firing) annotation() string {
 	return encode(map[string]any{"id": f.id, "body": map[string]string{"text": f.text}})
 }
@@ -179,7 +177,7 @@ func encode(value any) string {
 	return string(text)
 }
 
-// stopClock suspends the trigger with a schedule, so that the checks see a world that does not change.
+// stopClock suspends the trigger with a schedule, so that the checks read a world that does not change.
 func (w *world) stopClock(ctx context.Context) error {
 	return eventually(ctx, recoveryTimeout, func(ctx context.Context) error {
 		clock := &v1beta1.AgentTrigger{ObjectMeta: named(triggerClock)}

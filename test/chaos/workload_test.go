@@ -49,7 +49,6 @@ type job struct {
 	ends   []outcome
 }
 
-// agents returns the number of agents of a job.
 func (j *job) agents() int {
 	n := 1
 	for _, child := range j.children {
@@ -79,7 +78,6 @@ func (j *job) instruction() string {
 	return text
 }
 
-// spawnArguments returns the arguments of spawn_agents.
 func spawnArguments(children []*job, enough string) string {
 	type task struct {
 		Role string `json:"role"`
@@ -100,7 +98,6 @@ func spawnArguments(children []*job, enough string) string {
 	return string(words)
 }
 
-// jobID returns the id of the job of an instruction.
 func jobID(instruction string) string {
 	id, _, _ := strings.Cut(strings.TrimPrefix(instruction, "Chaos job "), ":")
 	return id
@@ -136,7 +133,6 @@ func (o *order) agents() int {
 	return n
 }
 
-// planner generates workloads.
 type planner struct {
 	random *rand.Rand
 	prefix string
@@ -163,21 +159,18 @@ func (p *planner) plan(agents int) []*order {
 	return orders
 }
 
-// add adds a job to an order.
 func (p *planner) add(o *order, role string, ends outcome, steps ...string) *job {
 	j := &job{id: fmt.Sprintf("%s.%d", o.name, len(o.jobs)+1), role: role, steps: steps, ends: []outcome{ends}}
 	o.jobs = append(o.jobs, j)
 	return j
 }
 
-// addChild adds a child to a job.
 func (p *planner) addChild(parent *job, role string, ends outcome, steps ...string) {
 	parent.children = append(parent.children, &job{
 		id: fmt.Sprintf("%s.%d", parent.id, len(parent.children)+1), role: role, steps: steps, ends: []outcome{ends},
 	})
 }
 
-// randomSteps returns a random list of steps with its outcome.
 func (p *planner) randomSteps() ([]string, outcome) {
 	kinds := []string{stepRead, stepPut, stepWrite, stepBoth, stepNonsense}
 	var steps []string

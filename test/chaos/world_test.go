@@ -32,10 +32,8 @@ import (
 
 const namespace = "chaos"
 
-// frugalTokens is the budget of roleFrugal.
 const frugalTokens = 3_000
 
-// world is the environment of a run.
 type world struct {
 	t        *testing.T
 	settings settings
@@ -122,7 +120,6 @@ func (w *world) createFixtures() {
 
 func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
 
-// role creates a role with nothing but its limits.
 func role(name string, approval v1beta1.ApprovalMode, limits v1beta1.RoleLimits, delegates ...string) *v1beta1.AgentRole {
 	if limits.MaxIterations == 0 {
 		limits.MaxIterations = 1000
@@ -177,7 +174,6 @@ func (o *order) objects() []client.Object {
 	return []client.Object{task}
 }
 
-// failModelCalls makes the next model calls fail.
 func (w *world) failModelCalls(ctx context.Context, kind string, times int) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.stack.ModelAdmin+"/script", bytes.NewBufferString(failingScript(kind, times)))
 	if err != nil {

@@ -158,7 +158,6 @@ func expectAccepted(ctx context.Context, object *unstructured.Unstructured) {
 	Expect(err).NotTo(HaveOccurred(), "%s %s", object.GetKind(), object.GetName())
 }
 
-// pods returns the pods of the objects' templates.
 func pods(objects []*unstructured.Unstructured) []*corev1.Pod {
 	GinkgoHelper()
 	var found []*corev1.Pod

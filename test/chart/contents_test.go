@@ -181,9 +181,9 @@ var _ = Describe("The chart", func() {
 	})
 
 	It("grants the same permissions in selected namespaces as in all, and only there", func(ctx SpecContext) {
-		everywhere := rightsOf(find(rendered(ctx), "ClusterRole", "nestor-operator"))
+		everywhere := rolePermissions(find(rendered(ctx), "ClusterRole", "nestor-operator"))
 		narrowed := rendered(ctx, few...)
-		inCluster := rightsOf(find(narrowed, "ClusterRole", "nestor-operator"))
+		inCluster := rolePermissions(find(narrowed, "ClusterRole", "nestor-operator"))
 		for _, namespace := range []string{"team-a", "team-b", release} {
 			var role *unstructured.Unstructured
 			for _, object := range narrowed {
@@ -192,7 +192,7 @@ var _ = Describe("The chart", func() {
 				}
 			}
 			Expect(role).NotTo(BeNil(), namespace)
-			Expect(sets.List(inCluster.Union(rightsOf(role)))).To(Equal(sets.List(everywhere)))
+			Expect(sets.List(inCluster.Union(rolePermissions(role)))).To(Equal(sets.List(everywhere)))
 		}
 		clusterScoped := resourcesOfTheCluster()
 		for right := range inCluster {
@@ -202,14 +202,14 @@ var _ = Describe("The chart", func() {
 
 	It("lets triggers watch what the values list, where the operator works", func(ctx SpecContext) {
 		watch := []string{"triggers.watch[0].apiGroups={apps}", "triggers.watch[0].resources={deployments}"}
-		rights := func(kind, name string, values ...string) sets.Set[string] {
-			return rightsOf(find(rendered(ctx, values...), kind, name))
+		permissions := func(kind, name string, values ...string) sets.Set[string] {
+			return rolePermissions(find(rendered(ctx, values...), kind, name))
 		}
-		more := rights("ClusterRole", "nestor-operator", watch...).Difference(rights("ClusterRole", "nestor-operator"))
+		more := permissions("ClusterRole", "nestor-operator", watch...).Difference(permissions("ClusterRole", "nestor-operator"))
 		Expect(sets.List(more)).To(HaveLen(2), "list and watch")
 		Expect(sets.List(more)).To(HaveEach(ContainSubstring("deployments")))
-		Expect(sets.List(rights("Role", "nestor-operator-watch", with(few, watch)...).Difference(rights("Role", "nestor-operator-watch", few...)))).To(Equal(sets.List(more)))
-		Expect(rights("ClusterRole", "nestor-operator", with(few, watch)...).Equal(rights("ClusterRole", "nestor-operator", few...))).To(BeTrue())
+		Expect(sets.List(permissions("Role", "nestor-operator-watch", with(few, watch)...).Difference(permissions("Role", "nestor-operator-watch", few...)))).To(Equal(sets.List(more)))
+		Expect(permissions("ClusterRole", "nestor-operator", with(few, watch)...).Equal(permissions("ClusterRole", "nestor-operator", few...))).To(BeTrue())
 	})
 
 	It("monitors only the Services with metrics", func(ctx SpecContext) {
@@ -294,7 +294,6 @@ var _ = Describe("The chart", func() {
 	})
 })
 
-// operatorOf returns the operator's Deployment with values.
 func operatorOf(ctx context.Context, values ...string) *appsv1.Deployment {
 	GinkgoHelper()
 	deployment := &appsv1.Deployment{}
@@ -316,22 +315,22 @@ func convert(object *unstructured.Unstructured, into any) {
 	Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, into)).To(Succeed())
 }
 
-// rightsOf returns the permissions of a role, as "resource.group verb".
-func rightsOf(role *unstructured.Unstructured) sets.Set[string] {
+// rolePermissions returns the permissions of a role, as "resource.group verb".
+func rolePermissions(role *unstructured.Unstructured) sets.Set[string] {
 	GinkgoHelper()
 	var typed rbacv1.ClusterRole
 	convert(role, &typed)
-	rights := sets.New[string]()
+	permissions := sets.New[string]()
 	for _, rule := range typed.Rules {
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
 				for _, verb := range rule.Verbs {
-					rights.Insert(fmt.Sprintf("%s.%s %s %v", resource, group, verb, rule.ResourceNames))
+					permissions.Insert(fmt.Sprintf("%s.%s %s %v", resource, group, verb, rule.ResourceNames))
 				}
 			}
 		}
 	}
-	return rights
+	return permissions
 }
 
 func resourcesOfTheCluster() map[string]bool {

@@ -28,7 +28,6 @@ const (
 	autoscalingOn  = "autoscaling.enabled=true"
 )
 
-// effects has a row for every value of the chart.
 var effects = map[string]effect{
 	"fullnameOverride": {set: "fullnameOverride=other", object: "Deployment other-operator", path: name, shows: "other"},
 

@@ -21,7 +21,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// root is the top of the repository.
 const root = "../.."
 
 // tool returns the path of a pinned program in the Go tool's cache.
@@ -57,7 +56,6 @@ func render(ctx context.Context, chart string, values ...string) ([]*unstructure
 	return parse(text)
 }
 
-// rendered is render for values that are accepted.
 func rendered(ctx context.Context, values ...string) []*unstructured.Unstructured {
 	GinkgoHelper()
 	objects, err := render(ctx, "nestor", values...)

@@ -48,14 +48,13 @@ func TestEveryValueHasAnEffect(t *testing.T) {
 	}
 }
 
-// effect is a field that a value changes.
 type effect struct {
 	// given are values that it needs, and set is the value itself.
 	given []string
 	set   string
 	// object is a kind and a name, and path a JSONPath in it.
 	object, path string
-	// shows is a text that the field contains with the value, or, if gone is set, without it.
+	// shows is text that the field contains with the value, or, if gone is set, without it.
 	shows string
 	gone  bool
 }

@@ -47,7 +47,7 @@ func TestClient(t *testing.T) {
 	RunClient(t, program, "testdata/client.yaml")
 }
 
-// wish is what the suite tells the client about a scenario.
+// wish is the suite's description of a scenario for the client.
 type wish struct {
 	ToolCalls []struct {
 		Name      string
@@ -77,7 +77,7 @@ func runClient(ctx context.Context, address string) error {
 	}
 	pool := mcp.NewPool(mcp.Options{Version: "conformance"})
 	session := pool.Ensure(server)
-	if status := session.AwaitStatus(ctx); !status.Ready {
+	if status := session.WaitForStatus(ctx); !status.Ready {
 		return fmt.Errorf("not connected: %s: %s", status.Reason, status.Message)
 	}
 	for _, call := range callsOf(session, wanted) {
@@ -176,7 +176,6 @@ func argumentsFor(schema, echo json.RawMessage) json.RawMessage {
 	return encode(values)
 }
 
-// perform calls a tool and accepts what it asks for.
 func perform(ctx context.Context, session *mcp.Session, call tool.Invocation) tool.Result {
 	answer := func(question string) string {
 		fmt.Println(question)

@@ -43,7 +43,6 @@ func readTable(t *testing.T, path string) table {
 	return read
 }
 
-// compare compares the outcomes with the table.
 func (e table) compare(t *testing.T, outcomes map[string]outcome) {
 	t.Helper()
 	listed := map[string]bool{}

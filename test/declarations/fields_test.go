@@ -68,7 +68,6 @@ func assigned(expression ast.Expr, above []ast.Node) bool {
 	return ok && slices.Contains(assignment.Lhs, expression)
 }
 
-// fieldsOn returns the fields on a path of indexes.
 func fieldsOn(t types.Type, path []int) []types.Object {
 	var fields []types.Object
 	for _, i := range path {

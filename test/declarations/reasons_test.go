@@ -199,7 +199,6 @@ func TestReasonsAreTested(t *testing.T) {
 	}
 }
 
-// otherValues returns the values of the API's other constants.
 func otherValues(api *types.Package) map[string]bool {
 	values := map[string]bool{}
 	for _, name := range api.Scope().Names() {
@@ -216,7 +215,7 @@ type tested struct{ names, texts, reasons map[string]bool }
 
 var (
 	word = regexp.MustCompile(`[A-Z][A-Za-z]+`)
-	// A reason in a text: as YAML or JSON, or after the condition and its status, as the suites print it.
+	// A reason in text: as YAML or JSON, or after the condition and its status, as the suites print it.
 	reasonWord = regexp.MustCompile(`(?i:reason)"?[:=]\s*"?([A-Z][A-Za-z]+)|\b(?:Ready|Succeeded|Reconciling|Stalled|WorkspaceChangesLost)[ =](?:True|False|Unknown) ([A-Z][A-Za-z]+)`)
 )
 

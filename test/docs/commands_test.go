@@ -20,7 +20,6 @@ import (
 	"github.com/nestor-dev/nestor/test/patience"
 )
 
-// pageTimeout is the timeout of a page with all its commands.
 const pageTimeout = 8 * time.Minute
 
 // TestCommands runs the commands of every page. The pages of the doors share a namespace: a person reads them one after the other.
@@ -66,7 +65,6 @@ func hasCommands(p *page.Page) bool {
 // TestExamplesOfTheReferenceParse.
 func isReference(p *page.Page) bool { return title(p) == "reference/cli" }
 
-// reader follows a page.
 type reader struct {
 	*testing.T
 	stage *suite
@@ -81,7 +79,6 @@ func newReader(t *testing.T, p *page.Page) *reader {
 	return read(t, s, p, s.newEnvironment(t, p))
 }
 
-// read returns a reader of a page in a room.
 func read(t *testing.T, s *suite, p *page.Page, in environment) *reader {
 	t.Helper()
 	r := &reader{T: t, stage: s, page: p, room: in}
@@ -133,7 +130,6 @@ func (r *reader) rewrite(text string) string {
 	return strings.ReplaceAll(r.stage.hosts.Replace(text), "/namespaces/default/", "/namespaces/"+r.room.namespace+"/")
 }
 
-// do runs a command and compares the result with the page.
 func (r *reader) do(command page.Command) {
 	text := r.rewrite(command.Text)
 	if command.Serves {

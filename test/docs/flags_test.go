@@ -80,7 +80,6 @@ func knownFlags(t *testing.T) map[string]bool {
 	return known
 }
 
-// descendants returns the commands below a command.
 func descendants(command *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, sub := range command.Commands() {

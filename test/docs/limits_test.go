@@ -22,8 +22,8 @@ var (
 // copyOthers are the kinds whose limits are copies of those of other kinds.
 var copyOthers = []string{"SubAgent", "AgentTrigger"}
 
-// TestEveryLimitIsInTheTable compares the table of limits with the fields of the API and the flags of the programs.
-func TestEveryLimitIsInTheTable(t *testing.T) {
+// TestEveryLimitIsInTable compares the table of limits with the fields of the API and the flags of the programs.
+func TestEveryLimitIsInTable(t *testing.T) {
 	got, want := map[string]bool{}, map[string]bool{}
 	for _, row := range limitRows(t) {
 		limit, owner := strings.Trim(row[0], "` "), row[1]
@@ -96,7 +96,7 @@ func limitingFlags(t *testing.T) []string {
 	return flags
 }
 
-// limitRows returns the cells of the table of limits. Every cell but "starts again" has a text.
+// limitRows returns the cells of the table of limits. Every cell but "starts again" has text.
 func limitRows(t *testing.T) [][]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "docs", "reference", "limits.md"))

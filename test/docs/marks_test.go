@@ -112,7 +112,6 @@ func hasFile(name string) func(*testing.T) bool {
 	}
 }
 
-// makefiles returns the Makefile and its includes.
 func makefiles(t *testing.T) []string {
 	t.Helper()
 	files := []string{filepath.Join(root, "Makefile")}
@@ -128,7 +127,6 @@ func makefiles(t *testing.T) []string {
 	return files
 }
 
-// hasTarget reports whether make has a target.
 func hasTarget(target string) func(*testing.T) bool {
 	return func(t *testing.T) bool {
 		t.Helper()

@@ -40,7 +40,6 @@ func serveOffice() *httptest.Server {
 	return httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
 }
 
-// closeIssue asks why the issue is closed.
 func closeIssue(_ context.Context, request *mcp.CallToolRequest, in closeInput) (*mcp.CallToolResult, any, error) {
 	answer, ok := request.Params.InputResponses["resolution"].(*mcp.ElicitResult)
 	if !ok {

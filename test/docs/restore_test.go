@@ -24,7 +24,6 @@ import (
 	"github.com/nestor-dev/nestor/test/world"
 )
 
-// installationTest is an installation that loses its ledger.
 type installationTest struct {
 	*testing.T
 	*stack.Stack
@@ -220,7 +219,6 @@ func key(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: metav1.NamespaceDefault, Name: name}
 }
 
-// describeObjects returns the objects as kubectl shows them.
 func (d *installationTest) describeObjects() string {
 	combined, err := exec.CommandContext(d.Context(), d.Cluster.Kubectl, "--kubeconfig", d.Cluster.Kubeconfig, "get", "nestor", "-o", "wide").CombinedOutput()
 	if err != nil {

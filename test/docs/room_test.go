@@ -21,7 +21,6 @@ import (
 	"github.com/nestor-dev/nestor/test/docs/page"
 )
 
-// environment is the environment of one page.
 type environment struct {
 	namespace string
 	// dir is the working directory of its commands, and scratch a directory that the page should not see.
@@ -64,7 +63,6 @@ func (s *suite) prepareDirectory(t *testing.T, r *environment, kubeconfig string
 
 var defaultModel = regexp.MustCompile(`(?m)^kind: ModelProvider\nmetadata:\n  name: default$`)
 
-// bringsModel reports whether a page creates the default model provider.
 func bringsModel(p *page.Page) bool {
 	return slices.ContainsFunc(p.Blocks, func(block page.Block) bool { return block.File() != "" && defaultModel.MatchString(block.Text) })
 }

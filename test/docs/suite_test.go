@@ -22,7 +22,6 @@ import (
 	"github.com/nestor-dev/nestor/test/docs/page"
 )
 
-// root is the directory of the repository.
 const root = "../.."
 
 // plugin is the name under which this test binary acts as kubectl-nestor.

@@ -13,7 +13,6 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// kindTypes are the kinds by name.
 func kindTypes() map[string]reflect.Type {
 	types := map[string]reflect.Type{}
 	for _, object := range []any{

@@ -30,7 +30,6 @@ const (
 	notOurs = "not ours" // a project: it must be yaml
 )
 
-// yamlNamespace is the namespace of the examples.
 const yamlNamespace = "docs-yaml"
 
 // TestExamplesAreValid validates every object in a page with the API server.

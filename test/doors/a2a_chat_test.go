@@ -17,7 +17,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
-// chatClient creates a chat and returns a client of its role.
 func (r *room) chatClient(name string) *a2aclient.Client {
 	r.t.Helper()
 	r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: name}})
@@ -26,14 +25,12 @@ func (r *room) chatClient(name string) *a2aclient.Client {
 	return remote
 }
 
-// inContext sends a message in a context.
 func inContext(context, text string) *a2a.SendMessageRequest {
 	req := say(text)
 	req.Message.ContextID = context
 	return req
 }
 
-// messages returns the messages of the people in the room.
 func (r *room) messages() []v1beta1.AgentMessage {
 	r.t.Helper()
 	return r.Messages(func(m v1beta1.AgentMessage) bool { return m.Spec.Role == v1beta1.RoleUser })
@@ -86,7 +83,7 @@ func TestA2AChat(t *testing.T) {
 	r.Expect(err).To(MatchError(a2a.ErrTaskNotCancelable))
 }
 
-func TestA2AChatCancelAndErrors(t *testing.T) {
+func TestA2AChatCancel(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	remote := r.chatClient("lounge")

@@ -30,7 +30,6 @@ func (r *room) dial(token, role string, binding a2a.TransportProtocol) (*a2aclie
 		a2aclient.WithConfig(a2aclient.Config{PreferredTransports: []a2a.TransportProtocol{binding}}))
 }
 
-// url returns the address of a role as an A2A agent.
 func (r *room) url(role string) string {
 	return r.GatewayURL + "/a2a/" + r.Namespace + "/" + role
 }
@@ -46,7 +45,6 @@ func say(text string) *a2a.SendMessageRequest {
 	return &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text))}
 }
 
-// replyTo returns a message to a task.
 func replyTo(task a2a.TaskInfoProvider, part *a2a.Part) *a2a.SendMessageRequest {
 	return &a2a.SendMessageRequest{Message: a2a.NewMessageForTask(a2a.MessageRoleUser, task, part)}
 }
@@ -57,7 +55,6 @@ func decide(shown *a2a.Task, decision string) *a2a.Part {
 	return a2a.NewDataPart(map[string]any{"decision": decision, "ask": asked["ask"], "digest": asked["digest"]})
 }
 
-// send sends a message and waits.
 func (r *room) send(client *a2aclient.Client, req *a2a.SendMessageRequest) *a2a.Task {
 	r.t.Helper()
 	result, err := client.SendMessage(r.t.Context(), req)
@@ -224,7 +221,7 @@ func TestA2ACancelAndFailure(t *testing.T) {
 	r.Expect(err).To(MatchError(a2a.ErrTaskNotFound))
 }
 
-func TestA2ARunThatCannotStart(t *testing.T) {
+func TestA2ABlockedRun(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	role := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "waits"}}
@@ -237,8 +234,8 @@ func TestA2ARunThatCannotStart(t *testing.T) {
 	r.Expect(textOf(blocked.Status.Message.Parts)).To(ContainSubstring("later"), "what is missing")
 }
 
-// TestA2AOnlyTheCallersRights tries what a caller may not do: without a token, with an invalid one, and in another namespace.
-func TestA2AOnlyTheCallersRights(t *testing.T) {
+// TestA2ACallerPermissions tries what a caller may not do: without a token, with an invalid one, and in another namespace.
+func TestA2ACallerPermissions(t *testing.T) {
 	t.Parallel()
 	r, other := newRoom(t), newRoom(t)
 	for _, token := range []string{"", "nonsense", other.token} {

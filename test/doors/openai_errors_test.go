@@ -47,7 +47,7 @@ func (r *room) raw(method, path, body string) (int, string) {
 	return response.StatusCode, string(text)
 }
 
-func TestOpenAIRunThatCannotStart(t *testing.T) {
+func TestOpenAIBlockedRun(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	r.addBlockedRole()
@@ -62,14 +62,14 @@ func TestOpenAIRunThatCannotStart(t *testing.T) {
 	r.Eventually(func() (v1beta1.TaskPhase, error) {
 		err := r.API.Get(t.Context(), client.ObjectKeyFromObject(&tasks[0]), &tasks[0])
 		return tasks[0].Status.Phase, err
-	}).Should(Equal(v1beta1.TaskSuccess), "it starts by itself")
+	}).Should(Equal(v1beta1.TaskSuccess), "it starts automatically")
 	code, _ := r.openAI(http.MethodPost, "/v1/chat/completions", `{"model": "`+r.Namespace+`/waits", "messages": [{"role": "user", "content": "Say hello"}]}`)
 	r.Expect(code).To(Equal(http.StatusOK))
 	r.Expect(r.Standalone()).To(HaveLen(2), "a run that has ended is not found")
 }
 
-// TestOpenAICancelOfABlockedRun: the response of a cancel is the run's end, even if the run could not start.
-func TestOpenAICancelOfABlockedRun(t *testing.T) {
+// TestOpenAIBlockedRunCancel: the response of a cancel is the run's end, even if the run could not start.
+func TestOpenAIBlockedRunCancel(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	r.addBlockedRole()
@@ -109,7 +109,7 @@ func TestOpenAIFailedResponses(t *testing.T) {
 	}
 }
 
-func TestOpenAIRefusesImagesOutsideOfChats(t *testing.T) {
+func TestOpenAIRefusesTaskImages(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	code, answer := r.openAI(http.MethodPost, "/v1/chat/completions", `{"model": "`+r.Namespace+`/releaser", "messages": [{"role": "user", "content": [

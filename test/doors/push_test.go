@@ -95,7 +95,6 @@ func (v *receiver) verify(req *http.Request) (*a2a.Task, error) {
 // errNoKeys reports that the gateway did not answer with its keys.
 var errNoKeys = errors.New("the keys of the gateway cannot be read")
 
-// keys reads the gateway's public keys.
 func (v *receiver) keys() (published push.JWKS, err error) {
 	reply, err := http.Get(v.gateway + "/.well-known/jwks.json")
 	if err != nil {
@@ -158,9 +157,9 @@ func (v *receiver) states(task a2a.TaskID) ([]string, error) {
 	return slices.Compact(states), errors.Join(v.invalid...)
 }
 
-// awaitNotified waits until a state was notified. Only states that last until the operator sees them are: a task that continues at once may
+// waitForNotified waits until a state was notified. Only states that last until the operator reads them are: a task that continues at once may
 // have passed them by then.
-func (r *room) awaitNotified(by *receiver, task a2a.TaskID, state string) {
+func (r *room) waitForNotified(by *receiver, task a2a.TaskID, state string) {
 	r.t.Helper()
 	r.Eventually(func() ([]string, error) { return by.states(task) }).Should(ContainElement(ContainSubstring(state)))
 }
@@ -192,9 +191,9 @@ func TestA2APushNotifications(t *testing.T) {
 	r.Eventually(func() ([]string, error) { return late.states(asked.ID) }).Should(Equal([]string{"TASK_STATE_INPUT_REQUIRED Which version?"}))
 
 	approval := r.send(client, replyTo(asked, a2a.NewTextPart("1.2")))
-	r.awaitNotified(to, asked.ID, "INPUT_REQUIRED releaser wants to run box__write")
+	r.waitForNotified(to, asked.ID, "INPUT_REQUIRED releaser wants to run box__write")
 	r.Expect(r.send(client, replyTo(asked, decide(approval, "approve"))).Status.State).To(Equal(a2a.TaskStateCompleted))
-	r.awaitNotified(to, asked.ID, "COMPLETED Released.")
+	r.waitForNotified(to, asked.ID, "COMPLETED Released.")
 	states, err := to.states(asked.ID)
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(states[len(states)-1]).To(ContainSubstring("COMPLETED"), "the end is the last notification")
@@ -295,8 +294,8 @@ func TestA2AHostileReceivers(t *testing.T) {
 	r.Expect(r.OperatorLog()).NotTo(ContainSubstring("t0ken"))
 }
 
-// TestA2APushWithForeignClient registers with the client of the A2A SDK for JavaScript, and verifies with the library jose.
-func TestA2APushWithForeignClient(t *testing.T) {
+// TestA2APushForeignClient registers with the client of the A2A SDK for JavaScript, and verifies with the library jose.
+func TestA2APushForeignClient(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	output := npm.Program{Dir: "a2a-sdk", Script: "push.mjs", Args: []string{r.GatewayURL, r.url("releaser") + "/"}, Env: []string{"NESTOR_TOKEN=" + r.token}}.Output(t.Context(), t)

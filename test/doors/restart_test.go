@@ -33,7 +33,7 @@ func TestRunSurvivesTheOperator(t *testing.T) {
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(asked.state).To(Equal(a2a.TaskStateInputRequired))
 	r.Expect(asked.message).To(ContainSubstring("Which version?"))
-	r.awaitNotified(to, a2a.TaskID(asked.task), "INPUT_REQUIRED Which version?")
+	r.waitForNotified(to, a2a.TaskID(asked.task), "INPUT_REQUIRED Which version?")
 
 	r.killDuring(remote, asked)
 	r.Expect(own.StartOperator(t.Context())).To(Succeed())
@@ -41,7 +41,7 @@ func TestRunSurvivesTheOperator(t *testing.T) {
 	r.Expect(r.box.files()).To(BeEmpty(), "nothing is written before the approval")
 
 	entered, release := r.box.hold()
-	r.awaitNotified(to, a2a.TaskID(asked.task), "INPUT_REQUIRED releaser wants to run box__write")
+	r.waitForNotified(to, a2a.TaskID(asked.task), "INPUT_REQUIRED releaser wants to run box__write")
 	r.Decide(asked.task, r.WaitForApproval(asked.task), v1beta1.DecisionApprove, "")
 	r.Eventually(entered).Should(Receive(), "the approved call runs")
 	r.WaitForPhase(asked.task, v1beta1.TaskRunning)
@@ -60,7 +60,7 @@ func TestRunSurvivesTheOperator(t *testing.T) {
 	r.Expect(ended.state).To(Equal(a2a.TaskStateCompleted))
 	r.Expect(ended.artifact).To(Equal(released))
 
-	r.awaitNotified(to, a2a.TaskID(asked.task), "COMPLETED Released.")
+	r.waitForNotified(to, a2a.TaskID(asked.task), "COMPLETED Released.")
 	status, answer := r.openAIResponse(asked.task)
 	r.Expect(status).To(Equal("completed"))
 	r.Expect(answer).To(Equal(released))

@@ -24,7 +24,6 @@ import (
 	"github.com/nestor-dev/nestor/test/world"
 )
 
-// shared is the world of all tests.
 var shared *world.World
 
 func TestMain(m *testing.M) {
@@ -46,13 +45,11 @@ type room struct {
 	box   *toolbox
 }
 
-// newRoom returns a room in the shared world.
 func newRoom(t *testing.T) *room {
 	t.Helper()
 	return newRoomIn(t, shared)
 }
 
-// newRoomIn returns a room in a world.
 func newRoomIn(t *testing.T, in *world.World) *room {
 	t.Helper()
 	r := &room{Room: in.Room(t), t: t, box: startToolbox(t)}
@@ -137,7 +134,6 @@ func startToolbox(t *testing.T) *toolbox {
 	return b
 }
 
-// files returns what was written.
 func (b *toolbox) files() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -41,7 +41,6 @@ const (
 // tag is the tag of the images that make e2e builds.
 const tag = "e2e"
 
-// cluster is shared by the scenarios.
 type cluster struct {
 	kubeconfig string
 	// registry is the prefix of the images' names.
@@ -99,7 +98,6 @@ func (c *cluster) clientOf(config *rest.Config) client.WithWatch {
 	return api
 }
 
-// as returns a client with a person's permissions.
 func (c *cluster) as(user string) client.WithWatch {
 	config := rest.CopyConfig(c.config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
@@ -132,7 +130,6 @@ func (c *cluster) tryKubectl(ctx context.Context, args ...string) (string, error
 	return c.run(ctx, "", "kubectl", args...)
 }
 
-// apply creates the objects of a manifest.
 func (c *cluster) apply(ctx context.Context, manifest string) {
 	GinkgoHelper()
 	_, err := c.run(ctx, manifest, "kubectl", "apply", "-f", "-")

@@ -14,10 +14,10 @@ import (
 func crashSpecs(c *cluster) {
 	It("loses and repeats nothing when the operator is killed twice during a fan-out", func(ctx SpecContext) {
 		t := c.startTally(ctx, "killed", 48)
-		t.awaitDone(ctx, 4)
+		t.waitForDone(ctx, 4)
 		By("SIGKILL")
 		c.kill(ctx, c.operators(ctx)[0])
-		t.awaitDone(ctx, 20)
+		t.waitForDone(ctx, 20)
 		By("a forced deletion of the pod")
 		c.deleteByForce(ctx, c.operators(ctx)[0])
 		t.expectOnce(ctx)

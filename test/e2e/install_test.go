@@ -88,7 +88,6 @@ func gatewaySpecs(c *cluster) {
 	})
 }
 
-// serveModel runs the scripted model as a pod.
 func (c *cluster) serveModel(ctx context.Context) {
 	GinkgoHelper()
 	c.namespace(ctx, modelNamespace)
@@ -121,7 +120,6 @@ spec:
 	c.kubectl(ctx, "-n", modelNamespace, "rollout", "status", "deployment/scripted-model", "--timeout=2m")
 }
 
-// operators returns the operator's pods.
 func (c *cluster) operators(ctx context.Context) []corev1.Pod {
 	GinkgoHelper()
 	var pods corev1.PodList

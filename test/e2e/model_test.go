@@ -12,7 +12,6 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// modelRequest is a request to the model.
 type modelRequest struct {
 	At             time.Time
 	Status         int
@@ -20,7 +19,6 @@ type modelRequest struct {
 	IdempotencyKey string
 }
 
-// addScript adds a script to the model.
 func (c *cluster) addScript(ctx context.Context, script string) {
 	GinkgoHelper()
 	Expect(c.core.CoreV1().RESTClient().Post().Namespace(modelNamespace).Resource("services").Name("scripted-model:http").

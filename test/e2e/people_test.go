@@ -21,14 +21,12 @@ type person struct {
 	name, namespace string
 }
 
-// person returns a user of a namespace.
 func (c *cluster) person(name, namespace string) person { return person{c.as(name), name, namespace} }
 
 func (p person) meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: p.namespace, Name: name}
 }
 
-// openChat creates a chat.
 func (p person) openChat(ctx context.Context, name string, workspace *v1beta1.Workspace) *v1beta1.AgentChat {
 	GinkgoHelper()
 	chat := &v1beta1.AgentChat{ObjectMeta: p.meta(name)}
@@ -37,7 +35,6 @@ func (p person) openChat(ctx context.Context, name string, workspace *v1beta1.Wo
 	return chat
 }
 
-// sendMessage sends a message.
 func (p person) sendMessage(ctx context.Context, spec v1beta1.AgentMessageSpec) *v1beta1.AgentMessage {
 	GinkgoHelper()
 	message := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, GenerateName: "said-"}, Spec: spec}
@@ -45,7 +42,6 @@ func (p person) sendMessage(ctx context.Context, spec v1beta1.AgentMessageSpec) 
 	return message
 }
 
-// approve approves the call that a task waits for.
 func (p person) approve(ctx context.Context, chat, task, call string) {
 	GinkgoHelper()
 	spec := v1beta1.AgentMessageSpec{Chat: chat, User: p.name, Approval: &v1beta1.Approval{Task: task, ToolCall: call, Decision: v1beta1.DecisionApprove}}
@@ -55,7 +51,6 @@ func (p person) approve(ctx context.Context, chat, task, call string) {
 	p.sendMessage(ctx, spec)
 }
 
-// posts returns the operator's messages in a chat.
 func (p person) posts(chat string) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		var messages v1beta1.AgentMessageList
@@ -70,7 +65,6 @@ func (p person) posts(chat string) func(context.Context) ([]string, error) {
 	}
 }
 
-// chat reads a chat.
 func (p person) chat(name string) func(context.Context) (*v1beta1.AgentChat, error) {
 	return func(ctx context.Context) (*v1beta1.AgentChat, error) {
 		var chat v1beta1.AgentChat
@@ -78,7 +72,6 @@ func (p person) chat(name string) func(context.Context) (*v1beta1.AgentChat, err
 	}
 }
 
-// task reads a task.
 func (p person) task(name string) func(context.Context) (*v1beta1.AgentTask, error) {
 	return func(ctx context.Context) (*v1beta1.AgentTask, error) {
 		var task v1beta1.AgentTask
@@ -86,7 +79,6 @@ func (p person) task(name string) func(context.Context) (*v1beta1.AgentTask, err
 	}
 }
 
-// tasks returns the tasks of a chat, at every depth.
 func (p person) tasks(chat string) func(context.Context) ([]v1beta1.AgentTask, error) {
 	return func(ctx context.Context) ([]v1beta1.AgentTask, error) {
 		var tasks v1beta1.AgentTaskList

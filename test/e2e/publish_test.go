@@ -135,7 +135,6 @@ spec: {systemPrompt: You print., tools: {allow: [bash, review_changes, publish_c
 	Expect(p.Create(ctx, task)).To(Succeed())
 }
 
-// serveGit runs the git server as a pod.
 func (p *press) serveGit(ctx context.Context) {
 	GinkgoHelper()
 	p.cluster.namespace(ctx, forge)
@@ -177,7 +176,6 @@ func (p *press) waitsFor(ctx context.Context, kind v1beta1.WaitingKind) v1beta1.
 	return *task.Status.Waiting
 }
 
-// inForge runs a command in the repository of the git server.
 func (p *press) inForge(ctx context.Context, command string) string {
 	GinkgoHelper()
 	return strings.TrimSpace(p.kubectl(ctx, "-n", forge, "exec", "deployment/git", "--", "bash", "-ec", "cd /repositories/app.git && "+command))
@@ -194,7 +192,6 @@ func (p *press) pods(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, err
 }
 
-// nestor runs kubectl-nestor as a person.
 func (p *press) nestor(ctx context.Context, user string, args ...string) (string, error) {
 	return p.run(ctx, "", p.plugin, append(args, "--namespace", "press", "--as", user, "--as-group", "system:authenticated")...)
 }

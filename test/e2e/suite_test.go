@@ -50,7 +50,6 @@ var _ = Describe("Nestor", Ordered, ContinueOnFailure, func() {
 	})
 })
 
-// Print the time of each spec.
 var _ = ReportAfterSuite("times", func(report types.Report) {
 	fmt.Println() // Ginkgo may be in the middle of a line
 	for _, spec := range report.SpecReports {

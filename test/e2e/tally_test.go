@@ -68,8 +68,8 @@ func (c *cluster) startTally(ctx context.Context, namespace string, steps int) *
 	return t
 }
 
-// awaitDone waits until the given number of steps is done while others are still running.
-func (t *tally) awaitDone(ctx context.Context, steps int) {
+// waitForDone waits until the given number of steps is done while others are still running.
+func (t *tally) waitForDone(ctx context.Context, steps int) {
 	GinkgoHelper()
 	Eventually(t.done).WithContext(ctx).Should(BeNumerically(">=", steps))
 	Expect(t.done(ctx)).To(BeNumerically("<", t.steps), "the work should not be finished yet")

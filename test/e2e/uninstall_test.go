@@ -65,7 +65,7 @@ func (c *cluster) added(ctx context.Context) []string {
 	return more
 }
 
-// Objects of some kinds come and go by themselves: the first everywhere, the second in the cluster's own namespaces.
+// Objects of some kinds appear and disappear on their own: the first everywhere, the second in the cluster's own namespaces.
 var (
 	transientKinds       = []string{"events", "componentstatuses", "csinodes"}
 	transientSystemKinds = []string{"leases", "pods", "replicasets", "endpoints", "endpointslices"}

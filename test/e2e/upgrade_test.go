@@ -25,7 +25,7 @@ func upgradeSpecs(c *cluster) {
 	It("takes new values with active and waiting agents", func(ctx SpecContext) {
 		asked := c.startAsker(ctx)
 		t := c.startTally(ctx, "upgraded", 40)
-		t.awaitDone(ctx, 4)
+		t.waitForDone(ctx, 4)
 		c.upgrade(ctx, "log.level=debug", "extraArgs={--log-format=text}", "podAnnotations.e2e=upgraded")
 		Expect(c.operators(ctx)).To(HaveEach(HaveField("Annotations", HaveKeyWithValue("e2e", "upgraded"))))
 		t.expectOnce(ctx)

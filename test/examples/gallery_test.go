@@ -129,7 +129,7 @@ func playOpenAIClient(r *room) {
 
 func playBookkeeper(r *room) {
 	r.apply("bookkeeper")
-	r.awaitTriggers()
+	r.waitForTriggers()
 	_, err := r.nestor("run", "bookkeeper", "Add up the takings: 120, 85 and 17.", "--name", "takings")
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Eventually(r.Task("takings")).Should(HaveField("Status.Phase", v1beta1.TaskWaiting))

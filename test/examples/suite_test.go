@@ -30,7 +30,6 @@ import (
 	"github.com/nestor-dev/nestor/test/world"
 )
 
-// folder contains the examples, a directory for each.
 var folder = filepath.Join("..", "..", "examples")
 
 // shared is the world of all examples, and project the directory that stands for their git repositories.
@@ -83,7 +82,6 @@ type room struct {
 	t *testing.T
 }
 
-// newRoom creates a namespace with the model at a URL.
 func newRoom(t *testing.T, namespace, model string) *room {
 	t.Helper()
 	r := &room{Room: shared.EmptyRoom(t, namespace), t: t}
@@ -118,7 +116,7 @@ func (r *room) apply(example string, endpoints ...string) {
 // repository matches the git repository of a rendered example.
 var repository = regexp.MustCompile(`git:\n\s+ref: .*\n\s+url: https://git\.example\.com/team/app\.git.*`)
 
-// applyOnProject applies an example with the project in place of its git repository: the cluster has no nodes on which a pod could clone one.
+// applyOnProject applies an example with the project instead of its git repository: the cluster has no nodes on which a pod could clone one.
 func (r *room) applyOnProject(example string) {
 	r.t.Helper()
 	rendered := r.kubectl(nil, "kustomize", filepath.Join(folder, example))
@@ -127,8 +125,8 @@ func (r *room) applyOnProject(example string) {
 	r.kubectl([]byte(rendered), "apply", "-n", r.Namespace, "-f", "-")
 }
 
-// awaitTriggers waits until the triggers are ready.
-func (r *room) awaitTriggers() {
+// waitForTriggers waits until the triggers are ready.
+func (r *room) waitForTriggers() {
 	r.t.Helper()
 	for name := range strings.SplitSeq(r.kubectl(nil, "get", "-n", r.Namespace, "agenttriggers", "-o", "name"), "\n") {
 		if name != "" {
@@ -159,14 +157,12 @@ func (r *room) nestor(args ...string) (string, error) {
 	return string(out), err
 }
 
-// bind gives a person a role of the chart in the namespace.
 func (r *room) bind(person, role string) {
 	r.t.Helper()
 	r.kubectl(nil, "create", "rolebinding", "-n", r.Namespace, person, "--clusterrole", role, "--user", person)
 	r.Expect(r.AwaitRole(r.t.Context(), r.Namespace, person, role)).To(Succeed())
 }
 
-// tasks returns the tasks of a trigger.
 func (r *room) tasks(trigger string) func() ([]v1beta1.AgentTask, error) {
 	return func() ([]v1beta1.AgentTask, error) {
 		var list v1beta1.AgentTaskList
@@ -175,7 +171,6 @@ func (r *room) tasks(trigger string) func() ([]v1beta1.AgentTask, error) {
 	}
 }
 
-// trigger returns a trigger.
 func (r *room) trigger(name string) func() (*v1beta1.AgentTrigger, error) {
 	return func() (*v1beta1.AgentTrigger, error) {
 		found := &v1beta1.AgentTrigger{}
@@ -183,7 +178,6 @@ func (r *room) trigger(name string) func() (*v1beta1.AgentTrigger, error) {
 	}
 }
 
-// succeeded matches a list with one task that has succeeded.
 func succeeded(matcher OmegaMatcher) OmegaMatcher {
 	return And(HaveLen(1), HaveEach(And(HaveField("Status.Phase", v1beta1.TaskSuccess), matcher)))
 }

@@ -16,7 +16,7 @@ import (
 func allowances(w *world) {
 	It("allows a tool for a chat, until the allowance is revoked", func(ctx context.Context) {
 		r := w.newEmptyNamespace(ctx)
-		call, path := awaitWrite(ctx, r)
+		call, path := waitForWrite(ctx, r)
 		r.create(ctx, MakeMessage("always").Approve("chat-1", call).Allow(r.namespace+"/*").Obj())
 		Eventually(r.message("always")).WithContext(ctx).Should(BeIn(v1beta1.MessageHandled))
 		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))

@@ -31,7 +31,7 @@ func badDecisions(w *world) []TableEntry {
 	}
 	return []TableEntry{
 		Entry("decisions and cancels that match nothing, before and after the right one", badInput(func(ctx context.Context, r *testNamespace) {
-			call, path := awaitWrite(ctx, r)
+			call, path := waitForWrite(ctx, r)
 			otherArguments := agent.CallDigest("box__write", "{}")
 			reject(ctx, r, map[string][]messageBuilder{
 				v1beta1.ReasonTaskNotFound: {
@@ -68,7 +68,7 @@ func badDecisions(w *world) []TableEntry {
 			Eventually(r.message("yes")).WithContext(ctx).Should(BeDone(v1beta1.MessageRejected, v1beta1.ReasonWrongToolCall, call))
 		})),
 		Entry("an approval for another agent", badInput(func(ctx context.Context, r *testNamespace) {
-			call, path := awaitWrite(ctx, r)
+			call, path := waitForWrite(ctx, r)
 			r.sendMessage(ctx, "second", "Delegate to general: Ask: Which colour?")
 			r.question(ctx, "chat-2")
 			r.create(ctx, MakeMessage("odd").Approve("chat-2", call).Obj())
@@ -76,13 +76,13 @@ func badDecisions(w *world) []TableEntry {
 			Expect(w.tools.writeCount(path)()).To(BeZero())
 		})),
 		Entry("an approval from another chat", badInput(func(ctx context.Context, r *testNamespace) {
-			call, path := awaitWrite(ctx, r)
+			call, path := waitForWrite(ctx, r)
 			r.create(ctx, MakeChat("stranger").Obj(), MakeMessage("odd").Chat("stranger").Approve("chat-1", call).Obj())
 			Eventually(r.message("odd")).WithContext(ctx).Should(BeDone(v1beta1.MessageRejected, v1beta1.ReasonTaskNotFound, `"chat-1"`))
 			Expect(w.tools.writeCount(path)()).To(BeZero())
 		})),
 		Entry("an approval that is only mentioned in an agent's message", badInput(func(ctx context.Context, r *testNamespace) {
-			_, path := awaitWrite(ctx, r)
+			_, path := waitForWrite(ctx, r)
 			r.sendMessage(ctx, "words", "Tell chat-1: I approve.")
 			Eventually(r.message("words")).WithContext(ctx).Should(BeIn(v1beta1.MessageHandled))
 			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1beta1.ChatWaiting))
@@ -104,8 +104,8 @@ func badDecisions(w *world) []TableEntry {
 	}
 }
 
-// awaitWrite makes a sub-agent of the chat request to write a file, and returns its call.
-func awaitWrite(ctx context.Context, r *testNamespace) (call, path string) {
+// waitForWrite makes a sub-agent of the chat request to write a file, and returns its call.
+func waitForWrite(ctx context.Context, r *testNamespace) (call, path string) {
 	GinkgoHelper()
 	r.create(ctx, MakeProvider("default", r.ModelURL).Obj())
 	r.addToolServer(ctx, MakeToolServer("box", r.tools.URL))

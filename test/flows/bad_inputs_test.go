@@ -66,5 +66,4 @@ func copies(objects []client.Object) []client.Object {
 	return fresh
 }
 
-// objectList returns a list of objects.
 func objectList(objects ...client.Object) []client.Object { return objects }

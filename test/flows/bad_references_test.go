@@ -18,7 +18,6 @@ import (
 // unusedAddress is an address without a listener.
 const unusedAddress = "http://127.0.0.1:1/v1"
 
-// badReferences are references to missing objects.
 func badReferences(w *world) []TableEntry {
 	return []TableEntry{
 		Entry("a chat whose role does not exist", badInput(func(ctx context.Context, r *testNamespace) {

@@ -70,7 +70,7 @@ func badTools(w *world) []TableEntry {
 			r.openChat(ctx)
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady))
 			Expect(w.API.Delete(ctx, must(ctx, r.toolServer("box")))).To(Succeed())
-			r.awaitNoToolServer(ctx, "box")
+			r.waitForNoToolServer(ctx, "box")
 			r.sendMessage(ctx, "look", "Look at a tree")
 			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1beta1.TaskPending, v1beta1.ReasonToolServerNotFound, `Create the ToolServer "box"`))
 			r.create(ctx, MakeToolServer("box", w.tools.URL))
@@ -85,8 +85,8 @@ func badTools(w *world) []TableEntry {
 	}
 }
 
-// awaitNoToolServer waits until the operator has seen that a ToolServer was deleted: until a call of its tool look waits for it.
-func (r *testNamespace) awaitNoToolServer(ctx context.Context, server string) {
+// waitForNoToolServer waits until the operator has observed a ToolServer's deletion: until a call of its tool look waits for it.
+func (r *testNamespace) waitForNoToolServer(ctx context.Context, server string) {
 	GinkgoHelper()
 	waits := BeDone(v1beta1.TaskPending, v1beta1.ReasonToolServerNotFound)
 	for i := 0; ; i++ {

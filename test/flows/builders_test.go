@@ -247,19 +247,16 @@ func (b providerBuilder) Shared() providerBuilder {
 
 func (b providerBuilder) Obj() *v1beta1.ModelProvider { return b.provider }
 
-// MakeToolServer returns a tool server with a URL.
 func MakeToolServer(name, url string) *v1beta1.ToolServer {
 	s := &v1beta1.ToolServer{ObjectMeta: named(name)}
 	s.Spec.URL = url
 	return s
 }
 
-// MakeSecret returns a Secret with one key.
 func MakeSecret(name, key, value string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: named(name), StringData: map[string]string{key: value}}
 }
 
-// MakeConfigMap returns a ConfigMap with one key.
 func MakeConfigMap(name, key, value string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: named(name), Data: map[string]string{key: value}}
 }

@@ -23,7 +23,7 @@ import (
 var unfilled = map[string]string{
 	"workspace_changes":         "the changes of pods are kept, and no pod runs here; internal/controller/workspace and the ledger's conformance suite fill it",
 	"agents.expired_at":         "retention marks the agents that it deletes next; internal/ledger/ledgertest",
-	"shards.released":           "while nobody is at work; internal/ledger/ledgertest",
+	"shards.released":           "without active agents; internal/ledger/ledgertest",
 	"shards.request":            "while a second operator asks for the shard; internal/ledger/ledgertest",
 	"shards.hand_over":          "the same",
 	"shards.answered":           "the same",
@@ -87,7 +87,7 @@ func (w *world) emptyColumns(ctx context.Context) ([]string, error) {
 	return empty, err
 }
 
-// columnsWith returns the columns of the ledger that contain a text, which must not contain quotes.
+// columnsWith returns the columns of the ledger that contain text, which must not contain quotes.
 func (w *world) columnsWith(ctx context.Context, text string) ([]string, error) {
 	columns, err := w.countColumns(ctx, func(c column) string { return "CAST(" + c.name + " AS TEXT) LIKE '%" + text + "%'" })
 	var found []string

@@ -107,7 +107,7 @@ func edits(w *world) {
 		change(ctx, r, r.chat, func(c *v1beta1.AgentChat) {
 			c.Spec.Role, c.Spec.ModelProvider, c.Spec.Model = "poet", "fast", "large"
 		})
-		awaitSeen(ctx, r.chat)
+		waitForObserved(ctx, r.chat)
 		r.sendMessage(ctx, "second", "Greet Bob")
 		Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Bob!")))
 		chat := must(ctx, r.chat)
@@ -158,7 +158,7 @@ func edits(w *world) {
 		})
 		Eventually(r.phases("chat-1", "chat-2")).WithContext(ctx).Should(ConsistOf("Running", "Running"))
 		w.tools.open(r.namespace)
-		awaitSeen(ctx, r.chat)
+		waitForObserved(ctx, r.chat)
 		r.sendMessage(ctx, "deeper", "Delegate to general: Delegate to general: Submit the bottom")
 		Eventually(r.task("chat-3-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 	})
@@ -184,9 +184,9 @@ func edits(w *world) {
 		r.create(ctx, MakeTask("job", "Ask: Which colour?").Provider(shared.Name).Obj())
 		Eventually(r.task("job")).WithContext(ctx).Should(BeIn(v1beta1.TaskWaiting))
 		change(ctx, r, system.provider(shared.Name), func(p *v1beta1.ModelProvider) { p.Spec.AllowedNamespaces = nil })
-		awaitSeen(ctx, system.provider(shared.Name))
+		waitForObserved(ctx, system.provider(shared.Name))
 		r.create(ctx, MakeMessage("answer").Task("job").Content("Green").Obj())
-		Eventually(r.task("job")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorModel), "may not be used in the namespace "+r.namespace))
+		Eventually(r.task("job")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorModel), "be used in the namespace "+r.namespace))
 	})
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// deletion covers the deletion of trees.
 func deletion(w *world) {
 	Describe("Deleting", func() {
 		It("deleting a chat in the middle of all kinds of work leaves nothing behind", func(ctx SpecContext) {
@@ -127,7 +126,7 @@ func idleGoroutines(ctx context.Context, w *world) float64 {
 	return seen
 }
 
-// agentsBelow returns the ledger status of the agents of a tree, by name.
+// agentsBelow returns the ledger status of a tree's agents, by name.
 func agentsBelow(ctx context.Context, w *world, root string) (map[string]ledger.Status, error) {
 	list, err := w.history.Agents(ctx, ledger.AgentFilter{Scope: ledger.Scope{Root: root}}, ledger.Page{})
 	statuses := map[string]ledger.Status{}

@@ -21,7 +21,6 @@ func runClient(ctx context.Context, into any, script string, args ...string) {
 	Expect(json.Unmarshal([]byte(output), into)).To(Succeed(), "%s", output)
 }
 
-// mcpResult is the result of a tool.
 type mcpResult struct {
 	IsError           bool
 	Content           []struct{ Text string }

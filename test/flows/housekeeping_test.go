@@ -70,7 +70,7 @@ func housekeeping(w *world) {
 			r.create(ctx, MakeTask("before", "Wait at "+r.namespace).Obj())
 			Eventually(w.tools.isWaitingAt(r.namespace)).WithContext(ctx).Should(BeTrue())
 			change(ctx, r, r.role("general"), func(role *v1beta1.AgentRole) { role.Spec.Tools.Allow = []string{"calculator"} })
-			awaitSeen(ctx, r.role("general"))
+			waitForObserved(ctx, r.role("general"))
 			r.create(ctx, MakeTask("after", "Look at the sea").Obj())
 			Eventually(r.task("after")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			Expect(must(ctx, r.task("after")).Status.Result.Summary).To(ContainSubstring(`There is no tool "box__look" for you`))

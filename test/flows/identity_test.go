@@ -167,12 +167,11 @@ func identity(w *world) {
 	})
 }
 
-// agents returns the ledger status of the agents of a tree, by name.
+// agents returns the ledger status of a tree's agents, by name.
 func (r *testNamespace) agents(root string) func(context.Context) (map[string]ledger.Status, error) {
 	return func(ctx context.Context) (map[string]ledger.Status, error) { return agentsBelow(ctx, r.world, root) }
 }
 
-// isGone reports whether an object is gone.
 func isGone[T any](read func(context.Context) (T, error)) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		_, err := read(ctx)

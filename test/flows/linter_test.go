@@ -39,7 +39,6 @@ func (r *testNamespace) problems(ctx context.Context) ([]string, error) {
 	return all, nil
 }
 
-// lint checks one object.
 func lint(object client.Object) []string {
 	s, _ := statusOf(object)
 	main := meta.FindStatusCondition(s.conditions, s.condition)
@@ -173,7 +172,6 @@ func lintSubAgent(sub *v1beta1.SubAgent, succeeded *metav1.Condition) []string {
 	return l
 }
 
-// problemList collects problems.
 type problemList []string
 
 func (l *problemList) when(wrong bool, format string, args ...any) {

@@ -22,7 +22,6 @@ type objectStatus struct {
 	conditions []metav1.Condition
 }
 
-// statusOf reads the status of an object.
 func statusOf(object any) (objectStatus, bool) {
 	switch o := object.(type) {
 	case *v1beta1.AgentChat:

@@ -30,10 +30,8 @@ type testNamespace struct {
 	namespace string
 }
 
-// inNamespace restricts a list to the room.
 func (r *testNamespace) inNamespace() client.ListOption { return client.InNamespace(r.namespace) }
 
-// create creates objects in the room.
 func (r *testNamespace) create(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
 	for _, object := range objects {
@@ -59,13 +57,11 @@ func (r *testNamespace) asOperator() client.Client {
 	return api
 }
 
-// openChat creates the chat.
 func (r *testNamespace) openChat(ctx context.Context) {
 	GinkgoHelper()
 	r.create(ctx, MakeChat("chat").Obj())
 }
 
-// sendMessage sends a message to the chat.
 func (r *testNamespace) sendMessage(ctx context.Context, name, text string) {
 	GinkgoHelper()
 	r.create(ctx, MakeMessage(name).Content(text).Obj())
@@ -160,9 +156,9 @@ func change[T client.Object](ctx context.Context, r *testNamespace, read func(co
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// awaitSeen waits until the operator has seen the spec of an object. Without it the operator may see what is created next first: objects of
+// waitForObserved waits until the operator has observed the spec of an object. Without it the operator may read later objects first: objects of
 // different kinds reach it in any order.
-func awaitSeen[T client.Object](ctx context.Context, read func(context.Context) (T, error)) {
+func waitForObserved[T client.Object](ctx context.Context, read func(context.Context) (T, error)) {
 	GinkgoHelper()
 	Eventually(func(g Gomega, ctx context.Context) {
 		object, err := read(ctx)
@@ -183,13 +179,11 @@ func (r *testNamespace) posts(ctx context.Context) ([]v1beta1.AgentMessage, erro
 	return posts, nil
 }
 
-// number returns the number at the end of a post's name.
 func number(name string) (n int) {
 	_, _ = fmt.Sscanf(name[strings.LastIndexByte(name, '-')+1:], "%d", &n)
 	return n
 }
 
-// question returns the post of a task's question or approval.
 func (r *testNamespace) question(ctx context.Context, task string) v1beta1.AgentMessage {
 	GinkgoHelper()
 	var found v1beta1.AgentMessage
@@ -205,7 +199,6 @@ func (r *testNamespace) question(ctx context.Context, task string) v1beta1.Agent
 	return found
 }
 
-// kinds returns lists of all kinds of objects.
 func kinds() []client.ObjectList {
 	return []client.ObjectList{
 		&v1beta1.AgentChatList{}, &v1beta1.AgentMessageList{}, &v1beta1.AgentTaskList{}, &v1beta1.SubAgentList{},

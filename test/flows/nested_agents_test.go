@@ -108,7 +108,6 @@ func nestedAgents(w *world) {
 	})
 }
 
-// research runs a researcher to its end.
 func research(ctx context.Context, w *world) *testNamespace {
 	GinkgoHelper()
 	r := w.newNamespace(ctx)

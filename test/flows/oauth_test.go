@@ -122,7 +122,6 @@ func (v *vault) effects(path string) int {
 	return v.effect[path]
 }
 
-// server returns the ToolServer.
 func (v *vault) server() *v1beta1.ToolServer {
 	s := MakeToolServer("vault", v.tools.URL+"/?key=of-the-url")
 	s.Spec.Auth = &v1beta1.ToolServerAuth{OAuth: v1beta1.OAuthClient{
@@ -175,7 +174,7 @@ func oauthTokens(w *world) {
 				}
 			})
 			setSecret(ctx, r, "rotated-"+clientSecret)
-			for i := 0; len(v.requests()) == 2; i++ { // until the operator has seen the new secret
+			for i := 0; len(v.requests()) == 2; i++ { // until the operator has read the new secret
 				opens(ctx, r, fmt.Sprintf("rotated-%d", i))
 			}
 			before := len(v.requests())

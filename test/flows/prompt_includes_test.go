@@ -14,7 +14,6 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// setConfigMap changes a key of a ConfigMap.
 func (r *testNamespace) setConfigMap(ctx context.Context, name, key, value string) {
 	GinkgoHelper()
 	config, err := fetch(ctx, r, name, &corev1.ConfigMap{})

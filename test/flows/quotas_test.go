@@ -29,11 +29,10 @@ func (r *testNamespace) setLimits(ctx context.Context, quotas ...*v1beta1.AgentQ
 	GinkgoHelper()
 	for _, quota := range quotas {
 		r.create(ctx, quota)
-		awaitSeen(ctx, r.quota(quota.Name))
+		waitForObserved(ctx, r.quota(quota.Name))
 	}
 }
 
-// reason returns the reason of a task's condition.
 func reason(task *v1beta1.AgentTask) string {
 	if len(task.Status.Conditions) == 0 {
 		return ""

@@ -54,7 +54,7 @@ func refusals(w *world) {
 }
 
 // setQuota allows this number of further objects of a kind in the room, and returns a function that allows more. Only the API
-// server counts in this control plane, and it sees a new quota with a delay: the quota starts at zero, and is raised once the API
+// server counts in this control plane, and it observes a new quota with a delay: the quota starts at zero, and is raised once the API
 // server refuses.
 func (r *testNamespace) setQuota(ctx context.Context, kind string, more int64) (makeSpace func(int64)) {
 	GinkgoHelper()

@@ -58,7 +58,7 @@ func remoteAgents(w *world) {
 			Expect(agent.Cancelled()).To(BeEmpty())
 		})
 
-		It("is told to stop when the task is cancelled", func(ctx SpecContext) {
+		It("is cancelled with its task", func(ctx SpecContext) {
 			agent := a2atest.Start(GinkgoTB(), a2atest.Options{})
 			r := w.newEmptyNamespace(ctx)
 			r.create(ctx, MakeRemoteRole("worker", agent.URL), MakeTask("work", "work hard").Role("worker").Obj(), MakeTask("question", "weather please").Role("worker").Obj())
@@ -71,7 +71,7 @@ func remoteAgents(w *world) {
 			Expect(agent.Cancelled()).To(ConsistOf(agent.Tasks()))
 		})
 
-		It("is told to stop by the next operator, if there is none when the task is cancelled", func(ctx SpecContext) {
+		It("is cancelled by the next operator", func(ctx SpecContext) {
 			agent := a2atest.Start(GinkgoTB(), a2atest.Options{})
 			r := w.newEmptyNamespace(ctx)
 			r.create(ctx, MakeRemoteRole("worker", agent.URL), MakeTask("work", "work hard").Role("worker").Obj())
@@ -84,7 +84,7 @@ func remoteAgents(w *world) {
 			Expect(agent.Messages()).To(HaveLen(1))
 		})
 
-		It("is told to stop when the task is deleted", func(ctx SpecContext) {
+		It("is cancelled when its task is deleted", func(ctx SpecContext) {
 			agent := a2atest.Start(GinkgoTB(), a2atest.Options{})
 			r := w.newEmptyNamespace(ctx)
 			r.create(ctx, MakeRemoteRole("worker", agent.URL), MakeTask("work", "work hard").Role("worker").Obj())
@@ -93,7 +93,7 @@ func remoteAgents(w *world) {
 			Eventually(agent.Cancelled).WithContext(ctx).Should(HaveLen(1))
 		})
 
-		It("is told to stop at a limit, and what it has made is the partial result", func(ctx SpecContext) {
+		It("is cancelled at a limit, with a partial result", func(ctx SpecContext) {
 			r := w.newEmptyNamespace(ctx)
 			var agent *a2atest.Agent
 			half := HaveField("Status.Result", HaveValue(HaveField("Summary", ContainSubstring("Half of it."))))

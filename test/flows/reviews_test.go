@@ -12,7 +12,6 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// reviews covers the review of results.
 func reviews(w *world) {
 	writer := func(onReject v1beta1.RejectPolicy) *v1beta1.AgentRole {
 		role := MakeRole("writer").Prompt("You write.").Obj()
@@ -44,7 +43,7 @@ func reviews(w *world) {
 			r.create(ctx, judge(), writer(v1beta1.RejectWarn), MakeTask("warned", "Submit never").Role("writer").Obj())
 			Eventually(r.task("warned")).WithContext(ctx).Should(And(BeIn(v1beta1.TaskSuccess), HaveField("Status.Result.Warnings", ConsistOf("The review rejected this result: It is a draft."))))
 			change(ctx, r, r.role("writer"), func(role *v1beta1.AgentRole) { role.Spec.Review.OnReject = v1beta1.RejectFail })
-			awaitSeen(ctx, r.role("writer"))
+			waitForObserved(ctx, r.role("writer"))
 			r.create(ctx, MakeTask("failed", "Submit never").Role("writer").Obj())
 			Eventually(r.task("failed")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorReviewRejected), "the review rejected the result: It is a draft."))
 			Expect(must(ctx, r.task("failed")).Status.Result.Summary).To(Equal("never"))

@@ -11,7 +11,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// runaway covers models that never end by themselves.
+// runaway covers models that never end on their own.
 func runaway(w *world) {
 	Describe("One message cannot run away", func() {
 		It("a chat whose model delegates again on every result pauses, and a message resumes it", func(ctx SpecContext) {

@@ -18,7 +18,6 @@ func MakeSkill(name, instructions string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: named(name), Data: map[string]string{"SKILL.md": instructions, "examples__one.txt": "Dear Alice"}}
 }
 
-// skills covers the skills of roles.
 func skills(w *world) {
 	withSkills := func(configMaps ...string) *v1beta1.AgentRole {
 		role := MakeRole("clerk").Prompt("You are a clerk.").Allow().Obj()

@@ -13,7 +13,6 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// verdictSchema is the schema of a verdict, with a reference.
 const verdictSchema = `{"type":"object","required":["verdict"],"additionalProperties":false,
 	"properties":{"verdict":{"$ref":"#/$defs/verdict"},"reasons":{"type":"array","items":{"type":"string"}}},"$defs":{"verdict":{"enum":["approve","reject"]}}}`
 

@@ -77,7 +77,6 @@ func smoke(ledger string) {
 	ledgerFailures(w) // last, because it loses the ledger
 }
 
-// flows runs all specs on one stack.
 func flows(ledger string) {
 	w := startSpec(ledger)
 	nestedAgents(w)

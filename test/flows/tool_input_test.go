@@ -136,7 +136,7 @@ func toolInput(w *world) {
 				Expect(a.count(path)()).To(Equal(1))
 			})
 
-			It("is told that the person declined", func(ctx SpecContext) {
+			It("receives the refusal of a person", func(ctx SpecContext) {
 				r := prepare(ctx)
 				r.create(ctx, MakeTask("work", "Deploy "+r.namespace+"/no").Role("tester").Obj())
 				Eventually(r.task("work")).WithContext(ctx).Should(asks)

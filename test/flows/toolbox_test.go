@@ -47,7 +47,6 @@ var picture = func() []byte {
 	return b.Bytes()
 }()
 
-// startToolbox starts the server.
 func startToolbox() *toolbox {
 	b := &toolbox{gates: map[string]chan struct{}{}, waiting: map[string]bool{}}
 	server := mcp.NewServer(&mcp.Implementation{Name: "toolbox", Version: "1"}, nil)
@@ -94,7 +93,7 @@ func text(s string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
 }
 
-// reportProgress reports the progress of a call, if the client wants to know.
+// reportProgress reports the progress of a call, if the client requests it.
 func (b *toolbox) reportProgress(ctx context.Context, request *mcp.CallToolRequest) {
 	if token := request.Params.GetProgressToken(); token != nil {
 		_ = request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: 3, Total: 10, Message: "at the gate"})
@@ -133,7 +132,6 @@ func (b *toolbox) open(name string) {
 	close(b.gate(name))
 }
 
-// isWaitingAt reports whether a call waits at a gate.
 func (b *toolbox) isWaitingAt(name string) func() bool {
 	return func() bool {
 		b.mu.Lock()

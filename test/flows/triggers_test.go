@@ -81,7 +81,7 @@ func (r *testNamespace) trigger(name string) func(context.Context) (*v1beta1.Age
 func (r *testNamespace) fire(ctx context.Context, name, id, more string) {
 	GinkgoHelper()
 	r.requestFire(ctx, name, id, more)
-	r.awaitFire(ctx, name)
+	r.waitForFire(ctx, name)
 }
 
 func (r *testNamespace) requestFire(ctx context.Context, name, id, more string) {
@@ -91,7 +91,7 @@ func (r *testNamespace) requestFire(ctx context.Context, name, id, more string) 
 	Expect(r.API.Patch(ctx, trigger, client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
 }
 
-func (r *testNamespace) awaitFire(ctx context.Context, name string) {
+func (r *testNamespace) waitForFire(ctx context.Context, name string) {
 	GinkgoHelper()
 	Eventually(r.trigger(name)).WithContext(ctx).Should(HaveField("Annotations", Not(HaveKey(v1beta1.AnnotationFire))))
 }
@@ -105,7 +105,7 @@ func (r *testNamespace) tasksOf(name string) func(context.Context) ([]v1beta1.Ag
 	}
 }
 
-// triggers covers work that starts by itself.
+// triggers covers work that starts automatically.
 func triggers(w *world) {
 	Describe("Triggers", func() {
 		It("create a task with what the firing has, and tidy up", func(ctx SpecContext) {
@@ -292,7 +292,7 @@ func triggers(w *world) {
 				r.requestFire(ctx, "exact", id, "")
 				Eventually(w.Operator.Exited()).WithContext(ctx).Should(BeClosed(), "the operator reaches %s", point)
 				Expect(w.StartOperator(ctx)).To(Succeed())
-				r.awaitFire(ctx, "exact")
+				r.waitForFire(ctx, "exact")
 				Eventually(r.tasksOf("exact")).WithContext(ctx).Should(ContainElement(And(HaveField("Spec.Instruction", "Submit m"+id), HaveField("Status.Phase", v1beta1.TaskSuccess))))
 				for _, task := range must(ctx, r.tasksOf("exact")) {
 					if task.Spec.Instruction != "Submit m"+id {

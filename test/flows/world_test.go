@@ -62,7 +62,6 @@ func (w *world) start(ctx context.Context, name string) {
 	DeferCleanup(w.tools.Close)
 }
 
-// newNamespace creates a namespace with a model.
 func (w *world) newNamespace(ctx context.Context) *testNamespace {
 	GinkgoHelper()
 	r := w.newEmptyNamespace(ctx)
@@ -70,7 +69,6 @@ func (w *world) newNamespace(ctx context.Context) *testNamespace {
 	return r
 }
 
-// newEmptyNamespace creates a namespace.
 func (w *world) newEmptyNamespace(ctx context.Context) *testNamespace {
 	GinkgoHelper()
 	w.serial++
@@ -116,7 +114,6 @@ func (w *world) restartOperator(ctx context.Context) {
 	}).WithContext(ctx).Should(Succeed())
 }
 
-// modelRequest is a request in the model's log.
 type modelRequest struct {
 	API, Role, Model, Error string
 
@@ -170,7 +167,6 @@ type modelRecord struct {
 	Requests []modelRequest
 }
 
-// requestsOf returns the model's requests of an agent.
 func (w *world) requestsOf(uid types.UID) func(context.Context) ([]modelRequest, error) {
 	return func(ctx context.Context) ([]modelRequest, error) {
 		record, err := w.modelRecord(ctx, string(uid)+"/")

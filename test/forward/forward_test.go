@@ -28,7 +28,7 @@ func (hasty) RoundTrip(r *http.Request) (*http.Response, error) {
 // Read looks for the end of the request, as a transport does.
 func (h hasty) Read([]byte) (int, error) { return h.request.Body.Read(make([]byte, 1)) }
 
-func TestResponseBeginsBeforeTheRequestEnds(t *testing.T) {
+func TestResponseBeginsBeforeRequestEnds(t *testing.T) {
 	server := httptest.NewServer(Handler(&httputil.ReverseProxy{Transport: hasty{}, Rewrite: func(*httputil.ProxyRequest) {}}))
 	t.Cleanup(server.Close)
 	response, err := server.Client().Post(server.URL, "text/plain", strings.NewReader("hello"))

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gitops_test holds that GitOps tools see how Nestor's objects are: objects that the operator has judged are shown to
+// Package gitops_test checks that GitOps tools report the health of Nestor's objects: objects that the operator has judged are shown to
 // kstatus, to Flux with the expressions of config/gitops/flux, and to the health check of config/gitops/argocd in the interpreter
 // of Lua that Argo CD has; Argo CD itself does not run.
 package gitops_test
@@ -54,7 +54,7 @@ var wanted = []struct{ kind, name, spec, verdict string }{
 	{"SubAgent", "curious", "", "Unknown WaitingForUser"},
 }
 
-func TestGitOpsToolsSeeTheHealthOfObjects(t *testing.T) {
+func TestGitOpsObjectHealth(t *testing.T) {
 	s := world.Start(t, stack.Options{Scripts: []string{filepath.Join("testdata", "curious.yaml"), "builtin:load"}})
 	if err := s.Provider(t.Context(), namespace, "default"); err != nil {
 		t.Fatal(err)
@@ -157,7 +157,6 @@ func await(t *testing.T, s *world.World, object *unstructured.Unstructured, verd
 	return object
 }
 
-// toolReport returns the report of the tools.
 func toolReport(t *testing.T, objects *bytes.Buffer) string {
 	t.Helper()
 	config, err := filepath.Abs(filepath.Join("..", "..", "config", "gitops"))

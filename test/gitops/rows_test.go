@@ -65,8 +65,8 @@ func expectation(reason, kind, status string) string {
 	return ""
 }
 
-// TestEveryRow_VerdictOfTheTools builds an object for every state of every kind in the table, and compares what the tools show.
-func TestEveryRow_VerdictOfTheTools(t *testing.T) {
+// TestEveryRow_ToolVerdict builds an object for every state of every kind in the table, and compares what the tools show.
+func TestEveryRow_ToolVerdict(t *testing.T) {
 	var objects bytes.Buffer
 	want := map[string]string{}
 	for _, r := range rows(t) {
@@ -98,7 +98,6 @@ func TestEveryRow_VerdictOfTheTools(t *testing.T) {
 	}
 }
 
-// row is what the test reads of the table.
 type row struct {
 	Reason string
 	States map[string][]string

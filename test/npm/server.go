@@ -61,8 +61,8 @@ func (p Program) Serve(t testing.TB) *Server {
 	return s
 }
 
-// AwaitPrinted waits until the server has printed a number of lines with a prefix, and returns them without it.
-func (s *Server) AwaitPrinted(t testing.TB, prefix string, count int) []string {
+// WaitForPrinted waits until the server has printed a number of lines with a prefix, and returns them without it.
+func (s *Server) WaitForPrinted(t testing.TB, prefix string, count int) []string {
 	t.Helper()
 	if !patience.Until(func() bool { return len(s.Printed(prefix)) >= count }) {
 		t.Fatalf("it printed %q, want %d lines with %q", s.Printed(prefix), count, prefix)

@@ -88,7 +88,6 @@ func startCollector(t *testing.T) *collector {
 	return c
 }
 
-// span is a span as the collector writes it.
 type span struct {
 	TraceID    string      `json:"traceId"`
 	SpanID     string      `json:"spanId"`

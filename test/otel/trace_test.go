@@ -48,7 +48,6 @@ const wholeTrace = `invoke_agent orchestrator
     chat scripted
 `
 
-// environment is the operator with a collector.
 type environment struct {
 	*world.World
 
@@ -83,16 +82,16 @@ func (w *environment) sendMessage(name string) {
 	w.create(&v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: v1beta1.AgentMessageSpec{Chat: "chat", Content: "A private question."}})
 }
 
-// awaitSpans waits until the given number of spans with a name was received.
-func (w *environment) awaitSpans(name string, count int) {
+// waitForSpans waits until the given number of spans with a name was received.
+func (w *environment) waitForSpans(name string, count int) {
 	w.t.Helper()
 	eventually(w.t, fmt.Sprintf("%d spans %s", count, name), func(context.Context) (bool, error) {
 		return w.count(name) >= count, nil
 	})
 }
 
-// awaitTrace waits until as many spans as a whole trace has were exported after earlier ones. Spans end in no particular order.
-func (w *environment) awaitTrace(before int) {
+// waitForTrace waits until as many spans as a whole trace has were exported after earlier ones. Spans end in no particular order.
+func (w *environment) waitForTrace(before int) {
 	w.t.Helper()
 	eventually(w.t, "the spans of a whole trace", func(context.Context) (bool, error) {
 		return len(w.collector.spans(w.t)) >= before+strings.Count(wholeTrace, "\n"), nil
@@ -144,7 +143,7 @@ func TestOneTraceSurvivesTheOperator(t *testing.T) {
 	})
 	// What has ended and was not exported would be lost with the operator: all but what the tester and the coder above it wait for.
 	for name, count := range map[string]int{"execute_tool think": 1, "execute_tool delegate_to_agent": 1, "chat scripted": 4, "invoke_agent orchestrator": 1} {
-		w.awaitSpans(name, count)
+		w.waitForSpans(name, count)
 	}
 	if err := w.Operator.Kill(); err != nil {
 		t.Fatal(err)
@@ -152,7 +151,7 @@ func TestOneTraceSurvivesTheOperator(t *testing.T) {
 	if err := w.StartOperator(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.awaitTrace(0)
+	w.waitForTrace(0)
 	spans := w.collector.spans(t)
 	if diff := cmp.Diff(wholeTrace, render(t, spans)); diff != "" {
 		t.Errorf("the trace is another one (-want +got):\n%s", diff)
@@ -209,7 +208,7 @@ func (w *environment) nextTrace(message string) []span {
 	w.t.Helper()
 	before := len(w.collector.spans(w.t))
 	w.sendMessage(message)
-	w.awaitTrace(before)
+	w.waitForTrace(before)
 	spans := w.collector.spans(w.t)[before:]
 	if diff := cmp.Diff(wholeTrace, render(w.t, spans)); diff != "" {
 		w.t.Errorf("the trace of the %s message is another one (-want +got):\n%s", message, diff)

@@ -127,7 +127,6 @@ func literals(t *testing.T, path string) []string {
 	return found
 }
 
-// called returns the name of the function or method that is called.
 func called(call *ast.CallExpr) string {
 	switch function := call.Fun.(type) {
 	case *ast.Ident:

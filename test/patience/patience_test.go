@@ -24,7 +24,7 @@ func TestUntil_HoldsLater_True(t *testing.T) {
 	}
 }
 
-func TestUntil_NeverHolds_FalseAfterTheLimit(t *testing.T) {
+func TestUntil_NeverHolds(t *testing.T) {
 	t.Setenv(Variable, "0.001")
 	if Until(func() bool { return false }) {
 		t.Error("it holds")

@@ -16,7 +16,7 @@ func (*recorder) Helper()                 {}
 func (r *recorder) Fatalf(string, ...any) { r.failed = true }
 func (r *recorder) Skipf(string, ...any)  { r.skipped = !r.failed } // Fatalf of a test does not return
 
-func TestAMissingProgramFailsInCI(t *testing.T) {
+func TestMissingProgramFailsInCI(t *testing.T) {
 	for _, c := range []struct {
 		ci, program     string
 		failed, skipped bool

@@ -78,7 +78,7 @@ var _ = Describe("The built-in roles", Ordered, func() {
 		}
 	})
 
-	It("are changed and deleted by nobody who administers only their namespace", func(ctx SpecContext) {
+	It("cannot be changed by a namespace's administrator", func(ctx SpecContext) {
 		for _, change := range []string{edited, upgraded, unmarked, `{"metadata":{"annotations":{"nestor.dev/spec-digest":"2"}}}`} {
 			refused(patch(ctx, as(platform), change), installed)
 		}
@@ -94,7 +94,7 @@ var _ = Describe("The built-in roles", Ordered, func() {
 		Expect(remove(ctx, administrator())).To(Succeed())
 	})
 
-	It("are marked by nobody else", func(ctx SpecContext) {
+	It("are marked only by the cluster's administrator", func(ctx SpecContext) {
 		refused(create(ctx, as(platform), operator.Namespace), installed)
 		refused(create(ctx, as(admin), team), installed)
 		Expect(create(ctx, administrator(), operator.Namespace)).To(Succeed())

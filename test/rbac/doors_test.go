@@ -28,10 +28,9 @@ import (
 	"github.com/nestor-dev/nestor/config/operator"
 )
 
-// programs is the namespace of the service accounts that use the gateway: a program for each person, with the same rights.
+// programs is the namespace of the service accounts that use the gateway: a program for each person, with the same permissions.
 const programs = "programs"
 
-// gatewaySecret is the Secret with the gateway's certificate.
 const gatewaySecret = "nestor-gateway-cert"
 
 // gateway is where the gateway serves the doors, with the certificate that the operator created, and where the operator takes its webhooks.
@@ -95,7 +94,6 @@ func startGateway(ctx context.Context) {
 	}).WithContext(ctx).Should(Succeed(), "the gateway serves")
 }
 
-// request is a JSON object.
 type request = map[string]any
 
 // call sends a request to the gateway with the token of a person's program, and returns the body. The error of a refusal is that of the API
@@ -141,7 +139,6 @@ func refusal(code int, text string) error {
 	return &apierrors.StatusError{ErrStatus: status}
 }
 
-// callTool calls a tool of the MCP door.
 func callTool(ctx context.Context, who person, name string, arguments request) error {
 	_, err := call(ctx, who, http.MethodPost, "/mcp/"+team, request{
 		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": request{"name": name, "arguments": arguments},
@@ -191,7 +188,6 @@ var doors = []struct {
 	}},
 }
 
-// reads returns a request that reads a path of the gateway.
 func reads(path string) func(context.Context, person) error {
 	return func(ctx context.Context, who person) error {
 		_, err := call(ctx, who, http.MethodGet, path, nil)

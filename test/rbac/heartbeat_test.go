@@ -18,7 +18,7 @@ import (
 )
 
 var _ = Describe("The heartbeat", func() {
-	// leasesOf returns a client with the rights of a person.
+	// leasesOf returns a client with the permissions of a person.
 	leasesOf := func(who person) client.Client {
 		config := rest.CopyConfig(env.Cluster.Config)
 		config.Impersonate = rest.ImpersonationConfig{UserName: who.user(), Groups: who.groups()}

@@ -18,7 +18,6 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// spec is the spec of an object.
 type spec = map[string]any
 
 // kind is one of the nine kinds, with an existing object and the spec of another one.
@@ -48,7 +47,6 @@ func history(name string) schema.GroupVersionResource {
 	return historyv1beta1.GroupVersion.WithResource(name)
 }
 
-// object returns an object of a kind.
 func object(kind, name string, s spec) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": v1beta1.GroupVersion.String(), "kind": kind,
@@ -56,7 +54,6 @@ func object(kind, name string, s spec) *unstructured.Unstructured {
 	}}
 }
 
-// standing reads an object as an administrator.
 func standing(ctx context.Context, of, name string) *unstructured.Unstructured {
 	GinkgoHelper()
 	found, err := administrator().Resource(resource(of)).Namespace(team).Get(ctx, name, metav1.GetOptions{})

@@ -50,13 +50,11 @@ var _ = Describe("The matrix", func() {
 	})
 })
 
-// table is the table of permissions.
 type table struct {
 	strings.Builder
 	cells int
 }
 
-// legend explains the table.
 const legend = `# Who may do what in a namespace. yes: it is done; -: no role allows it; policy: a role does, a policy refuses it.
 # outsider has nestor-user in another namespace; viewer, user, runner and admin have the chart's roles; view, edit and owner have
 # the cluster's own (owner: admin), to which the chart's are added. The last rows are requests to the gateway with the token of a

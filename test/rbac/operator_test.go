@@ -57,7 +57,7 @@ func permissions(ctx context.Context, account string, reviews []accessReview) st
 	fmt.Fprintf(&text, "%-52s%-40s%s\n\n", "", "in its own namespace", "in others, or in the cluster")
 	for _, a := range reviews {
 		name := strings.TrimSuffix(a.resource+"/"+a.subresource, "/") + " " + a.name
-		rights := func(namespace string) string {
+		permissions := func(namespace string) string {
 			var verbs []string
 			for _, verb := range []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"} {
 				review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
@@ -76,7 +76,7 @@ func permissions(ctx context.Context, account string, reviews []accessReview) st
 			}
 			return strings.Join(verbs, " ")
 		}
-		fmt.Fprintf(&text, "%-52s%-40s%s\n", name, rights(operator.Namespace), rights(team))
+		fmt.Fprintf(&text, "%-52s%-40s%s\n", name, permissions(operator.Namespace), permissions(team))
 	}
 	return text.String()
 }

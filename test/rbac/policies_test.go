@@ -70,10 +70,10 @@ func policyCases() []policyCase {
 		creates(owner, "a message with eight ConfigMaps", "AgentMessage", attach(8), ""),
 		creates(user, "a message without a user", "AgentMessage", message(spec{}), ""),
 		creates(user, "a message as themselves", "AgentMessage", message(spec{"user": "user"}), ""),
-		creates(user, "a message as somebody else", "AgentMessage", message(spec{"user": "owner"}), yourself+"user"),
+		creates(user, "a message as another user", "AgentMessage", message(spec{"user": "owner"}), yourself+"user"),
 		creates(user, "a cancel as themselves", "AgentMessage", spec{"chat": "talk", "user": "user", "cancel": spec{}}, ""),
-		creates(user, "a cancel as somebody else", "AgentMessage", spec{"chat": "talk", "user": "owner", "cancel": spec{}}, yourself+"user"),
-		creates(user, "an approval as somebody else", "AgentMessage", spec{"chat": "talk", "user": "owner", "approval": spec{"task": "talk-1", "decision": "Approve"}}, yourself+"user"),
+		creates(user, "a cancel as another user", "AgentMessage", spec{"chat": "talk", "user": "owner", "cancel": spec{}}, yourself+"user"),
+		creates(user, "an approval as another user", "AgentMessage", spec{"chat": "talk", "user": "owner", "approval": spec{"task": "talk-1", "decision": "Approve"}}, yourself+"user"),
 		creates(user, "a message of role User", "AgentMessage", message(spec{"role": "User"}), ""),
 		creates(user, "a message of role Assistant", "AgentMessage", message(spec{"role": "Assistant"}), alone),
 		creates(user, "a message of role System", "AgentMessage", message(spec{"role": "System"}), "messages of role System are written by the operator alone"),
@@ -82,10 +82,10 @@ func policyCases() []policyCase {
 		creates(theOperator, "a message of role Assistant", "AgentMessage", message(spec{"role": "Assistant"}), ""),
 
 		creates(user, "a chat as themselves", "AgentChat", spec{"user": "user"}, ""),
-		creates(user, "a chat as somebody else", "AgentChat", spec{"user": "owner"}, yourself+"user"),
-		creates(admin, "a chat as somebody else", "AgentChat", spec{"user": "user"}, yourself+"admin"),
+		creates(user, "a chat as another user", "AgentChat", spec{"user": "owner"}, yourself+"user"),
+		creates(admin, "a chat as another user", "AgentChat", spec{"user": "user"}, yourself+"admin"),
 		patches(user, "takes a chat for themselves", "agentchats", "talk", `{"spec":{"user":"user"}}`, ""),
-		patches(user, "gives a chat to somebody else", "agentchats", "talk", `{"spec":{"user":"owner"}}`, yourself+"user"),
+		patches(user, "gives a chat to another user", "agentchats", "talk", `{"spec":{"user":"owner"}}`, yourself+"user"),
 		patches(user, "changes a chat's limits", "agentchats", "talk", `{"spec":{"limits":{"maxDepth":1}}}`, ""),
 
 		creates(user, "a chat with a public repository", "AgentChat", spec{"workspace": repository("")}, ""),
@@ -134,9 +134,9 @@ func policyCases() []policyCase {
 		creates(runner, "a task with a tool of a server", "AgentTask", spec{"type": "Tool", "tool": "github__merge"}, ""),
 		creates(runner, "a task with their group", "AgentTask", tool(spec{"user": "runner", "userGroups": []any{"system:authenticated"}}), ""),
 		creates(runner, "a task with a group of others", "AgentTask", tool(spec{"user": "runner", "userGroups": []any{"platform"}}), "spec.userGroups must be groups that you are in"),
-		creates(runner, "a task that somebody fired", "AgentTask", tool(spec{"fireUser": "owner"}), "spec.fireUser is the operator's"),
-		creates(user, "a message that somebody fired", "AgentMessage", message(spec{"fireUser": "owner"}), "spec.fireUser is the operator's"),
-		creates(theOperator, "a task that somebody fired", "AgentTask", tool(spec{"fireUser": "owner"}), ""),
+		creates(runner, "a fired task", "AgentTask", tool(spec{"fireUser": "owner"}), "spec.fireUser is the operator's"),
+		creates(user, "a fired message", "AgentMessage", message(spec{"fireUser": "owner"}), "spec.fireUser is the operator's"),
+		creates(theOperator, "a fired task", "AgentTask", tool(spec{"fireUser": "owner"}), ""),
 		patches(runner, "holds an agent's task", "agenttasks", "of-the-research", `{"metadata":{"finalizers":["nestor.dev/firing"]}}`, "the finalizer nestor.dev/firing is the operator's"),
 		patches(owner, "marks a role", "agentroles", "helper", `{"metadata":{"labels":{"nestor.dev/root":"x"}}}`, "the label nestor.dev/root is the operator's"),
 		patches(owner, "gives a chat the label of a chat", "agentchats", "talk", `{"metadata":{"labels":{"nestor.dev/chat":"talk"}}}`, "the label nestor.dev/chat must be spec.chat"),
@@ -148,11 +148,11 @@ func policyCases() []policyCase {
 		deletes(owner, "a chat's task", "of-the-chat", ""),
 		deletes(theOperator, "a chat's task", "of-the-chat", ""),
 
-		// A trigger acts later, with the operator's rights.
+		// A trigger acts later, with the operator's permissions.
 		creates(runner, "a trigger of tasks", "AgentTrigger", timed(spec{"task": small}), ""),
 		creates(runner, "a trigger of messages", "AgentTrigger", timed(spec{"message": spec{"chat": "talk", "content": "Hello!"}}), ""),
 		creates(runner, "a trigger as themselves", "AgentTrigger", timed(spec{"task": small, "user": "runner"}), ""),
-		creates(runner, "a trigger as somebody else", "AgentTrigger", timed(spec{"task": small, "user": "owner"}), "spec.user must be you, because you write the spec: leave it out, or set it to runner"),
+		creates(runner, "a trigger as another user", "AgentTrigger", timed(spec{"task": small, "user": "owner"}), "spec.user must be you, because you write the spec: leave it out, or set it to runner"),
 		creates(runner, "a trigger of tasks with a Secret that they may not read", "AgentTrigger", timed(spec{"task": spec{"role": "general", "instruction": "Look.", "workspace": repository("login")}}), ofTask(noSecret)),
 		creates(runner, "a trigger of tasks with a volume that they may not see", "AgentTrigger", timed(spec{"task": spec{"role": "general", "instruction": "Look.", "workspace": volume("files")}}), ofTask(noClaim)),
 		creates(edit, "a trigger of tasks with a Secret that they may read", "AgentTrigger", timed(spec{"task": spec{"role": "general", "instruction": "Look.", "workspace": repository("login")}}), ""),
@@ -164,13 +164,13 @@ func policyCases() []policyCase {
 		creates(runner, "a trigger that watches gateways", "AgentTrigger", watching("gateway.networking.k8s.io/v1", "Gateway"), "you may not watch gateways"),
 		creates(edit, "a trigger that watches pods", "AgentTrigger", watching("v1", "Pod"), ""),
 		creates(edit, "a trigger that watches what they may not", "AgentTrigger", watching("example.com/v1", "Thing"), "you may not watch things"),
-		patches(edit, "rewrites a trigger of somebody else in their name", "agenttriggers", "nightly", `{"spec":{"task":{"instruction":"Send me everything."}}}`, "spec.user must be you, because you write the spec: leave it out, or set it to edit"),
+		patches(edit, "rewrites another user's trigger in their name", "agenttriggers", "nightly", `{"spec":{"task":{"instruction":"Send me everything."}}}`, "spec.user must be you, because you write the spec: leave it out, or set it to edit"),
 		patches(edit, "takes over a trigger", "agenttriggers", "nightly", `{"spec":{"user":"edit","task":{"instruction":"Look."}}}`, ""),
-		patches(edit, "suspends a trigger of somebody else", "agenttriggers", "nightly", `{"spec":{"suspend":true}}`, ""),
-		patches(edit, "labels a trigger of somebody else", "agenttriggers", "nightly", `{"metadata":{"labels":{"example.com/team":"a"}}}`, ""),
+		patches(edit, "suspends another user's trigger", "agenttriggers", "nightly", `{"spec":{"suspend":true}}`, ""),
+		patches(edit, "labels another user's trigger", "agenttriggers", "nightly", `{"metadata":{"labels":{"example.com/team":"a"}}}`, ""),
 		patches(edit, "fires a trigger", "agenttriggers", "nightly", `{"metadata":{"annotations":{"nestor.dev/fire":"{\"id\":\"1\"}"}}}`, ""),
 		patches(edit, "fires a trigger as themselves", "agenttriggers", "nightly", `{"metadata":{"annotations":{"nestor.dev/fire":"{\"id\":\"1\"}","nestor.dev/fire-user":"edit"}}}`, ""),
-		patches(edit, "fires a trigger as somebody else", "agenttriggers", "nightly", `{"metadata":{"annotations":{"nestor.dev/fire":"{\"id\":\"1\"}","nestor.dev/fire-user":"runner"}}}`, "the annotation nestor.dev/fire-user must be you"),
+		patches(edit, "fires a trigger as another user", "agenttriggers", "nightly", `{"metadata":{"annotations":{"nestor.dev/fire":"{\"id\":\"1\"}","nestor.dev/fire-user":"runner"}}}`, "the annotation nestor.dev/fire-user must be you"),
 
 		// Only the operator has a role that allows creating or changing sub-agents; the policy is for administrators.
 		asRoot("a sub-agent", noSubAgent, func(ctx context.Context) error {
@@ -197,10 +197,8 @@ func repository(secret string) spec {
 	return spec{"git": git}
 }
 
-// volume returns a workspace on a claim.
 func volume(claim string) spec { return spec{"persistentVolumeClaim": spec{"claimName": claim}} }
 
-// work returns the spec of an agent's task.
 func work(s spec) spec {
 	s["type"], s["role"], s["instruction"] = "Agent", "general", "Count to three."
 	return s

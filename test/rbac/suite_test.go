@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rbac_test holds the chart's rights and policies against a real API server, on which the operator works with no
+// Package rbac_test holds the chart's permissions and policies against a real API server, on which the operator works with no
 // more than they give it: who may do what with every kind, and with which words the rest is refused.
 package rbac_test
 
@@ -59,7 +59,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	createPrograms(ctx)
 	createObjects(ctx)
 	startGateway(ctx)
-	awaitPolicies(ctx)
+	waitForPolicies(ctx)
 })
 
 // registerHistory applies the chart's registration of the history API, with the address of the operator's process on
@@ -79,8 +79,8 @@ func registerHistory(ctx context.Context, port uint16) {
 	}
 }
 
-// awaitPolicies waits until the API server enforces the last of the policies.
-func awaitPolicies(ctx context.Context) {
+// waitForPolicies waits until the API server enforces the last of the policies.
+func waitForPolicies(ctx context.Context) {
 	GinkgoHelper()
 	for _, c := range policyCases() {
 		if c.message == "" {

@@ -23,7 +23,6 @@ var (
 	touch = []byte(`{"metadata":{"annotations":{"example.com/touched":"yes"}}}`)
 )
 
-// verb is a request on a kind.
 type verb struct {
 	name string
 	try  func(context.Context, person, kind) error
@@ -126,7 +125,6 @@ func lists(name string) func(context.Context, person) error {
 	}
 }
 
-// readSubresource reads a subresource of a transcript with one query parameter.
 func readSubresource(ctx context.Context, who person, transcript, subresource, parameter, value string) error {
 	clients, err := kubernetes.NewForConfig(config(who))
 	if err != nil {

@@ -26,7 +26,6 @@ import (
 // tokenSeconds is the lifetime of the operator's token: longer than any suite.
 const tokenSeconds = 24 * 60 * 60
 
-// operatorRole is the ClusterRole of the operator.
 const operatorRole = "nestor-operator"
 
 // grant gives the operator, and people, exactly the permissions and policies of the chart. It writes a kubeconfig with which the operator

@@ -50,7 +50,6 @@ type delays struct {
 // WatchSeedVariable is the environment variable with the seed of the delays.
 const WatchSeedVariable = "WATCH_SEED"
 
-// startDelays starts the proxy.
 func (s *Stack) startDelays() error {
 	s.WatchSeed = cmp.Or(s.options.WatchSeed, rand.Uint64()) //nolint:gosec // not for secrets
 	if text := os.Getenv(WatchSeedVariable); text != "" && s.options.WatchSeed == 0 {
@@ -100,7 +99,6 @@ func (s *Stack) startDelays() error {
 	return nil
 }
 
-// address returns the address of the proxy.
 func (d *delays) address() string { return "https://" + d.listener.Addr().String() }
 
 // Close ends the proxy.
@@ -160,7 +158,6 @@ func (b *delayedBody) read(random *rand.Rand) {
 	}
 }
 
-// drawDelay returns a random delay.
 func drawDelay(random *rand.Rand) time.Duration {
 	if random.IntN(longOneIn) == 0 {
 		return shortDelay + time.Duration(math.Pow(random.Float64(), longSkew)*float64(longDelay-shortDelay))

@@ -21,7 +21,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/localcluster"
 )
 
-// lines returns one line for each read.
 type lines struct{ sent int }
 
 func (l *lines) Read(p []byte) (int, error) {
@@ -34,7 +33,7 @@ func (l *lines) Read(p []byte) (int, error) {
 
 func (*lines) Close() error { return nil }
 
-func TestEventsAreDelayedAndKeepTheirOrder(t *testing.T) {
+func TestDelayedEventsKeepOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body := &delayedBody{upstream: &lines{}, parts: make(chan part, 1024), done: make(chan struct{})}
 		go body.read(rand.New(rand.NewPCG(1, 2))) //nolint:gosec // not for secrets

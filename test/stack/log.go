@@ -12,7 +12,6 @@ import (
 // OperatorLog returns the end of the log of all operators of the stack that have no log of their own.
 func (s *Stack) OperatorLog() string { return endOf(s.log.Name()) }
 
-// endOf returns the end of a log.
 func endOf(path string) string {
 	const most = 16 << 10
 	words, err := os.ReadFile(path)

@@ -21,7 +21,7 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-func TestAStackRunsATaskAndSurvivesTheOperator(t *testing.T) {
+func TestStackSurvivesOperator(t *testing.T) {
 	s, err := stack.Start(t.Context(), stack.Options{Scripts: []string{"builtin:load"}})
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestAStackRunsATaskAndSurvivesTheOperator(t *testing.T) {
 	if err != nil {
 		t.Errorf("the task is %s: %v\n%s", task.Status.Phase, err, s.OperatorLog())
 	}
-	awaitRole(t, s)
+	waitForRole(t, s)
 	ended, cancel := context.WithTimeout(t.Context(), patience.Limit())
 	defer cancel()
 	if err := s.Operator.Terminate(ended); err != nil {
@@ -58,8 +58,8 @@ func TestAStackRunsATaskAndSurvivesTheOperator(t *testing.T) {
 	}
 }
 
-// awaitRole gives a person a role, and checks that the role works after AwaitRole returns.
-func awaitRole(t *testing.T, s *stack.Stack) {
+// waitForRole gives a person a role, and checks that the role works after AwaitRole returns.
+func waitForRole(t *testing.T, s *stack.Stack) {
 	t.Helper()
 	binding := &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "alice"},

@@ -75,7 +75,6 @@ func (w *environment) capture(ctx context.Context, t *testing.T, ledger, commit 
 	return f
 }
 
-// write writes a fixture to a file.
 func (f fixture) write(t *testing.T, path string) {
 	t.Helper()
 	text, err := json.Marshal(f)

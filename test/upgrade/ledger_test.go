@@ -17,7 +17,6 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// openTables opens a ledger as plain SQL tables.
 func (w *environment) openTables(t *testing.T) *sql.DB {
 	t.Helper()
 	driver, name := "pgx", w.LedgerURL
@@ -107,7 +106,6 @@ func (w *environment) expectKept(ctx context.Context, t *testing.T, before map[s
 	}
 }
 
-// dump returns the ledger as SQL.
 func (w *environment) dump(ctx context.Context, t *testing.T, ledger string) string {
 	t.Helper()
 	if ledger == stack.SQLite {

@@ -133,14 +133,12 @@ var (
 	}
 )
 
-// environment is the environment of a scene.
 type environment struct {
 	*stack.Stack
 	model *model
 	desk  *recordingServer
 }
 
-// apply creates the objects of a manifest.
 func (w *environment) apply(ctx context.Context, t *testing.T, text string, replace ...string) {
 	t.Helper()
 	text = strings.NewReplacer(replace...).Replace(text)
@@ -157,7 +155,6 @@ func (w *environment) apply(ctx context.Context, t *testing.T, text string, repl
 	}
 }
 
-// state returns the state of all chats and tasks.
 func (w *environment) state(ctx context.Context) ([]string, error) {
 	var lines []string
 	var chats v1beta1.AgentChatList
@@ -185,7 +182,6 @@ func (w *environment) state(ctx context.Context) ([]string, error) {
 	return lines, nil
 }
 
-// await waits for a state.
 func (w *environment) await(ctx context.Context, t *testing.T, want []string, also func() bool) {
 	t.Helper()
 	var got []string
@@ -276,7 +272,6 @@ func (w *environment) expectPosts(ctx context.Context, t *testing.T) {
 	}
 }
 
-// makeNamespace creates the namespace of the scene.
 func (w *environment) makeNamespace(ctx context.Context, t *testing.T) {
 	t.Helper()
 	object := newObject()

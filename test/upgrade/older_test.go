@@ -12,7 +12,6 @@ import (
 	"testing"
 )
 
-// root is this checkout.
 const root = "../.."
 
 // older is the source of an earlier commit.
@@ -47,14 +46,12 @@ func (o older) build(ctx context.Context, t *testing.T) string {
 	return programs
 }
 
-// install replaces the CRDs of a cluster by those of a checkout.
 func install(ctx context.Context, t *testing.T, w *environment, checkout string) {
 	t.Helper()
 	command(ctx, t, checkout, w.Cluster.Kubectl, "--kubeconfig", w.Cluster.Kubeconfig, "replace", "-f", filepath.Join("config", "crd", "bases"))
 	command(ctx, t, checkout, w.Cluster.Kubectl, "--kubeconfig", w.Cluster.Kubeconfig, "wait", "--for=condition=Established", "crd", "--all", "--timeout=3m")
 }
 
-// command runs a program and returns its output.
 func command(ctx context.Context, t *testing.T, dir, program string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, program, args...)

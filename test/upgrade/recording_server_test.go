@@ -16,7 +16,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// recordingServer is a tool server that records its calls.
 type recordingServer struct {
 	*httptest.Server
 
@@ -59,7 +58,6 @@ func (d *recordingServer) run(ctx context.Context, r *sdk.CallToolRequest) (*sdk
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("%s %s", past, in.Paper)}}}, nil
 }
 
-// done returns the recorded calls, sorted.
 func (d *recordingServer) done() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

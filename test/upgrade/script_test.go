@@ -115,7 +115,6 @@ func (m *model) serve(w http.ResponseWriter, r *http.Request, play http.Handler)
 	m.answered = append(m.answered, call)
 }
 
-// held are the calls that the gate holds.
 var held = []string{"think 2", "second 1"}
 
 func (m *model) hold(call string) bool {
@@ -128,7 +127,6 @@ func (m *model) hold(call string) bool {
 	return true
 }
 
-// open opens the gate.
 func (m *model) open() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,14 +136,12 @@ func (m *model) open() {
 	}
 }
 
-// holds reports whether all held calls have arrived.
 func (m *model) holds() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.waiting) == len(held)
 }
 
-// calls returns the answered calls.
 func (m *model) calls() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -177,7 +173,6 @@ func callOf(body []byte) string {
 	return fmt.Sprintf("%s %d", job, turn)
 }
 
-// resetCalls resets the recorded calls.
 func (m *model) resetCalls() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

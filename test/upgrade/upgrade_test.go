@@ -16,7 +16,6 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// fixtureFiles are the names of the fixtures, by ledger.
 var fixtureFiles = map[string]string{stack.SQLite: "sqlite.json.gz", stack.PostgreSQL: "postgres.json.gz"}
 
 // overlaps reports whether the older operators keep running while the newer one starts, as in a rolling update.

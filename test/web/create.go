@@ -14,7 +14,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/operator"
 )
 
-// create creates an object as one of the users.
 func (s *stack) create(ctx context.Context, user, text string) (map[string]string, error) {
 	config, ok := s.users[user]
 	if !ok {

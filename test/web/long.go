@@ -24,7 +24,7 @@ const callsInATurn = 10
 
 // createLongTranscript creates a finished agent with a transcript of the given number of messages. A real run would take twenty
 // minutes on a small machine; here the core generates the events, which are written to the ledger directly. The
-// operator must be stopped, because it does not know the task.
+// operator must be stopped, because it does not have the task.
 func (s *stack) createLongTranscript(ctx context.Context, namespace, chat string, messages int) (map[string]string, error) {
 	api, err := client.New(s.cluster.Config, client.Options{Scheme: operator.NewScheme()})
 	if err != nil {
@@ -97,7 +97,6 @@ func longRun(name string, messages int) ([]ledger.Event, error) {
 	return events, nil
 }
 
-// factsFor returns the facts that result from effects.
 func factsFor(effects []agent.Effect, so, messages int) []agent.Fact {
 	var facts []agent.Fact
 	for _, effect := range effects {

@@ -5,7 +5,7 @@
 // scripted model, a tool server, and pages for several users. It prints its results as lines of JSON on standard
 // output, and reads commands from standard input:
 //
-//	open USER NAMESPACE   serve a page as USER (admin, alice, bob or another user without rights) and print its link
+//	open USER NAMESPACE   serve a page as USER (admin, alice, bob or another user without permissions) and print its link
 //	tokens                serve a page with token sign-in, and print its address and a token
 //	long NAMESPACE CHAT   create a chat with an agent that has 10,000 messages; the operator must be down
 //	create USER JSON      create an object of nestor.dev as USER
@@ -74,7 +74,6 @@ func respond(answer map[string]string) {
 	fmt.Println(string(line))
 }
 
-// runCommand runs a command.
 func (s *stack) runCommand(ctx context.Context, command []string) (map[string]string, error) {
 	switch {
 	case len(command) == 3 && command[0] == "open":

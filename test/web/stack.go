@@ -140,7 +140,6 @@ func (s *stack) serveHistory(ctx context.Context) error {
 	})
 }
 
-// startOperator runs an operator in this process.
 func (s *stack) startOperator(ctx context.Context) error {
 	api := rest.CopyConfig(s.cluster.Config)
 	api.QPS, api.Burst = 500, 1000

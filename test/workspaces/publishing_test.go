@@ -173,7 +173,6 @@ func (p *project) publisherIsGone() {
 	p.Eventually(p.pods).ShouldNot(ContainElement(HavePrefix("wp-")))
 }
 
-// files returns the directory with the files of the workspace.
 func (p *project) files() string {
 	p.t.Helper()
 	names := p.pods()

@@ -105,7 +105,6 @@ func (p *project) createRole(name string, deny ...string) {
 	p.Create(role)
 }
 
-// workspace returns the workspace with the repository.
 func (p *project) workspace() *v1beta1.Workspace {
 	return &v1beta1.Workspace{Git: &v1beta1.GitSource{URL: gitHost + "/" + filepath.Base(p.upstream), SecretName: "login", Push: &v1beta1.GitPush{}}}
 }
@@ -140,7 +139,6 @@ func (p *project) result() string {
 	return p.WaitForPhase("fix", v1beta1.TaskSuccess).Status.Result.Summary
 }
 
-// refs returns the branches of the repository.
 func (p *project) refs() string {
 	p.t.Helper()
 	return programs.Script(p.t, p.upstream, "git for-each-ref --format='%(refname)'")

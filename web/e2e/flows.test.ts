@@ -201,7 +201,7 @@ describe('people', () => {
     await bob.context().close();
   });
 
-  it('without rights get a page that says what to do', async () => {
+  it('without permissions get a page that says what to do', async () => {
     const nobody = await visit(browser, await stack.open('nobody', 'alice'));
     await nobody.getByRole('alert').getByText('signed in as nobody').waitFor();
     await nobody.getByText('kubectl create rolebinding nestor-user -n alice').waitFor();

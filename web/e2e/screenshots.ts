@@ -69,7 +69,7 @@ async function walk(page: Page, shoot: (state: string) => Promise<void>, menu: (
   await shoot('menu');
   await begin(page, 'Explain the plan');
   await page.getByRole('article', { name: 'The assistant is writing' }).waitFor();
-  await shoot('speaking');
+  await shoot('streaming');
   await answered(page, 'Keep the old store');
   await shoot('answer');
 
@@ -172,7 +172,7 @@ it('the pages of those who cannot come in', { timeout: 120_000 }, async () => {
     await outside.screenshot({ path: `${shots}/${name}-sign-in.png` });
     const nobody = await visit(browser, await stack.open('nobody', 'alice'), options);
     await nobody.getByRole('alert').waitFor();
-    await nobody.screenshot({ path: `${shots}/${name}-no-rights.png` });
+    await nobody.screenshot({ path: `${shots}/${name}-no-permissions.png` });
     const link = new URL(await stack.open('alice', 'alice'));
     const used = await visit(browser, `${link.origin}/login?token=used`, options);
     await used.getByRole('heading', { name: 'This page needs a link' }).waitFor();

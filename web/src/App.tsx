@@ -187,7 +187,7 @@ function Unknown({ onMenu }: { onMenu: () => void }) {
   );
 }
 
-/** Shown to a person without rights in this namespace. */
+/** Shown to a person without permissions in this namespace. */
 function NoRights({ person, again, onMenu }: { person: Person; again: () => void; onMenu: () => void }) {
   return (
     <main className="chat-main" id="main">

@@ -1,17 +1,17 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Display, Message, MessageDisplay, RunView, Standstill, SubAgent, Task, TaskDisplay, Trigger } from './api/types';
+import type { Display, Message, MessageDisplay, RunView, WaitState, SubAgent, Task, TaskDisplay, Trigger } from './api/types';
 import type { Entry } from './api/history';
 import { annotationCall, labelParent } from './api/types';
 import { buildTree, type Tree } from './model/tree';
 
 // Builders for tests: each object has only the fields that a test needs.
 
-export function aTask(name: string, task: { spec?: Partial<Task['spec']>; status?: Task['status']; parent?: string; created?: string; standstill?: Standstill; run?: Partial<RunView> } = {}): Task {
+export function aTask(name: string, task: { spec?: Partial<Task['spec']>; status?: Task['status']; parent?: string; created?: string; waitState?: WaitState; run?: Partial<RunView> } = {}): Task {
   return {
     run: aRun({ title: name, ...task.run }),
-    standstill: task.standstill,
+    waitState: task.waitState,
     metadata: { name, namespace: 'default', uid: `${name}-uid`, creationTimestamp: task.created ?? '2026-01-01T00:00:00Z', labels: task.parent ? { [labelParent]: task.parent } : {} },
     spec: { type: 'Agent', role: 'coder', ...task.spec },
     status: task.status,
@@ -20,7 +20,7 @@ export function aTask(name: string, task: { spec?: Partial<Task['spec']>; status
 
 export const aRun = (run: Partial<RunView> = {}): RunView => ({ title: 'run', badge: 'pending', state: 'active', order: [1, 0], activeTime: '2026-01-01T00:00:00Z', ...run });
 
-export const aStandstill = (kind: Standstill['kind'], reason: string, message = 'Words.'): Standstill => ({ kind, head: kind === 'Blocked' ? 'Cannot start' : kind, reason, message });
+export const aWaitState = (kind: WaitState['kind'], reason: string, message = 'Words.'): WaitState => ({ kind, head: kind === 'Blocked' ? 'Cannot start' : kind, reason, message });
 
 export function anAgent(name: string, status: SubAgent['status'], role = 'coder'): SubAgent {
   return { metadata: { name, namespace: 'default', uid: `${name}-agent`, creationTimestamp: '2026-01-01T00:00:00Z' }, spec: { task: name, role, depth: 1 }, status };

@@ -46,8 +46,8 @@ func TestTranscriptNames(t *testing.T) {
 	}
 }
 
-// TestOptionsComeAndGoAsParameters writes options as a client does and reads them as the server does.
-func TestOptionsComeAndGoAsParameters(t *testing.T) {
+// TestOptionsRoundTrip writes options as a client does and reads them as the server does.
+func TestOptionsRoundTrip(t *testing.T) {
 	codec := runtime.NewParameterCodec(scheme(t))
 	no := false
 	for _, options := range []runtime.Object{
@@ -98,7 +98,7 @@ func TestFieldsAreSelectable(t *testing.T) {
 			t.Errorf("%s by %s: %s=%s (%v)", kind, field, label, value, err)
 		}
 		if _, _, err := s.ConvertFieldLabel(v1beta1.GroupVersion.WithKind(kind), "status.unknown", "x"); err == nil || !strings.Contains(err.Error(), field) {
-			t.Errorf("%s by an unknown field: %v, want to be told which there are", kind, err)
+			t.Errorf("%s by an unknown field: %v, want the list of fields", kind, err)
 		}
 	}
 }

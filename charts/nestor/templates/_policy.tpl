@@ -51,7 +51,7 @@ spec:
   expression: "request.operation == 'DELETE' ? '' : object.?spec.?workspace.?persistentVolumeClaim.?claimName.orValue('')"
 {{- end }}
 
-{{- /* dict "when": the CEL condition under which the requester must have the rights; "in": the field that contains workspace. */}}
+{{- /* dict "when": the CEL condition under which the requester must have the permissions; "in": the field that contains workspace. */}}
 {{- define "nestor.workspaceValidations" -}}
 - expression: >-
     !({{ .when }}) || variables.workspaceSecret == '' ||

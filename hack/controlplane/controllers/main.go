@@ -89,7 +89,6 @@ func run(ctx context.Context, kubeconfig string) error {
 	return nil
 }
 
-// newGarbageCollector returns a function that runs the garbage collector.
 func newGarbageCollector(ctx context.Context, config *rest.Config, client kubernetes.Interface, shared informers.SharedInformerFactory,
 	started <-chan struct{},
 ) (func(context.Context), error) {
@@ -115,7 +114,6 @@ func newGarbageCollector(ctx context.Context, config *rest.Config, client kubern
 	}, nil
 }
 
-// newNamespaceController returns a function that runs the namespace controller.
 func newNamespaceController(ctx context.Context, config *rest.Config, shared informers.SharedInformerFactory) (func(context.Context), error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = config.QPS*20, config.Burst*100 // it sends a request for each kind

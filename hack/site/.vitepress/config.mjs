@@ -30,7 +30,7 @@ export default defineConfig({
   outDir: '../../dist/site',
   srcExclude: ['README.md', 'examples/README.md', 'examples/**/SKILL.md', 'examples/**/template.md', ...others.map(name => `${name}/**`)],
   rewrites,
-  // Pages link to files on GitHub in place of these names; a link that leads nowhere fails the build.
+  // Pages link to files on GitHub instead of these names; a link that leads nowhere fails the build.
   ignoreDeadLinks: false,
   metaChunk: true,
   markdown: {

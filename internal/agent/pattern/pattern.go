@@ -13,13 +13,13 @@ import (
 	"unicode/utf8"
 )
 
-// Argument restricts an argument of a call: it must be a text that matches the pattern. See matches.
+// Argument restricts an argument of a call: it must be text that matches the pattern. See matches.
 type Argument struct {
 	Name    string `json:"name"`
 	Pattern string `json:"pattern"`
 }
 
-// Match reports whether the arguments of a call match all patterns. Every argument with a pattern must be a text. Arguments that
+// Match reports whether the arguments of a call match all patterns. Every argument with a pattern must be text. Arguments that
 // two programs could read differently match nothing: invalid UTF-8, and names that occur twice or differ only in case.
 func Match(patterns []Argument, arguments string) bool {
 	if len(patterns) == 0 {
@@ -66,7 +66,7 @@ func Texts(arguments string) (map[string]string, bool) {
 	return values, err == nil
 }
 
-// matches reports whether a text matches a pattern. In a pattern, * stands for any run of characters without control characters
+// matches reports whether text matches a pattern. In a pattern, * stands for any run of characters without control characters
 // and without ; & | < > $ and the backquote, which make a shell run something else. A backslash makes the next character literal. A pattern with * matches
 // no text with a path segment "..", which would leave the directory that the pattern names.
 func matches(pattern, text string) bool {
@@ -117,7 +117,7 @@ func neverWild(r rune) bool {
 	return unicode.IsControl(r) || r == utf8.RuneError || strings.ContainsRune(";&|<>$`", r)
 }
 
-// hasParentSegment reports whether a text contains the path segment "..", also in the encoding of URLs.
+// hasParentSegment reports whether text contains the path segment "..", also in the encoding of URLs.
 func hasParentSegment(text string) bool {
 	decoded := strings.NewReplacer("%2e", ".", "%2f", "/", "%5c", "/", "\\", "/").Replace(strings.ToLower(text))
 	return slices.Contains(strings.Split(decoded, "/"), "..")

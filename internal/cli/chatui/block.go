@@ -53,7 +53,7 @@ var selectedStyle = lipgloss.NewStyle().Reverse(true)
 // activity returns the line of a closed block: the current work, or its outcome.
 func (m Model) activity(n *view.Node) string {
 	status := n.Task.Status
-	still := n.Standstill()
+	still := n.WaitState()
 	switch {
 	case still != nil:
 		return terminal.Line(still.String())
@@ -102,7 +102,7 @@ func (m Model) details(n *view.Node, width int) []string {
 	if p := n.Task.Status.Progress; p != "" && !n.Ended() {
 		lines = append(lines, terminal.Faint.Render(terminal.Fit(terminal.Line(p), width)))
 	}
-	if still := n.Standstill(); still != nil {
+	if still := n.WaitState(); still != nil {
 		lines = append(lines, terminal.Wrap(terminal.Warning.Render(terminal.Line(still.String())), width)...)
 	}
 	if n.Agent == nil {

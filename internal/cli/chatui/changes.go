@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
-// changesView shows what the call that waits for approval would change, in place of the conversation. It is closed if call is "".
+// changesView shows what the call that waits for approval would change, instead of the conversation. It is closed if call is "".
 type changesView struct {
 	call  string                // the key of the call
 	lines []terminal.ChangeLine // what it changes, or a note about it

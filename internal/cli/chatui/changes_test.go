@@ -34,7 +34,7 @@ func showWrite(t *testing.T, lines int) *harness {
 	return s
 }
 
-func TestDiffOfAWriteOpensAndCloses(t *testing.T) {
+func TestWriteDiffOpensAndCloses(t *testing.T) {
 	s := showWrite(t, 1)
 	s.shows("ctrl+y approve · ctrl+n deny · ctrl+r diff; what you write becomes the comment")
 	s.keys("not this")
@@ -84,7 +84,7 @@ func TestDiffIsShownExactly(t *testing.T) {
 	}
 }
 
-func TestDiffClosesWhenItsCallNoLongerWaits(t *testing.T) {
+func TestDiffClosesWithItsCall(t *testing.T) {
 	s := showWrite(t, 1)
 	s.keys("ctrl+r")
 	s.send(Updated(chat(writeApproval("chat-2"))))
@@ -101,7 +101,7 @@ func TestDiffClosesWhenItsCallNoLongerWaits(t *testing.T) {
 	s.hides("+line 1")
 }
 
-func TestDecisionsFromTheDiffFollowTheRulesOfThePanel(t *testing.T) {
+func TestDiffDecisionsFollowPanelRules(t *testing.T) {
 	s := showWrite(t, 1)
 	s.keys("ctrl+r", "ctrl+y")
 	s.did("Approve chat-1/c-chat-1 \"\"")

@@ -139,7 +139,6 @@ func (s *harness) did(want ...string) {
 	}
 }
 
-// chat returns a snapshot of a chat with open asks.
 func chat(waiting ...v1beta1.ChatWaitingItem) view.Snapshot {
 	c := v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
 	c.Status.Phase, c.Status.Waiting = v1beta1.ChatIdle, waiting
@@ -171,14 +170,14 @@ func TestEnterSendsTheInput(t *testing.T) {
 	s.hides("❯ hello")
 }
 
-func TestFailedMessageStaysInTheInput(t *testing.T) {
+func TestFailedMessageStaysInInput(t *testing.T) {
 	s := newHarness(t)
 	s.actions.err = errors.New("no right to do that")
 	s.keys("hello", "enter")
 	s.shows("no right to do that", "❯ hello")
 }
 
-func TestAnswerGoesToTheAskingAgentUnlessEscIsPressed(t *testing.T) {
+func TestAnswerGoesToAskingAgent(t *testing.T) {
 	s := newHarness(t)
 	s.send(Updated(chat(question("chat-1"))))
 	s.shows("? coder (chat-1) asks: Which one?", "enter answers it")
@@ -188,7 +187,7 @@ func TestAnswerGoesToTheAskingAgentUnlessEscIsPressed(t *testing.T) {
 	s.hides("Which one?")
 }
 
-func TestCallIsDecidedOnceAndOnlyAfterItWasShown(t *testing.T) {
+func TestCallIsShownThenDecidedOnce(t *testing.T) {
 	s := newHarness(t)
 	s.send(Updated(chat(approval("chat-1"), approval("chat-2"))))
 	s.shows("! coder (chat-1) wants to run bash  (1 of 2)", "command: rm x")
@@ -232,7 +231,7 @@ func TestSlashCommands(t *testing.T) {
 	s.shows("there is no command /nonsense", "❯ /nonsense")
 }
 
-func TestCancellingATaskNeedsTheKeyTwice(t *testing.T) {
+func TestCancelNeedsKeyTwice(t *testing.T) {
 	s := newHarness(t)
 	s.send(Updated(chat(question("chat-1"))))
 	s.keys("tab", "ctrl+x")
@@ -244,7 +243,7 @@ func TestCancellingATaskNeedsTheKeyTwice(t *testing.T) {
 	s.did("cancel chat-1")
 }
 
-func TestStreamedReplyIsReplacedByItsMessage(t *testing.T) {
+func TestMessageReplacesStreamedReply(t *testing.T) {
 	s := newHarness(t)
 	s.send(Updated(chat()))
 	s.send(Delta{Text: "Hello\x1b[2J wor"})
@@ -261,7 +260,7 @@ func TestStreamedReplyIsReplacedByItsMessage(t *testing.T) {
 	s.hides("nestor …")
 }
 
-func TestFilesAreAttachedToTheNextMessage(t *testing.T) {
+func TestFilesAttachToNextMessage(t *testing.T) {
 	s := newHarness(t)
 	now := chat()
 	m := v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "u9"}}
@@ -277,7 +276,7 @@ func TestFilesAreAttachedToTheNextMessage(t *testing.T) {
 	s.shows("attached c.png to the next message")
 }
 
-func TestReasoningIsOneLineUntilTheReplyIsComplete(t *testing.T) {
+func TestReasoningIsOneLineWhileStreaming(t *testing.T) {
 	s := newHarness(t)
 	s.send(Updated(chat()))
 	s.send(Delta{Reasoning: "First I look\x1b[2J at it.\n"})
@@ -297,7 +296,7 @@ func TestReasoningIsOneLineUntilTheReplyIsComplete(t *testing.T) {
 	s.shows("reasoning: Again.")
 }
 
-func TestTextBesideAToolCallStaysUntilItIsPosted(t *testing.T) {
+func TestTextBesideToolCallStays(t *testing.T) {
 	s := newHarness(t)
 	s.send(Updated(chat()))
 	s.send(Delta{Text: "Let me ask a resear"})
@@ -357,7 +356,7 @@ func TestEverythingFitsIntoAnyWindow(t *testing.T) {
 	}
 }
 
-func TestNarrowWindowShowsTheWholeAnswer(t *testing.T) {
+func TestNarrowWindowShowsWholeAnswer(t *testing.T) {
 	s := newHarness(t)
 	now := chat()
 	m := v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "p1"}}
@@ -391,7 +390,7 @@ func longApproval(task string) (item v1beta1.ChatWaitingItem, arguments string) 
 	return item, arguments
 }
 
-func TestLongCallIsFetchedAndApprovedOnlyWhenAllOfItWasShown(t *testing.T) {
+func TestLongCallIsShownBeforeApproval(t *testing.T) {
 	s := newHarness(t)
 	item, arguments := longApproval("chat-1")
 	s.send(Updated(chat(item)))
@@ -425,7 +424,7 @@ func TestLongCallCanBeDeniedUnread(t *testing.T) {
 	s.did("Deny chat-1/c-chat-1 \"\"")
 }
 
-func TestApprovingALongCallByNameShowsItFirst(t *testing.T) {
+func TestApproveLongCallByName(t *testing.T) {
 	s := newHarness(t)
 	item, arguments := longApproval("chat-2")
 	s.actions.whole = arguments
@@ -435,7 +434,7 @@ func TestApprovingALongCallByNameShowsItFirst(t *testing.T) {
 	s.shows("coder (chat-2) wants to run bash", "read it below")
 }
 
-func TestStandstillIsShown(t *testing.T) {
+func TestWaitStateIsShown(t *testing.T) {
 	s := newHarness(t)
 	now := chat()
 	now.Chats[0].Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, Reason: "PausedLoop", Message: "The same delegation came five times."}}

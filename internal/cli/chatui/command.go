@@ -52,5 +52,5 @@ func Parse(line string, isTask func(string) bool) (Command, error) {
 	case "help", "quit":
 		return c, nil
 	}
-	return c, fmt.Errorf("there is no command /%s: use %s; to send a text that begins with a slash, begin it with //", verb, Help)
+	return c, fmt.Errorf("there is no command /%s: use %s; to send a message that begins with a slash, begin it with //", verb, Help)
 }

@@ -22,7 +22,7 @@ func (p *markdownCache) markdown(text string, width int) []string {
 	if p.renderer == nil || p.width != width {
 		*p = markdownCache{width: width, renderer: terminal.NewRenderer(width), lines: map[string][]string{}}
 	}
-	if lines, known := p.lines[text]; known {
+	if lines, ok := p.lines[text]; ok {
 		return lines
 	}
 	var lines []string
@@ -37,7 +37,7 @@ func (p *markdownCache) markdown(text string, width int) []string {
 	return lines
 }
 
-// renderUncached renders a text that still grows, without caching it.
+// renderUncached renders text that still grows, without caching it.
 func (p *markdownCache) renderUncached(text string, width int) []string {
 	return terminal.Wrap(strings.TrimRight(terminal.Clean(text), "\n"), width)
 }

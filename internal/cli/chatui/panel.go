@@ -17,15 +17,15 @@ import (
 
 // panel renders what waits for the person in at most height lines. The keys come last and are never cut off.
 func (m Model) panel(height int) []string {
-	var asked []string
+	var questions []string
 	if ask, count := m.firstAsk(v1beta1.WaitingQuestion); count > 0 {
-		asked = m.questionLines(ask, count)
+		questions = m.questionLines(ask, count)
 	}
 	ask, count := m.firstAsk(v1beta1.WaitingApproval)
 	if count == 0 {
-		return asked
+		return questions
 	}
-	return append(m.approvalLines(ask, count, height-len(asked)), asked...)
+	return append(m.approvalLines(ask, count, height-len(questions)), questions...)
 }
 
 func (m Model) approvalLines(ask view.Ask, count, height int) []string {

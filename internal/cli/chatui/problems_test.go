@@ -9,7 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-func TestProblemsAreShownBelowTheHeaderWhileTheyLast(t *testing.T) {
+func TestProblemsAreShownBelowHeader(t *testing.T) {
 	s := newHarness(t)
 	s.send(Updated(chat()))
 	s.send(Problems{"The operator does not run. Start\x1b[2J it.", "The ledger does not work. Wait.", "A third."})

@@ -56,7 +56,6 @@ func (m Model) sendMessage(text string) tea.Cmd {
 	}
 }
 
-// attach attaches a file to the next message.
 func (m Model) attach(path string) tea.Cmd {
 	return func() tea.Msg {
 		return actionDone{done: "attached " + path + " to the next message", text: "/attach " + path, err: m.actions.Attach(path)}

@@ -179,7 +179,7 @@ func (m Model) onDelta(p Delta) Model {
 	return m
 }
 
-// actionDone is the outcome of an action of the person.
+// actionDone is the outcome of the person's action.
 type actionDone struct {
 	done string // the notice for success
 	text string // the input to restore after a failure

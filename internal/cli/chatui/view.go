@@ -103,7 +103,7 @@ func (m Model) header() []string {
 	return lines
 }
 
-// noteLines returns the lines of a text below the header: what to do often comes last, so a window that is high enough shows more than one.
+// noteLines returns the lines of text below the header: what to do often comes last, so a window that is high enough shows more than one.
 func (m Model) noteLines(text string, style lipgloss.Style) []string {
 	lines := terminal.Wrap(text, m.width)
 	if most := max(1, m.height/12); len(lines) > most {
@@ -124,7 +124,7 @@ func (m Model) problem() string {
 	if m.loaded && m.snapshot.Chat(m.chat) == nil {
 		return "this chat has been deleted"
 	}
-	if still := view.OfChat(m.snapshot.Chat(m.chat)); still.Is(view.StandstillBlocked) {
+	if still := view.OfChat(m.snapshot.Chat(m.chat)); still.Is(view.WaitStateBlocked) {
 		return terminal.Line(still.Condition())
 	}
 	return ""

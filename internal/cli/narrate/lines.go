@@ -107,5 +107,5 @@ func endLines(n *view.Node, depth int) []string {
 	return []string{fmt.Sprintf("%s%s %s (%s): %s", strings.Repeat("  ", depth+1), terminal.Mark(string(status.Phase)), n.Task.Name, n.Role(), text)}
 }
 
-// brief returns a text as one line of limited length.
+// brief returns text as one line of limited length.
 func brief(text string) string { return terminal.Fit(terminal.Line(text), 100) }

@@ -117,7 +117,7 @@ func (p *MarkdownPrinter) code(language, text string) {
 	fmt.Fprintf(p.out, "\n%s%s\n%s\n%s\n", fence, language, strings.Trim(terminal.Clean(text), "\n"), fence)
 }
 
-// folded writes a text that readers open.
+// folded writes text that readers open.
 func (p *MarkdownPrinter) folded(summary, text string) {
 	fmt.Fprintf(p.out, "\n<details><summary>%s</summary>\n", summary)
 	p.code("", text)

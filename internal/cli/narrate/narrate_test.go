@@ -41,7 +41,7 @@ func exampleSnapshot() view.Snapshot {
 	}
 }
 
-func TestNarratorPrintsEverythingOnceAndInOrder(t *testing.T) {
+func TestNarratorPrintsOnceInOrder(t *testing.T) {
 	n := New("chat")
 	got := ansi.Strip(strings.Join(n.Lines(exampleSnapshot()), "\n"))
 	want := strings.Join([]string{
@@ -136,7 +136,7 @@ func TestImagesAreDescribed(t *testing.T) {
 	}
 }
 
-func TestStandstillIsPrintedOnceUntilItEnds(t *testing.T) {
+func TestWaitStateIsPrintedOnce(t *testing.T) {
 	chat := v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}
 	at := func(kind string, status metav1.ConditionStatus, reason, message string) view.Snapshot {
 		c := chat

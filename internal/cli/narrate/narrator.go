@@ -14,17 +14,17 @@ import (
 
 // Narrator prints a chat. Use New.
 type Narrator struct {
-	chat       string
-	messages   map[string]bool
-	started    map[string]bool
-	ended      map[string]bool
-	hinted     map[string]bool
-	standstill map[string]string // the printed standstill of a chat or task, by name
+	chat      string
+	messages  map[string]bool
+	started   map[string]bool
+	ended     map[string]bool
+	hinted    map[string]bool
+	waitState map[string]string // the printed wait of a chat or task, by name
 }
 
 // New returns a narrator of a chat that has printed nothing.
 func New(chat string) *Narrator {
-	return &Narrator{chat: chat, messages: map[string]bool{}, started: map[string]bool{}, ended: map[string]bool{}, hinted: map[string]bool{}, standstill: map[string]string{}}
+	return &Narrator{chat: chat, messages: map[string]bool{}, started: map[string]bool{}, ended: map[string]bool{}, hinted: map[string]bool{}, waitState: map[string]string{}}
 }
 
 // Skip marks everything in a snapshot as printed.
@@ -52,33 +52,33 @@ func (n *Narrator) Lines(s view.Snapshot) []string {
 	for _, it := range items {
 		lines = append(lines, it.lines...)
 	}
-	return append(append(lines, n.hints(s)...), n.standstills(s)...)
+	return append(append(lines, n.hints(s)...), n.waitStates(s)...)
 }
 
-// standstills returns lines about a paused chat and about work that waits for a provider or a quota, once until it
+// waitStates returns lines about a paused chat and about work that waits for a provider or a quota, once until it
 // ends.
-func (n *Narrator) standstills(s view.Snapshot) []string {
+func (n *Narrator) waitStates(s view.Snapshot) []string {
 	var lines []string
-	add := func(name, subject string, still *view.Standstill) {
+	add := func(name, subject string, still *view.WaitState) {
 		if still == nil {
-			delete(n.standstill, name)
+			delete(n.waitState, name)
 			return
 		}
-		if n.standstill[name] != still.Reason {
-			n.standstill[name] = still.Reason
+		if n.waitState[name] != still.Reason {
+			n.waitState[name] = still.Reason
 			lines = append(lines, terminal.Warning.Render("  "+subject+" "+terminal.Line(still.String())))
 		}
 	}
 	switch still := view.OfChat(s.Chat(n.chat)); {
-	case still.Is(view.StandstillBlocked): // the caller reports it
-	case still.Is(view.StandstillPaused):
+	case still.Is(view.WaitStateBlocked): // the caller reports it
+	case still.Is(view.WaitStatePaused):
 		add("", "the chat is", still)
 	default:
 		add("", "the chat", still)
 	}
 	for _, root := range s.Tree(n.chat) {
 		eachNode(root, func(node *view.Node) {
-			add(node.Task.Name, node.Task.Name+" ("+node.Role()+")", node.Standstill())
+			add(node.Task.Name, node.Task.Name+" ("+node.Role()+")", node.WaitState())
 		})
 	}
 	return lines

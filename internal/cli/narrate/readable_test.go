@@ -29,7 +29,7 @@ func TestTranscriptsHaveNoEmptyLines(t *testing.T) {
   Which year?
 
 assistant  #2
-  (ended its turn without a text)
+  (ended its turn without text)
 
 assistant  #3
   → write {"content":"a\n    b & c"}

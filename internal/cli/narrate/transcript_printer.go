@@ -54,7 +54,7 @@ func (t *TranscriptPrinter) Print(e historyv1.Entry) {
 	}
 	details := detailLines(e, t.Prompts)
 	if e.Kind == historyv1.EntryAssistant && e.Content == "" && e.Reasoning == "" && len(details) == 0 {
-		details = []string{terminal.Faint.Render("(ended its turn without a text)")}
+		details = []string{terminal.Faint.Render("(ended its turn without text)")}
 	}
 	for _, line := range details {
 		fmt.Fprintln(t.out, "  "+line)

@@ -11,7 +11,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// Width returns the number of columns of a text, without its colours.
+// Width returns the number of columns of text, without its colours.
 func Width(text string) int { return ansi.StringWidth(text) }
 
 // Fit truncates a line to a width, with an ellipsis.

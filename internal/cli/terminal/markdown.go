@@ -24,7 +24,7 @@ var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
 // numericEntity matches a character reference such as &#27;, which Markdown turns into the character.
 var numericEntity = regexp.MustCompile(`&#(?:[xX][0-9a-fA-F]+|[0-9]+);?`)
 
-// Markdown renders a text as lines, with at most one blank line in a row. Its only escape sequences set styles.
+// Markdown renders text as lines, with at most one blank line in a row. Its only escape sequences set styles.
 func (r *Renderer) Markdown(source string) []string {
 	source = numericEntity.ReplaceAllStringFunc(Clean(source), func(entity string) string { return Clean(html.UnescapeString(entity)) })
 	b := blocks{[]byte(source)}

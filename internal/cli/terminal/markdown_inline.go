@@ -87,7 +87,7 @@ func unescape(text []byte) string {
 	return Clean(html.UnescapeString(string(util.UnescapePunctuations(text))))
 }
 
-// styled renders the lines of a text one by one: Style.Render would pad them to one width.
+// styled renders the lines of text one by one: Style.Render would pad them to one width.
 func styled(text string, style lipgloss.Style) string {
 	lines := strings.Split(Clean(text), "\n")
 	for i, line := range lines {

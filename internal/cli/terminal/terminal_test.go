@@ -109,7 +109,7 @@ func TestMarkdownRendersEverything(t *testing.T) {
 }
 
 // A style that spans two lines ends with the first and begins again in the second, since each is printed at its place of the screen.
-func TestMarkdownStylesEndWithTheLine(t *testing.T) {
+func TestMarkdownStylesEndWithLine(t *testing.T) {
 	for _, line := range NewRenderer(20).Markdown("**bold words that fill more than a line**") {
 		if !strings.HasPrefix(line, "\x1b[1m") || !strings.HasSuffix(line, "\x1b[m") {
 			t.Errorf("line %q", line)

@@ -15,7 +15,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
-// row is a run or an agent.
 type row struct {
 	key                   string // unique on the screen
 	namespace, name, kind string
@@ -98,7 +97,6 @@ func describe(ask view.Ask) string {
 	return "wants to run: " + ask.Tool + " " + terminal.JSON(ask.Arguments)
 }
 
-// agentRows returns the agents of a run as a tree.
 func agentRows(now view.Snapshot, chat, task string) []row {
 	nodes := now.Tree(chat)
 	if task != "" {
@@ -140,7 +138,7 @@ func nodeRow(namespace, indent string, n *view.Node) row {
 	if progress := n.ToolProgress(); progress != "" {
 		r.note = progress
 	}
-	if still := n.Standstill(); still != nil {
+	if still := n.WaitState(); still != nil {
 		r.note = still.String()
 	}
 	if e := n.Task.Status.Error; e != nil {

@@ -147,7 +147,7 @@ func TestRates(t *testing.T) {
 	if got := r.perSecond("x"); got != 0 || len(r["x"]) > 20 {
 		t.Errorf("%v tokens a second and %d samples after a quiet minute", got, len(r["x"]))
 	}
-	r.add("x", start.Add(2*time.Minute), 10) // the object was created anew
+	r.add("x", start.Add(2*time.Minute), 10) // the object was recreated
 	if got := r.perSecond("x"); got != 0 {
 		t.Errorf("%v tokens a second after a restart", got)
 	}

@@ -62,7 +62,6 @@ func ReadSnapshot(ctx context.Context, api client.Reader, scope Scope) (view.Sna
 	return read(ctx, api, scope.options)
 }
 
-// read reads the parts of a snapshot.
 func read(ctx context.Context, api client.Reader, options func(client.ObjectList) []client.ListOption) (view.Snapshot, error) {
 	var (
 		chats    v1beta1.AgentChatList

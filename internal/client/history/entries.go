@@ -19,7 +19,7 @@ type entryDecoder struct{ decoder *json.Decoder }
 
 func newEntryDecoder(in io.Reader) entryDecoder { return entryDecoder{json.NewDecoder(in)} }
 
-// next reads the next entry. A server that fails while streaming sends a Status in place of an entry.
+// next reads the next entry. A server that fails while streaming sends a Status instead of an entry.
 func (l entryDecoder) next(entry *historyv1.Entry) error {
 	var raw json.RawMessage
 	if err := l.decoder.Decode(&raw); err != nil {

@@ -25,11 +25,11 @@ func (r *Reader) WorkspaceChanges(ctx context.Context, name string) (*historyv1.
 	if err != nil {
 		return nil, fmt.Errorf("read the workspace: %w", err)
 	}
-	var found historyv1.WorkspaceChanges
-	if err := decode(data, &found); err != nil {
+	var changes historyv1.WorkspaceChanges
+	if err := decode(data, &changes); err != nil {
 		return nil, fmt.Errorf("read the workspace: %w", err)
 	}
-	return &found, nil
+	return &changes, nil
 }
 
 // WorkspaceArchive returns all changes of a workspace: a patch, or a tar for emptyDir.

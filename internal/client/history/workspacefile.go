@@ -31,9 +31,9 @@ func (r *Reader) WorkspaceFile(ctx context.Context, name string, o historyv1.Wor
 	if err != nil {
 		return nil, fmt.Errorf("read the file: %w", err)
 	}
-	var found historyv1.WorkspaceFile
-	if err := decode(data, &found); err != nil {
+	var file historyv1.WorkspaceFile
+	if err := decode(data, &file); err != nil {
 		return nil, fmt.Errorf("read the file: %w", err)
 	}
-	return &found, nil
+	return &file, nil
 }

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// IsNoSuchAPI reports whether the server does not know the resource, as opposed to the object: for an unknown resource
+// IsNoSuchAPI reports whether the server does not serve the resource, as opposed to the object: for an unknown resource
 // it answers just "404 page not found".
 func IsNoSuchAPI(err error) bool {
 	if meta.IsNoMatchError(err) {

@@ -21,7 +21,7 @@ import (
 )
 
 // Roles are listed without their ConfigMap texts if the user may not get ConfigMaps.
-func TestRolesWithoutTheRightToReadConfigMaps(t *testing.T) {
+func TestRolesWithoutConfigMapPermission(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, v1beta1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -52,7 +52,7 @@ func TestRolesWithoutTheRightToReadConfigMaps(t *testing.T) {
 }
 
 // A built-in role is listed once, as built in, even in the namespace in which it is installed as an AgentRole.
-func TestInstalledBuiltInRolesAreListedOnce(t *testing.T) {
+func TestBuiltInRolesAreListedOnce(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, v1beta1.AddToScheme} {
 		if err := add(scheme); err != nil {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package roles lists the roles that agents of a namespace can have, with the rights of the reader.
+// Package roles lists the roles that agents of a namespace can have, with the permissions of the reader.
 package roles
 
 import (
@@ -70,7 +70,7 @@ func union(a, b []string) []string {
 // shared role that this namespace may not use.
 func entryOf(ctx context.Context, finder resolve.Finder, namespace, name string, object *v1beta1.AgentRole) (Entry, bool, error) {
 	builtIn, isBuiltIn := role.BuiltIn(name)
-	found, err := read(ctx, finder, namespace, name)
+	definition, err := read(ctx, finder, namespace, name)
 	var missing *resolve.Missing
 	switch {
 	case errors.As(err, &missing) && object != nil && object.Namespace == namespace:
@@ -81,8 +81,8 @@ func entryOf(ctx context.Context, finder resolve.Finder, namespace, name string,
 	case err != nil:
 		return Entry{}, false, err
 	}
-	entry := Entry{Role: found, Source: "built in"}
-	if object == nil || (isBuiltIn && object.Namespace != namespace && found.SystemPrompt == builtIn.SystemPrompt && found.Model == builtIn.Model) {
+	entry := Entry{Role: definition, Source: "built in"}
+	if object == nil || (isBuiltIn && object.Namespace != namespace && definition.SystemPrompt == builtIn.SystemPrompt && definition.Model == builtIn.Model) {
 		return entry, true, nil
 	}
 	if len(entry.SkillTexts) == 0 { // the reader may not read the ConfigMaps
@@ -94,7 +94,7 @@ func entryOf(ctx context.Context, finder resolve.Finder, namespace, name string,
 	if object.Namespace != namespace {
 		entry.Source = "shared"
 	}
-	if found.Remote != nil {
+	if definition.Remote != nil {
 		entry.Source += ", remote"
 	}
 	if isBuiltIn {
@@ -108,20 +108,20 @@ func entryOf(ctx context.Context, finder resolve.Finder, namespace, name string,
 
 func Get(ctx context.Context, api client.Reader, namespace, operatorNamespace, name string) (role.Role, error) {
 	finder := resolve.Finder{Reader: api, Live: api, OperatorNamespace: operatorNamespace}
-	found, err := read(ctx, finder, namespace, name)
+	definition, err := read(ctx, finder, namespace, name)
 	if apierrors.IsForbidden(err) && namespace != operatorNamespace {
 		// Most users may not read the operator's namespace; its shared roles are then not found.
 		finder.OperatorNamespace = namespace
-		found, err = read(ctx, finder, namespace, name)
+		definition, err = read(ctx, finder, namespace, name)
 	}
-	return found, err
+	return definition, err
 }
 
 // read reads a role, without the texts in ConfigMaps if the reader may not read those.
 func read(ctx context.Context, finder resolve.Finder, namespace, name string) (role.Role, error) {
-	found, err := finder.Role(ctx, namespace, name)
+	definition, err := finder.Role(ctx, namespace, name)
 	if apierrors.IsForbidden(err) {
 		return finder.WithoutTexts(ctx, namespace, name)
 	}
-	return found, err
+	return definition, err
 }

@@ -105,13 +105,13 @@ func (v View) List(_ context.Context, list client.ObjectList, options ...client.
 	var which client.ListOptions
 	which.ApplyOptions(options)
 	kind := reflect.PointerTo(reflect.TypeOf(items).Elem().Elem())
-	var found []runtime.Object
+	var objects []runtime.Object
 	for _, object := range v.versions[v.At(kind)] {
 		if reflect.TypeOf(object) == kind && selected(object, which) {
-			found = append(found, object.DeepCopyObject())
+			objects = append(objects, object.DeepCopyObject())
 		}
 	}
-	return meta.SetList(list, found)
+	return meta.SetList(list, objects)
 }
 
 func selected(object client.Object, which client.ListOptions) bool {
@@ -144,14 +144,14 @@ func DrawHistory(t *rapid.T) *History {
 	for range rapid.IntRange(1, 25).Draw(t, "writes") {
 		objects := Sorted(h.Now())
 		if len(objects) > 0 && rapid.IntRange(0, 3).Draw(t, "what") == 0 {
-			gone := rapid.SampledFrom(objects).Draw(t, "deleted")
-			gone, _ = gone.DeepCopyObject().(client.Object)
-			if gone.GetDeletionTimestamp().IsZero() && rapid.Bool().Draw(t, "in the foreground") {
-				gone.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)})
-				h.Write(gone, false)
+			deleted := rapid.SampledFrom(objects).Draw(t, "deleted")
+			deleted, _ = deleted.DeepCopyObject().(client.Object)
+			if deleted.GetDeletionTimestamp().IsZero() && rapid.Bool().Draw(t, "in the foreground") {
+				deleted.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)})
+				h.Write(deleted, false)
 				continue
 			}
-			h.Write(gone, true)
+			h.Write(deleted, true)
 			continue
 		}
 		if len(objects) > 0 && rapid.Bool().Draw(t, "change") {

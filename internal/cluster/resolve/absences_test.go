@@ -42,7 +42,7 @@ func shared(r *v1beta1.AgentRole) *v1beta1.AgentRole {
 	return r
 }
 
-func TestWhatOnlyTheCacheLacksIsFound(t *testing.T) {
+func TestCacheMissIsConfirmedLive(t *testing.T) {
 	var lists int
 	live := clusterWith(t, &lists, roleNamed("team", "poet"), roleNamed("team", "coder"), roleNamed("team", "common"), shared(roleNamed("system", "common")), shared(roleNamed("system", "late")))
 	f := Finder{Reader: clusterWith(t, new(int), shared(roleNamed("system", "common"))), Live: live, Absent: &Absences{}, OperatorNamespace: "system"}
@@ -67,7 +67,7 @@ func TestWhatOnlyTheCacheLacksIsFound(t *testing.T) {
 	}
 }
 
-func TestAbsenceIsNotSharedWithWhatIsCreatedLater(t *testing.T) {
+func TestAbsenceIsNotSharedLater(t *testing.T) {
 	var lists int
 	live := clusterWith(t, &lists)
 	f := Finder{Reader: clusterWith(t, new(int)), Live: live, Absent: &Absences{}, OperatorNamespace: "system"}

@@ -16,7 +16,7 @@ import (
 )
 
 // The AgentRoles that the chart installs change nothing: agents have the same role with and without them.
-func TestInstalledRolesEqualThoseInTheProgram(t *testing.T) {
+func TestInstalledRolesMatchBuiltIn(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)

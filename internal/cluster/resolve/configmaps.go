@@ -53,7 +53,7 @@ func (c *configMaps) text(ctx context.Context, ref v1beta1.ConfigMapKeyRef, why 
 		return config.Data[ref.Key], nil
 	}
 	return "", &Missing{Reason: v1beta1.ReasonConfigMapNotFound,
-		Message: fmt.Sprintf("Create the ConfigMap %q in the namespace %s with a text under the key %q: %s.", ref.Name, c.namespace, ref.Key, why)}
+		Message: fmt.Sprintf("Create the ConfigMap %q in the namespace %s with text under the key %q: %s.", ref.Name, c.namespace, ref.Key, why)}
 }
 
 // names returns the names of the ConfigMaps that were read, in order, including those that do not exist.

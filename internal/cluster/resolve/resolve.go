@@ -172,7 +172,7 @@ func (f Finder) ConfigMap(ctx context.Context, namespace string, ref v1beta1.Con
 	value, ok := config.Data[ref.Key]
 	if !ok || value == "" {
 		return "", &Missing{Reason: v1beta1.ReasonConfigMapNotFound,
-			Message: fmt.Sprintf("Create the ConfigMap %q in the namespace %s with a text under the key %q.", ref.Name, namespace, ref.Key)}
+			Message: fmt.Sprintf("Create the ConfigMap %q in the namespace %s with text under the key %q.", ref.Name, namespace, ref.Key)}
 	}
 	return value, nil
 }

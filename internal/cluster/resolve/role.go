@@ -74,7 +74,6 @@ func (f Finder) ReadRole(ctx context.Context, object *v1beta1.AgentRole) (role.R
 	return read, err
 }
 
-// skills returns the skills of an AgentRole.
 func (c *configMaps) skills(ctx context.Context, object *v1beta1.AgentRole) ([]role.Skill, error) {
 	var skills []role.Skill
 	from := map[string]string{}
@@ -133,7 +132,7 @@ func (f Finder) MayUseRole(ctx context.Context, namespace, roleNamespace, name s
 	var object v1beta1.AgentRole
 	err := f.Find(ctx, types.NamespacedName{Namespace: roleNamespace, Name: name}, &object)
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("the AgentRole %s/%s was deleted: it may not be used in the namespace %s any more", roleNamespace, name, namespace)
+		return fmt.Errorf("the AgentRole %s/%s was deleted: it can no longer be used in the namespace %s", roleNamespace, name, namespace)
 	}
 	if err != nil {
 		return fmt.Errorf("get AgentRole %s/%s: %w", roleNamespace, name, err)
@@ -142,7 +141,7 @@ func (f Finder) MayUseRole(ctx context.Context, namespace, roleNamespace, name s
 	case err != nil:
 		return err
 	case !ok:
-		return fmt.Errorf("the AgentRole %s/%s may not be used in the namespace %s any more: its allowedNamespaces do not include it", roleNamespace, name, namespace)
+		return fmt.Errorf("the AgentRole %s/%s can no longer be used in the namespace %s: its allowedNamespaces do not include it", roleNamespace, name, namespace)
 	}
 	return nil
 }

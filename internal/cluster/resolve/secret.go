@@ -50,8 +50,8 @@ func (f Finder) secret(ctx context.Context, name types.NamespacedName) (*corev1.
 		f.Secrets.put(name, nil)
 		return nil, err
 	}
-	if kept := f.Secrets.get(name); kept != nil && kept.ResourceVersion == version {
-		return kept, nil
+	if cached := f.Secrets.get(name); cached != nil && cached.ResourceVersion == version {
+		return cached, nil
 	}
 	if err := f.Live.Get(ctx, name, &secret); err != nil {
 		return nil, err
@@ -72,10 +72,10 @@ func (f Finder) Version(ctx context.Context, kind, namespace, name string) (stri
 }
 
 func (f Finder) cachedVersion(ctx context.Context, kind string, name types.NamespacedName) (string, error) {
-	var known metav1.PartialObjectMetadata
-	known.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
-	err := f.Reader.Get(ctx, name, &known)
-	return known.ResourceVersion, err
+	var metadata metav1.PartialObjectMetadata
+	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+	err := f.Reader.Get(ctx, name, &metadata)
+	return metadata.ResourceVersion, err
 }
 
 // Headers returns a function that reads the values of headers from their Secrets.

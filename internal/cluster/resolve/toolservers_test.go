@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-func TestANamespaceMayUseItsOwnServersAndThoseThatAreShared(t *testing.T) {
+func TestNamespaceUsesOwnAndSharedServers(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)

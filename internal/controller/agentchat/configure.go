@@ -80,7 +80,6 @@ func (r *Reconciler) reconfigure(ctx context.Context, chat *v1beta1.AgentChat, s
 	return r.Runner.Engine.Deliver(string(chat.UID), agent.Reconfigured{Config: &config})
 }
 
-// anyExists reports whether any of the roles exists.
 func (r *Reconciler) anyExists(ctx context.Context, namespace string, roles []string) (bool, error) {
 	for _, name := range roles {
 		_, err := r.Runner.Finder.Role(ctx, namespace, name)

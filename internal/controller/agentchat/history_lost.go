@@ -37,12 +37,12 @@ func (r *Reconciler) handleLostHistory(ctx context.Context, chat *v1beta1.AgentC
 		after = time.UnixMilli(int64(why.At))
 	}
 	shown, _ := r.lossReported.Load(chat.UID)
-	told := shown == at
+	reported := shown == at
 	condition := status.NotReady(chat.Generation, v1beta1.ReasonHistoryLost, words+lostAdvice)
 	next := chat.DeepCopy()
 	next.Status = projection.ChatHistoryLost(chat.Status, condition, agents.Now())
 	waits, err := r.isMessagePending(ctx, chat, after)
-	if err != nil || (waits && told) {
+	if err != nil || (waits && reported) {
 		return ctrl.Result{}, false, err
 	}
 	result, err := r.Runner.Status.Write(ctx, chat, next, false)

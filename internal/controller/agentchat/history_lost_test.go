@@ -27,7 +27,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 )
 
-// downLedger fails every load.
 type downLedger struct{ ledger.Ledger }
 
 func (downLedger) Load(context.Context, string) (ledger.History, error) {
@@ -59,7 +58,7 @@ func reconcilerWith(t *testing.T, down bool, objects ...client.Object) (*Reconci
 	return &Reconciler{Client: api, Runner: runner, Tracker: &agents.Tracker{Engine: eng, Find: runner.Find, Kind: "AgentChat"}, Unresolved: &cluster.Unresolved{}}, api
 }
 
-func TestAChatSaysWhyItCannotGoOn(t *testing.T) {
+func TestChatReportsLostHistory(t *testing.T) {
 	began := metav1.NewTime(time.Now().Truncate(time.Second))
 	ready := []metav1.Condition{{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonReady, LastTransitionTime: began}}
 	for name, test := range map[string]struct {

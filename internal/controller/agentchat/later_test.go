@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-func TestTheNewestMessageOfASecondIsTheOperatorsLastPost(t *testing.T) {
+func TestNewestMessageWithinSecond(t *testing.T) {
 	second := time.Unix(1_800_000_000, 0)
 	message := func(name string, role v1beta1.MessageRole, at time.Time) *v1beta1.AgentMessage {
 		return &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(at)}, Spec: v1beta1.AgentMessageSpec{Role: role}}

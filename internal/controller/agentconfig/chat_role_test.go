@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
-func TestRolesOfTasksLeadNoChat(t *testing.T) {
+func TestTaskRoleCannotLeadChat(t *testing.T) {
 	for field, spec := range map[string]v1beta1.AgentRoleSpec{
 		"remote agent": {Remote: &v1beta1.RemoteAgent{}},
 		"outputSchema": {OutputSchema: &runtime.RawExtension{Raw: []byte(`{"type":"object"}`)}},

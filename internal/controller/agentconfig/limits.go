@@ -29,7 +29,6 @@ const (
 // maxRepeats is how often the same delegation may have the same result.
 const maxRepeats = 5
 
-// ofRole returns the limits that a role sets for a run.
 func ofRole(r role.Role) agent.Limits {
 	return agent.Limits{
 		MaxIterations: int(r.Limits.MaxIterations), MaxDuration: agent.Millis(r.Limits.MaxDurationSeconds) * 1000,

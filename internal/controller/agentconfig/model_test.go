@@ -5,7 +5,7 @@ package agentconfig
 
 import "testing"
 
-func TestTheModelOfASubAgent(t *testing.T) {
+func TestModelOfSubAgent(t *testing.T) {
 	parent := ModelChoice{"chats", "large"}
 	for name, test := range map[string]struct{ own, role, asker, want ModelChoice }{
 		"nothing is set":                            {want: ModelChoice{"default", ""}},

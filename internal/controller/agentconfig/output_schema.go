@@ -17,9 +17,9 @@ import (
 
 // outputSchema returns the schema of the data that an agent submits, prepared for submit_result: that of its own object, otherwise that of
 // its role. It is nil if there is none.
-func outputSchema(name string, found role.Role, own *runtime.RawExtension) (json.RawMessage, error) {
+func outputSchema(name string, definition role.Role, own *runtime.RawExtension) (json.RawMessage, error) {
 	if own == nil {
-		own = found.OutputSchema
+		own = definition.OutputSchema
 	}
 	if own == nil {
 		return nil, nil

@@ -75,45 +75,45 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 	if err != nil {
 		return Resolved{}, err
 	}
-	found, err := r.Finder.Role(ctx, s.Namespace, s.Role)
+	definition, err := r.Finder.Role(ctx, s.Namespace, s.Role)
 	if err != nil {
 		return Resolved{}, err
 	}
-	out := Resolved{Role: found, NamespaceUID: uid}
+	out := Resolved{Role: definition, NamespaceUID: uid}
 	out.Config = agent.Config{
-		Kind: s.Kind, Name: s.Name, Depth: s.Depth, MaxDepth: s.MaxDepth, Role: roleOf(found, s.Namespace), Generation: s.Generation,
-		Limits: s.limits(found),
+		Kind: s.Kind, Name: s.Name, Depth: s.Depth, MaxDepth: s.MaxDepth, Role: roleOf(definition, s.Namespace), Generation: s.Generation,
+		Limits: s.limits(definition),
 	}
-	if err := s.checkRole(found); err != nil {
+	if err := s.checkRole(definition); err != nil {
 		return Resolved{}, err
 	}
 	if s.Kind == agent.ToolRun {
-		set, err := r.Tools.ForTool(ctx, s.Object, found, s.Tool)
+		set, err := r.Tools.ForTool(ctx, s.Object, definition, s.Tool)
 		out.Config.Tools = toolsOf(set)
 		return out, err
 	}
 	if s.Kind == agent.SubAgent {
-		if out.Config.OutputSchema, err = outputSchema(s.Role, found, s.OutputSchema); err != nil {
+		if out.Config.OutputSchema, err = outputSchema(s.Role, definition, s.OutputSchema); err != nil {
 			return Resolved{}, err
 		}
 	}
-	if s.Kind == agent.SubAgent && found.Review != nil {
-		if out.Config.Review, err = r.review(ctx, s.Namespace, found); err != nil {
+	if s.Kind == agent.SubAgent && definition.Review != nil {
+		if out.Config.Review, err = r.review(ctx, s.Namespace, definition); err != nil {
 			return Resolved{}, err
 		}
 	}
-	if found.Remote != nil {
+	if definition.Remote != nil {
 		return out, r.resolveRemote(ctx, s, &out)
 	}
-	set, err := r.Tools.ForObject(ctx, s.Object, found)
+	set, err := r.Tools.ForObject(ctx, s.Object, definition)
 	if err != nil {
 		return Resolved{}, err
 	}
 	out.Config.Tools = toolsOf(set)
-	if out.Config.Delegates, out.Config.MissingDelegates, err = r.delegates(ctx, s.Namespace, found); err != nil {
+	if out.Config.Delegates, out.Config.MissingDelegates, err = r.delegates(ctx, s.Namespace, definition); err != nil {
 		return Resolved{}, err
 	}
-	for _, skill := range found.SkillTexts {
+	for _, skill := range definition.SkillTexts {
 		out.Config.Skills = append(out.Config.Skills, agent.Skill{Name: skill.Name, Description: skill.Description})
 	}
 	if err := r.resolveModel(ctx, s, &out); err != nil {
@@ -123,16 +123,16 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 }
 
 // checkRole returns an error if a role cannot lead a chat: some of its fields are about the result of a task, and a chat has none.
-func (s Subject) checkRole(found role.Role) error {
+func (s Subject) checkRole(definition role.Role) error {
 	problem := ""
 	switch {
 	case s.Kind != agent.Orchestrator:
 		return nil
-	case found.Remote != nil:
+	case definition.Remote != nil:
 		problem = "is that of a remote agent, which cannot lead a chat"
-	case found.OutputSchema != nil:
+	case definition.OutputSchema != nil:
 		problem = "has outputSchema, which is for the results of tasks, and a chat has none"
-	case found.Review != nil:
+	case definition.Review != nil:
 		problem = "has review, which is for the results of tasks, and a chat has none"
 	default:
 		return nil
@@ -141,8 +141,8 @@ func (s Subject) checkRole(found role.Role) error {
 		Message: fmt.Sprintf("The role %s %s: name another role, which may delegate to it.", s.Role, problem)}
 }
 
-func (s Subject) limits(found role.Role) agent.Limits {
-	limits := ofRole(found)
+func (s Subject) limits(definition role.Role) agent.Limits {
+	limits := ofRole(definition)
 	switch {
 	case s.ChatLimits != nil:
 		return ofChat(limits, *s.ChatLimits)
@@ -222,7 +222,7 @@ func (o Resolved) needsPrice() error {
 // delegates returns the existing roles that a role may delegate to, and the names of the missing ones.
 func (r *Resolver) delegates(ctx context.Context, namespace string, from role.Role) (delegates []agent.Delegate, missing []string, err error) {
 	for _, name := range from.Delegates() {
-		found, err := r.Finder.Role(ctx, namespace, name)
+		definition, err := r.Finder.Role(ctx, namespace, name)
 		var notFound *resolve.Missing
 		if errors.As(err, &notFound) {
 			missing = append(missing, name)
@@ -231,9 +231,9 @@ func (r *Resolver) delegates(ctx context.Context, namespace string, from role.Ro
 		if err != nil {
 			return nil, nil, err
 		}
-		d := agent.Delegate{Name: name, DisplayName: found.DisplayName, Description: found.Description, When: found.DelegateWhen}
-		if found.AsTool != nil {
-			d.AsTool = &agent.AsTool{Name: found.AsTool.Name, InputSchema: found.InputSchema()}
+		d := agent.Delegate{Name: name, DisplayName: definition.DisplayName, Description: definition.Description, When: definition.DelegateWhen}
+		if definition.AsTool != nil {
+			d.AsTool = &agent.AsTool{Name: definition.AsTool.Name, InputSchema: definition.InputSchema()}
 		}
 		delegates = append(delegates, d)
 	}

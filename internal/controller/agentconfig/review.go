@@ -17,8 +17,8 @@ import (
 const defaultMaxRounds = 2
 
 // review returns the review of the results of agents with a role. Its reviewer must exist when they start.
-func (r *Resolver) review(ctx context.Context, namespace string, found role.Role) (*agent.Review, error) {
-	reviewer, err := r.Finder.Role(ctx, namespace, found.Review.Role)
+func (r *Resolver) review(ctx context.Context, namespace string, definition role.Role) (*agent.Review, error) {
+	reviewer, err := r.Finder.Role(ctx, namespace, definition.Review.Role)
 	if err != nil {
 		return nil, err
 	}
@@ -26,6 +26,6 @@ func (r *Resolver) review(ctx context.Context, namespace string, found role.Role
 		return nil, &resolve.Missing{Reason: v1beta1.ReasonInvalidSpec, Message: problem}
 	}
 	return &agent.Review{
-		Role: found.Review.Role, MaxRounds: int(cmp.Or(found.Review.MaxRounds, defaultMaxRounds)), Required: found.Review.OnReject == v1beta1.RejectFail,
+		Role: definition.Review.Role, MaxRounds: int(cmp.Or(definition.Review.MaxRounds, defaultMaxRounds)), Required: definition.Review.OnReject == v1beta1.RejectFail,
 	}, nil
 }

@@ -42,7 +42,7 @@ func checkAllowance(task string, ask agent.AskPerson, patterns []pattern.Argumen
 		return rejected(v1beta1.ReasonRequesterDenied, "The role of this call requires a decision about each call: approve it without spec.approval.allow.")
 	case !pattern.Match(patterns, ask.Arguments):
 		return rejected(v1beta1.ReasonAllowanceMismatch,
-			"The arguments of the call of task %q do not match the patterns of spec.approval.allow, so nothing was approved. Approve it with other patterns, or without spec.approval.allow.", task)
+			"The arguments of task %q's call do not match the patterns of spec.approval.allow, so nothing was approved. Approve it with other patterns, or without spec.approval.allow.", task)
 	case existing >= agent.MaxAllowances:
 		return rejected(v1beta1.ReasonAllowanceLimit, "The chat has %d allowances, which is the limit. Revoke one, or approve the call without spec.approval.allow.", existing)
 	}

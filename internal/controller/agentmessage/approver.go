@@ -30,10 +30,10 @@ func (r *Reconciler) checkSeparateApprover(ctx context.Context, owner client.Obj
 	case requesters.MayDecide(message.Spec.User):
 		return requesters, nil, nil
 	case !requesters.Known():
-		return requesters, rejected(v1beta1.ReasonRequesterDenied, "The role of this call requires an approver who did not ask for the work, and it is not known who asked: a message, or the task, has no spec.user. "+
+		return requesters, rejected(v1beta1.ReasonRequesterDenied, "The role of this call requires an approver who did not request the work, and the requester is unknown: a message, or the task, has no spec.user. "+
 			"Cancel the work, and request it again with clients that set it."), nil
 	}
-	return requesters, rejected(v1beta1.ReasonRequesterDenied, "The role of this call requires an approver who did not ask for the work, and %s asked for it. Another person must decide.", message.Spec.User), nil
+	return requesters, rejected(v1beta1.ReasonRequesterDenied, "The role of this call requires an approver who did not request the work, and %s requested it. Another person must decide.", message.Spec.User), nil
 }
 
 // requesters returns the people who asked for the work of a chat or standalone task.
@@ -51,7 +51,7 @@ func (r *Reconciler) requesters(ctx context.Context, owner client.Object) (agent
 	}
 	task, ok := owner.(*v1beta1.AgentTask)
 	if !ok {
-		return agent.Requesters{}, fmt.Errorf("who asked for a %T is not known", owner)
+		return agent.Requesters{}, fmt.Errorf("the requesters of a %T are unknown", owner)
 	}
 	requesters := agent.Requesters{}.With(task.Spec.User)
 	if task.Spec.FireUser != "" {

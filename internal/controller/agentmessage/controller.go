@@ -182,9 +182,9 @@ func (r *Reconciler) adopt(ctx context.Context, owner client.Object, message *v1
 // adopt a message for its successor: the garbage collector would delete the message. The cache will soon be current, so the error is a
 // conflict.
 func (r *Reconciler) confirmOwner(ctx context.Context, owner client.Object) error {
-	found := owner.DeepCopyObject().(client.Object)
-	err := r.Runner.Live(ctx, client.ObjectKeyFromObject(owner), found)
-	if err == nil && found.GetUID() == owner.GetUID() {
+	fresh := owner.DeepCopyObject().(client.Object)
+	err := r.Runner.Live(ctx, client.ObjectKeyFromObject(owner), fresh)
+	if err == nil && fresh.GetUID() == owner.GetUID() {
 		return nil
 	}
 	if client.IgnoreNotFound(err) != nil {
@@ -258,7 +258,6 @@ func (r *Reconciler) deliverMessage(ctx context.Context, chat client.Object, mes
 	return delivered, r.Runner.Engine.Deliver(string(chat.GetUID()), fact)
 }
 
-// questionOf returns the agent and the question that a message replies to.
 func (r *Reconciler) questionOf(ctx context.Context, chat client.Object, message *v1beta1.AgentMessage) (name, call string, err error) {
 	if message.Spec.InReplyTo == "" {
 		return "", "", nil

@@ -78,26 +78,26 @@ func (r *Reconciler) target(ctx context.Context, owner client.Object, message *v
 	if task == nil || !tree.IsWithin(task, owner) { // two standalone trees are separate although neither has a chat
 		return nil, none, nil
 	}
-	found := &target{task: *task.DeepCopy(), uid: tree.AgentUID(task)}
+	result := &target{task: *task.DeepCopy(), uid: tree.AgentUID(task)}
 	started := false
-	if found.uid != "" {
-		found.state, started, err = r.Runner.State(ctx, found.uid)
+	if result.uid != "" {
+		result.state, started, err = r.Runner.State(ctx, result.uid)
 	}
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case !started:
-		return found, rejected(v1beta1.ReasonNotWaiting, "The task %q has not started.", name), nil
-	case found.state.HasHandled(message.Name): // it was delivered, but the status was not written
+		return result, rejected(v1beta1.ReasonNotWaiting, "The task %q has not started.", name), nil
+	case result.state.HasHandled(message.Name): // it was delivered, but the status was not written
 		return nil, ptr(handled()), nil
-	case found.state.Phase.Terminal():
+	case result.state.Phase.Terminal():
 		// An agent below may have recorded the message before the task ended.
-		if _, recorded, err := r.asksBelow(ctx, found.uid, message); err != nil || recorded {
+		if _, recorded, err := r.asksBelow(ctx, result.uid, message); err != nil || recorded {
 			return nil, ptr(handled()), err
 		}
 		return nil, rejected(v1beta1.ReasonTaskFinished, "The task %q has ended already.", name), nil
 	}
-	return found, nil, nil
+	return result, nil, nil
 }
 
 // target is the agent or tool run that a message refers to.
@@ -184,7 +184,7 @@ func (r *Reconciler) answer(ctx context.Context, owner client.Object, message *v
 			return ptr(handled()), r.record(ctx, ask.Agent.UID, answered(ask.Call, message, read), read.stored...)
 		}
 	}
-	return rejected(v1beta1.ReasonNotWaiting, "The task %q has asked nothing.", message.Spec.StandaloneTask()), nil
+	return rejected(v1beta1.ReasonNotWaiting, "The task %q has no open question.", message.Spec.StandaloneTask()), nil
 }
 
 // answered returns the fact that a message answers a question.

@@ -77,7 +77,7 @@ func message(name string, spec v1beta1.AgentMessageSpec) *v1beta1.AgentMessage {
 	return &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID(name), ResourceVersion: "5", CreationTimestamp: metav1.Now()}, Spec: spec}
 }
 
-func TestAMessageToAStandaloneTaskReachesTheAgentBelow(t *testing.T) {
+func TestMessageReachesNestedAgent(t *testing.T) {
 	question := agent.ToolCall{ID: "q", Tool: "ask_user", Arguments: `{"question":"Which colour?"}`}
 	write := agent.ToolCall{ID: "w", Tool: "write", Arguments: `{"path":"a"}`}
 	approve := func(task, call string) v1beta1.AgentMessageSpec {
@@ -140,7 +140,7 @@ func TestAMessageToAStandaloneTaskReachesTheAgentBelow(t *testing.T) {
 }
 
 // Two agents ask, and the older question appears last. A person answers the question that the task shows, and then the other one.
-func TestAnAnswerGoesToTheQuestionThatTheTaskShows(t *testing.T) {
+func TestAnswerGoesToShownQuestion(t *testing.T) {
 	objects := append(treeWith("mine"),
 		message("first", v1beta1.AgentMessageSpec{Task: "mine", Content: "Green"}), message("second", v1beta1.AgentMessageSpec{Task: "mine", Content: "Large"}))
 	objects[0].(*v1beta1.AgentTask).Status.Waiting = &v1beta1.Waiting{Kind: v1beta1.WaitingQuestion, SubAgent: "mine-1", ToolCall: "q"}

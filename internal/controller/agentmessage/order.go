@@ -71,11 +71,11 @@ func (o *sequence) add(m *v1beta1.AgentMessage) position {
 
 // take records that a message was delivered to its chat or task.
 func (o *sequence) take(m *v1beta1.AgentMessage) {
-	known := o.add(m)
-	known.taken = true
+	position := o.add(m)
+	position.taken = true
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.seen[client.ObjectKeyFromObject(m)] = known
+	o.seen[client.ObjectKeyFromObject(m)] = position
 }
 
 // remove drops a message that has its final phase or is deleted.

@@ -36,7 +36,7 @@ import (
 
 // Messages that were created within one second reach the chat in the order of their resource versions, although eight workers take them
 // from the queue in any order.
-func TestABurstIsDeliveredInTheOrderOfCreation(t *testing.T) {
+func TestBurstKeepsCreationOrder(t *testing.T) {
 	second := metav1.NewTime(time.Now().Truncate(time.Second))
 	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: "chat-uid"}}
 	objects, created := []client.Object{chat}, []string{}
@@ -82,7 +82,7 @@ func TestABurstIsDeliveredInTheOrderOfCreation(t *testing.T) {
 }
 
 // The orchestrator records that it has taken a message into a turn; the message controller writes that to the message's status.
-func TestAMessageThatATurnHasTakenIsHandled(t *testing.T) {
+func TestMessageInTurnIsHandled(t *testing.T) {
 	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: "chat-uid"}}
 	hello := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "hello", UID: "hello-uid"},
 		Spec: v1beta1.AgentMessageSpec{Chat: "chat", Role: v1beta1.RoleUser, Content: "hello"}}
@@ -107,7 +107,7 @@ func TestAMessageThatATurnHasTakenIsHandled(t *testing.T) {
 }
 
 // A message keeps its position after the operator has written to it, for example while it waited for its chat.
-func TestAMessageKeepsItsPlaceWhenItIsUpdated(t *testing.T) {
+func TestUpdatedMessageKeepsPosition(t *testing.T) {
 	var o sequence
 	first := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "first", UID: "1", ResourceVersion: "5"}}
 	before := o.add(first)
@@ -171,7 +171,6 @@ func reconcilerWith(t *testing.T, objects ...client.Object) (*Reconciler, ledger
 	return &Reconciler{Client: api, Runner: runner}, store
 }
 
-// noModels has no models.
 type noModels struct{}
 
 var errNoModel = errors.New("no model")
@@ -182,7 +181,6 @@ func (noModels) Endpoint(context.Context, ledger.Agent, string) (engine.Endpoint
 	return engine.Endpoint{}, errNoModel
 }
 
-// noTools has no tools.
 type noTools struct{}
 
 func (noTools) Set(context.Context, ledger.Agent, string) (tool.Set, error) {

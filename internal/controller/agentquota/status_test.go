@@ -17,7 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/money"
 )
 
-func TestStatusHasTheCurrencyOfTheCost(t *testing.T) {
+func TestStatusHasCostCurrency(t *testing.T) {
 	limit := int64(100)
 	object := &v1beta1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Name: "money"}, Spec: v1beta1.AgentQuotaSpec{Period: v1beta1.QuotaDay, MaxCostMicros: &limit}}
 	amount := func(micros int64, currency string) v1beta1.QuotaAmount {

@@ -137,11 +137,11 @@ func (r *Reconciler) check(ctx context.Context, object *v1beta1.AgentRole, read 
 
 // ready returns the condition of a role that can be used. Tools that do not exist do not prevent that: an agent has those that do.
 func (r *Reconciler) ready(ctx context.Context, object *v1beta1.AgentRole) (metav1.Condition, error) {
-	found, err := catalog.Cluster{Finder: r.Finder}.Of(ctx, object.Namespace, object)
+	contents, err := catalog.Cluster{Finder: r.Finder}.Of(ctx, object.Namespace, object)
 	if err != nil {
 		return metav1.Condition{}, err
 	}
-	return status.Ready(object.Generation, strings.Join(append([]string{"The role can be used."}, validation.Warnings(object, found)...), " ")), nil
+	return status.Ready(object.Generation, strings.Join(append([]string{"The role can be used."}, validation.Warnings(object, contents)...), " ")), nil
 }
 
 // checkReview returns the condition of a role whose other parts can be used.

@@ -124,7 +124,6 @@ func (r *Reconciler) start(ctx context.Context, f *facts) error {
 	return r.launch(ctx, f, record, started)
 }
 
-// launch starts an agent or tool run.
 func (r *Reconciler) launch(ctx context.Context, f *facts, record ledger.Agent, started agent.Started) error {
 	if f.SubAgent != nil {
 		if acquired, err := r.acquireSlot(ctx, f, record); err != nil || !acquired {

@@ -23,7 +23,7 @@ import (
 )
 
 // A new child may not be in the cache yet. It must be cancelled anyway: treated as never started, it would continue to run.
-func TestAChildThatTheCacheDoesNotKnowYetIsCancelled(t *testing.T) {
+func TestUncachedChildIsCancelled(t *testing.T) {
 	runner, owner, child := newCancelRunner(t)
 	if err := runner.cancelChild(t.Context(), owner, "chat-1"); err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestAChildThatTheCacheDoesNotKnowYetIsCancelled(t *testing.T) {
 }
 
 // The engine delivers the cancellation to a child that has started. An edit of its task could change a task that already shows its end.
-func TestTheTaskOfAChildThatHasBegunIsNotEdited(t *testing.T) {
+func TestStartedChildTaskIsNotEdited(t *testing.T) {
 	runner, owner, child := newCancelRunner(t)
 	record := ledger.Agent{UID: "agent", Kind: "SubAgent", Namespace: "a", Name: "chat-1", Parent: "chat-uid", Root: "chat-uid", Chat: "chat", CreatedAt: time.Now()}
 	started := agent.Started{Config: agent.Config{Kind: agent.SubAgent, Name: "chat-1", Depth: 1, MaxDepth: 1}}

@@ -27,7 +27,7 @@ import (
 
 // The last status write of a task conflicts with a concurrent change. A finished task gets no more events, so the controller must requeue
 // it.
-func TestATaskWhoseEndCouldNotBeWrittenIsLookedAtAgain(t *testing.T) {
+func TestConflictingEndIsRequeued(t *testing.T) {
 	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "task"}}
 	reconciler, api := reconcilerWith(t, task)
 	read := func() *v1beta1.AgentTask {
@@ -64,7 +64,7 @@ func TestATaskWhoseEndCouldNotBeWrittenIsLookedAtAgain(t *testing.T) {
 }
 
 // The API server checks quotas before names: a sub-agent that is missing from the cache may have filled the quota.
-func TestASubAgentThatIsThereIsNotRefused(t *testing.T) {
+func TestExistingSubAgentIsNotRefused(t *testing.T) {
 	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "work", UID: "task"}}
 	sub := &v1beta1.SubAgent{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "work", OwnerReferences: []metav1.OwnerReference{
 		*metav1.NewControllerRef(task, v1beta1.GroupVersion.WithKind("AgentTask"))}}}
@@ -86,7 +86,6 @@ func TestASubAgentThatIsThereIsNotRefused(t *testing.T) {
 	}
 }
 
-// reconcilerWith returns a reconciler of a cluster with these tasks.
 func reconcilerWith(t *testing.T, tasks ...client.Object) (*Reconciler, client.Client) {
 	t.Helper()
 	scheme := runtime.NewScheme()

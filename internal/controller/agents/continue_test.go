@@ -15,7 +15,7 @@ import (
 )
 
 // A follow-up that the cache would refuse for ever is compared with what the API server has.
-func TestAFollowUpIsNotRefusedBecauseOfAnEarlierSubAgent(t *testing.T) {
+func TestFollowUpIsConfirmedLive(t *testing.T) {
 	named := func(uid, role string) *v1beta1.SubAgent {
 		return &v1beta1.SubAgent{ObjectMeta: clustertest.Named("before", uid), Spec: v1beta1.SubAgentSpec{Role: role}}
 	}

@@ -154,7 +154,7 @@ func (r *Reconciler) exit(ctx context.Context, f *facts, err error) (ctrl.Result
 
 // publishStart lets the tool of a task run that waits until its start is published.
 func (r *Reconciler) publishStart(f *facts, published *metav1.Time) error {
-	if f.Task == nil || published == nil || !f.state.AwaitsStartPublished() {
+	if f.Task == nil || published == nil || !f.state.WaitsForStartPublished() {
 		return nil
 	}
 	return r.Runner.Engine.Deliver(f.uid, agent.StartPublished{})

@@ -22,23 +22,22 @@ import (
 // standaloneDepth is the depth limit for the agents of a standalone task.
 const standaloneDepth = 2
 
-// createSubAgent creates the sub-agent that does the work of a task.
 func (r *Reconciler) createSubAgent(ctx context.Context, task *v1beta1.AgentTask, lineage cluster.Lineage) error {
-	found, err := r.Runner.Finder.Role(ctx, task.Namespace, task.Spec.Role)
+	definition, err := r.Runner.Finder.Role(ctx, task.Namespace, task.Spec.Role)
 	if err != nil {
 		return err
 	}
-	if err := r.checkInput(ctx, task, found); err != nil {
+	if err := r.checkInput(ctx, task, definition); err != nil {
 		return err
 	}
-	if err := checkOutput(task, found); err != nil {
+	if err := checkOutput(task, definition); err != nil {
 		return err
 	}
 	depth, maxDepth, cwd := placement(task, lineage)
 	if depth > maxDepth {
 		return startErrorf(v1beta1.ErrorDepthLimit, "Its sub-agent would have the depth %d, and the limit is %d: delegate less deeply, or raise limits.maxDepth of the chat.", depth, maxDepth)
 	}
-	uses, err := r.Runner.Config.ModelOf(ctx, task, found)
+	uses, err := r.Runner.Config.ModelOf(ctx, task, definition)
 	if err != nil {
 		return err
 	}
@@ -48,7 +47,7 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1beta1.AgentTask
 		ContextFiles: task.Spec.ContextFiles, SuccessCriteria: task.Spec.SuccessCriteria, Context: task.Spec.Context, ContinueFrom: task.Spec.ContinueFrom,
 		OutputSchema: task.Spec.OutputSchema,
 		WorkingDir:   cwd, ModelProvider: uses.Provider, Model: uses.Model, Cancel: task.Spec.Cancel,
-		Limits: agentconfig.OfTask(found, task.Spec.Limits, maxDepth, task.Spec.Chat == "" && depth == 1),
+		Limits: agentconfig.OfTask(definition, task.Spec.Limits, maxDepth, task.Spec.Chat == "" && depth == 1),
 	}
 	if lineage.Chat != nil {
 		sub.Labels[v1beta1.LabelChat] = task.Spec.Chat
@@ -68,8 +67,8 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1beta1.AgentTask
 }
 
 // checkInput checks the arguments of a task against the input schema of its role.
-func (r *Reconciler) checkInput(ctx context.Context, task *v1beta1.AgentTask, found role.Role) error {
-	schema := found.InputSchema()
+func (r *Reconciler) checkInput(ctx context.Context, task *v1beta1.AgentTask, definition role.Role) error {
+	schema := definition.InputSchema()
 	if task.Spec.Arguments == nil || len(schema) == 0 {
 		return nil
 	}
@@ -84,12 +83,11 @@ func (r *Reconciler) checkInput(ctx context.Context, task *v1beta1.AgentTask, fo
 	return nil
 }
 
-// checkOutput checks the output schema of a task.
-func checkOutput(task *v1beta1.AgentTask, found role.Role) error {
+func checkOutput(task *v1beta1.AgentTask, definition role.Role) error {
 	switch {
 	case task.Spec.OutputSchema == nil:
 		return nil
-	case found.Remote != nil:
+	case definition.Remote != nil:
 		return startErrorf(v1beta1.ErrorInvalidSpec, "The role %s is that of a remote agent, which submits no data: create the task again without spec.outputSchema, or with another role.", task.Spec.Role)
 	}
 	if err := validation.CheckTask(task.Spec); err != nil {

@@ -27,8 +27,8 @@ func (r *Reconciler) finish(ctx context.Context, task *v1beta1.AgentTask) (ctrl.
 	if task.Status.Error == nil || parent == nil {
 		return r.expire(ctx, task)
 	}
-	told, err := r.isReported(ctx, task)
-	if err != nil || told {
+	reported, err := r.isReported(ctx, task)
+	if err != nil || reported {
 		return status.JoinError(err)(r.expire(ctx, task))
 	}
 	started, err := r.Runner.Engine.HasStarted(ctx, string(parent.UID), task.Name)
@@ -59,7 +59,7 @@ func (r *Reconciler) expire(ctx context.Context, task *v1beta1.AgentTask) (ctrl.
 	// The parent must have recorded the outcome: it would treat a missing task as deleted. It may record it after isReported has read its
 	// state, so the task waits before that.
 	r.Unreported.Set(client.ObjectKeyFromObject(task), true)
-	if told, err := r.isReported(ctx, task); err != nil || !told {
+	if reported, err := r.isReported(ctx, task); err != nil || !reported {
 		return ctrl.Result{}, err
 	}
 	r.Unreported.Set(client.ObjectKeyFromObject(task), false)

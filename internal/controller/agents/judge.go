@@ -57,7 +57,7 @@ func judge(f facts) verdict {
 	case ended:
 		return verdict{} // the ledger may have pruned it
 	case f.lineage.Gone:
-		return failed(v1beta1.ErrorCancelled, f.either("The chat or agent that asked for it was deleted.",
+		return failed(v1beta1.ErrorCancelled, f.either("The chat or agent that requested it was deleted.",
 			"Its task, or an owner of the task, was deleted."))
 	case f.sub != nil:
 		return judgeSubAgent(f)
@@ -68,7 +68,7 @@ func judge(f facts) verdict {
 	case !f.delegates() && *f.StartTime != nil:
 		return failed(v1beta1.ErrorHistoryLost, f.either(
 			"The task had started, but the ledger has no events of it, so its tool may have run. "+
-				"Check what it did, and create the task again if it must run.",
+				"Check its effects, and create the task again if it must run.",
 			"The agent had started, but the ledger has no events of it. Create the task again."))
 	}
 	return verdict{verb: begin}
@@ -135,6 +135,6 @@ func judgeWrite(f facts) (write, later bool) {
 	write = next.Phase != before.Phase || next.SubAgent != before.SubAgent ||
 		!equality.Semantic.DeepEqual(before.Waiting, next.Waiting) ||
 		!equality.Semantic.DeepEqual(before.Conditions, next.Conditions)
-	progress := next.Phase == v1beta1.TaskRunning && before.Waiting == nil && !f.state.AwaitsStartPublished()
+	progress := next.Phase == v1beta1.TaskRunning && before.Waiting == nil && !f.state.WaitsForStartPublished()
 	return write, next.StartTime != nil && (progress || interrupted)
 }

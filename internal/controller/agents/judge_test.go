@@ -119,7 +119,7 @@ func TestJudgeWrite(t *testing.T) {
 		o.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionSucceeded, Reason: v1beta1.ReasonLedgerQuota}}
 	}
 	unstarted := agentTask(func(o *v1beta1.AgentTask) { o.Status.Phase = v1beta1.TaskPending })
-	toPublish := agent.State{Config: agent.Config{Kind: agent.ToolRun, AwaitStartPublished: true}, Phase: agent.PhaseActing, Batch: []agent.BatchCall{{State: agent.CallHeld}}}
+	toPublish := agent.State{Config: agent.Config{Kind: agent.ToolRun, WaitForStartPublished: true}, Phase: agent.PhaseActing, Batch: []agent.BatchCall{{State: agent.CallHeld}}}
 	for name, tc := range map[string]struct {
 		before, next projection.Run
 		state        agent.State

@@ -21,7 +21,7 @@ import (
 
 // The first call of an agent costs money. It is not made for an object that was deleted, replaced, cancelled or begun
 // since the cache got it.
-func TestAnAgentStartsOnlyIfTheAPIServerConfirmsIt(t *testing.T) {
+func TestStartIsConfirmedLive(t *testing.T) {
 	task := &v1beta1.AgentTask{ObjectMeta: clustertest.Named("work", "task"), Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent}}
 	sub := clustertest.OwnedBy(task, "AgentTask", &v1beta1.SubAgent{ObjectMeta: clustertest.Named("work", "sub")})
 	otherTask, otherSub, going, cancelled, begun := task.DeepCopy(), sub.DeepCopy(), sub.DeepCopy(), sub.DeepCopy(), sub.DeepCopy()

@@ -65,7 +65,6 @@ func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted
 	return true, nil
 }
 
-// messageOf returns the message of a post.
 func messageOf(owner Owner, item agent.Item) *v1beta1.AgentMessage {
 	message := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{
 		Namespace: owner.Object.GetNamespace(), Name: item.PostName(owner.Chat), Labels: map[string]string{v1beta1.LabelChat: owner.Chat},
@@ -86,7 +85,6 @@ func messageOf(owner Owner, item agent.Item) *v1beta1.AgentMessage {
 	return message
 }
 
-// isPosted reports whether the message with the name of a post is that post.
 func (r *Runner) isPosted(ctx context.Context, owner Owner, message *v1beta1.AgentMessage, item agent.Item) (bool, error) {
 	if there, err := hasPost(ctx, owner, message, r.Live); err != nil || there {
 		return there, err
@@ -98,15 +96,15 @@ func (r *Runner) isPosted(ctx context.Context, owner Owner, message *v1beta1.Age
 // hasPost reports whether the message of a post exists. A message of the chat with its name and another content is not that post: after a
 // loss of events the orchestrator uses the name again. A missing message is an error: it may have just been deleted.
 func hasPost(ctx context.Context, owner Owner, post *v1beta1.AgentMessage, read cluster.Read) (bool, error) {
-	var found v1beta1.AgentMessage
-	if err := read(ctx, client.ObjectKeyFromObject(post), &found); err != nil {
+	var message v1beta1.AgentMessage
+	if err := read(ctx, client.ObjectKeyFromObject(post), &message); err != nil {
 		return false, fmt.Errorf("get message %s: %w", post.Name, err)
 	}
 	valid := func(text string) string { return string([]rune(text)) } // as JSON encodes it
-	same := valid(found.Spec.Content) == valid(post.Spec.Content) && found.Spec.Role == post.Spec.Role &&
-		found.Spec.Task == post.Spec.Task && found.Spec.InReplyTo == post.Spec.InReplyTo &&
-		found.Annotations[v1beta1.AnnotationCall] == post.Annotations[v1beta1.AnnotationCall]
-	return same && metav1.IsControlledBy(&found, owner.Object), nil
+	same := valid(message.Spec.Content) == valid(post.Spec.Content) && message.Spec.Role == post.Spec.Role &&
+		message.Spec.Task == post.Spec.Task && message.Spec.InReplyTo == post.Spec.InReplyTo &&
+		message.Annotations[v1beta1.AnnotationCall] == post.Annotations[v1beta1.AnnotationCall]
+	return same && metav1.IsControlledBy(&message, owner.Object), nil
 }
 
 // PostRefusedError reports that the API server rejected a message of the chat.

@@ -105,7 +105,7 @@ func existingPost(t *testing.T) *v1beta1.AgentMessage {
 func posted(s agent.State, err error) bool { return err == nil && s.Posts > 0 && len(s.Outbox) == 0 }
 
 // The message controller writes the status of a message. The chat waits until the status shows that the message was handled.
-func TestATakenMessageIsLeftToItsController(t *testing.T) {
+func TestTakenMessageKeepsItsController(t *testing.T) {
 	for name, test := range map[string]struct {
 		phase v1beta1.MessagePhase
 		asked bool
@@ -132,7 +132,7 @@ func TestATakenMessageIsLeftToItsController(t *testing.T) {
 
 // A message with the name of a post is the post only if the chat owns it and it has the same content: a chat that lost events
 // uses names again.
-func TestAPostWhoseNameIsTakenGetsAnother(t *testing.T) {
+func TestPostWithTakenName(t *testing.T) {
 	chat := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}
 	old := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "old")}
 	assistant := v1beta1.AgentMessageSpec{Chat: "chat", Role: v1beta1.RoleAssistant, Content: "earlier"}
@@ -169,7 +169,7 @@ func TestAPostWhoseNameIsTakenGetsAnother(t *testing.T) {
 }
 
 // A rejected post does not block the rest of the outbox, and is posted as soon as the API server accepts it.
-func TestARefusedPostIsTriedAgain(t *testing.T) {
+func TestRefusedPostIsRetried(t *testing.T) {
 	refuse := true
 	user := &v1beta1.AgentMessage{ObjectMeta: clustertest.Named("hello", "m"), Spec: v1beta1.AgentMessageSpec{Chat: "chat", Role: v1beta1.RoleUser}}
 	user.Status.Phase = v1beta1.MessageHandled
@@ -235,7 +235,7 @@ func rejectingQuota(api client.WithWatch) client.WithWatch {
 }
 
 // The post itself may have filled the quota, if the operator ended or reconciled again before it recorded the post.
-func TestAPostThatIsThereIsNotRefused(t *testing.T) {
+func TestExistingPostIsNotRefused(t *testing.T) {
 	there := existingPost(t)
 	for name, cache := range map[string]client.WithWatch{"in the cache": clustertest.NewCluster(t, there), "not in the cache": clustertest.NewCluster(t)} {
 		t.Run(name, func(t *testing.T) {
@@ -247,7 +247,7 @@ func TestAPostThatIsThereIsNotRefused(t *testing.T) {
 }
 
 // Every attempt to create a post counts against quotas, even if the post exists.
-func TestAPostThatIsThereIsNotCreatedAgain(t *testing.T) {
+func TestExistingPostIsNotRecreated(t *testing.T) {
 	there := existingPost(t)
 	creates := 0
 	api := interceptor.NewClient(clustertest.NewCluster(t, there), interceptor.Funcs{
@@ -263,8 +263,8 @@ func TestAPostThatIsThereIsNotCreatedAgain(t *testing.T) {
 	}
 }
 
-// A task that is missing from the cache may have filled the quota. If it were treated as rejected, its parent would see a failed child.
-func TestAChildThatIsThereIsNotRefused(t *testing.T) {
+// A task that is missing from the cache may have filled the quota. If it were treated as rejected, its parent would receive a failed child.
+func TestExistingChildIsNotRefused(t *testing.T) {
 	r, owner, _ := newPostingRunner(t, rejectingQuota(clustertest.NewCluster(t)))
 	if err := r.Engine.Close(t.Context()); err != nil {
 		t.Fatal(err)

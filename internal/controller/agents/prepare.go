@@ -82,7 +82,7 @@ func (r *Reconciler) place(ctx context.Context, lineage cluster.Lineage, record 
 	} else {
 		above, err := r.Runner.Engine.Lookup(ctx, record.Parent)
 		if err != nil {
-			return agent.State{}, fmt.Errorf("find the top of the tree of %s/%s: %w", record.Namespace, record.Name, err)
+			return agent.State{}, fmt.Errorf("find the root of %s/%s: %w", record.Namespace, record.Name, err)
 		}
 		record.Root, record.ShardHash = above.Root, above.ShardHash
 	}
@@ -90,7 +90,6 @@ func (r *Reconciler) place(ctx context.Context, lineage cluster.Lineage, record 
 	return state, err
 }
 
-// setToolRun configures the tool run of a task.
 func setToolRun(config *agent.Config, task *v1beta1.AgentTask, parent agent.State) {
 	config.Origin = parent.ChildOrigin(task.Name)
 	config.ToolCall = &agent.ToolRunCall{Tool: task.Spec.Tool}
@@ -105,7 +104,7 @@ func setToolRun(config *agent.Config, task *v1beta1.AgentTask, parent agent.Stat
 	}
 	// A tool that must not run twice waits until the task's status shows the start: after a loss of the ledger there is no
 	// other record. Other tasks, which may end within a second, are written once.
-	config.AwaitStartPublished = !config.Repeatable(task.Spec.Tool)
+	config.WaitForStartPublished = !config.Repeatable(task.Spec.Tool)
 }
 
 // setAssignment configures the work of a sub-agent.

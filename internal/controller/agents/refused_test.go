@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func TestWhatPassesByItselfIsNotRefused(t *testing.T) {
+func TestTransientErrorIsNoRefusal(t *testing.T) {
 	resource := schema.GroupResource{Group: "nestor.dev", Resource: "agenttasks"}
 	kind := schema.GroupKind{Group: "nestor.dev", Kind: "AgentTask"}
 	terminating := apierrors.NewForbidden(resource, "a", errors.New("unable to create new content"))

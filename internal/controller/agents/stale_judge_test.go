@@ -20,7 +20,7 @@ import (
 
 // With any version of each kind in the cache, the judge fails, cancels and starts nothing without a reason that holds
 // now.
-func TestAJudgeOfStaleCachesIsNeverWrong(t *testing.T) {
+func TestJudgeWithStaleCaches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := clustertest.DrawHistory(t)
 		cache := clustertest.DrawView(t, h)
@@ -71,7 +71,7 @@ func checkVerdict(t *rapid.T, h *clustertest.History, live client.Object, f *fac
 		}
 	}
 	if v.stop == cancel && !now.Cancel {
-		t.Errorf("%s is cancelled, and nobody asked for it", live.GetUID())
+		t.Errorf("%s is cancelled without a request", live.GetUID())
 	}
 	if v.stop == endDeleted && !h.IsGone(live) {
 		t.Errorf("%s is ended although its owners exist", live.GetUID())

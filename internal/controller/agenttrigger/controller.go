@@ -268,7 +268,6 @@ func (r *Reconciler) fireWatch(ctx context.Context, t *v1beta1.AgentTrigger, pro
 	return false, r.clearWatchProblem(ctx, t)
 }
 
-// clearWatchProblem removes a problem with the watch of a trigger.
 func (r *Reconciler) clearWatchProblem(ctx context.Context, t *v1beta1.AgentTrigger) error {
 	if !isWatchProblem(t) {
 		return nil
@@ -278,7 +277,6 @@ func (r *Reconciler) clearWatchProblem(ctx context.Context, t *v1beta1.AgentTrig
 	return r.Recorder.write(ctx, t, next)
 }
 
-// isWatchProblem reports whether a trigger shows a problem with its watch.
 func isWatchProblem(t *v1beta1.AgentTrigger) bool {
 	c := meta.FindStatusCondition(t.Status.Conditions, v1beta1.ConditionReady)
 	return t.Spec.Watch != nil && !t.Spec.Suspend && c != nil && (c.Reason == v1beta1.ReasonKindNotFound || c.Reason == v1beta1.ReasonWatchNotAllowed)

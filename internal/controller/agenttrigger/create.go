@@ -98,8 +98,8 @@ func unfire(next v1beta1.AgentTriggerStatus, i int, why *refusal, now metav1.Tim
 
 // create creates the object of a recorded firing, or returns the one that exists. Before it is claimed, it is held.
 func (r *Reconciler) create(ctx context.Context, t *v1beta1.AgentTrigger, p v1beta1.PendingFiring) (client.Object, error) {
-	if found, err := r.Recorder.find(ctx, t, p.Kind, p.Name); err != nil || found != nil && cluster.IsHeld(found) {
-		return found, err
+	if existing, err := r.Recorder.find(ctx, t, p.Kind, p.Name); err != nil || existing != nil && cluster.IsHeld(existing) {
+		return existing, err
 	}
 	object, err := r.build(t, p)
 	if err != nil {
@@ -110,14 +110,14 @@ func (r *Reconciler) create(ctx context.Context, t *v1beta1.AgentTrigger, p v1be
 	case err == nil:
 		return object, nil
 	case apierrors.IsAlreadyExists(err):
-		found := newObject(p.Kind)
-		if err := r.Recorder.API.Get(ctx, client.ObjectKeyFromObject(object), found); err != nil {
+		existing := newObject(p.Kind)
+		if err := r.Recorder.API.Get(ctx, client.ObjectKeyFromObject(object), existing); err != nil {
 			return nil, fmt.Errorf("get %s %s: %w", p.Kind, p.Name, err)
 		}
-		if !belongsTo(found, t.UID) || !cluster.IsHeld(found) {
+		if !belongsTo(existing, t.UID) || !cluster.IsHeld(existing) {
 			return nil, &refusal{v1beta1.DropNameTaken, fmt.Errorf("the %s %s belongs to another owner", p.Kind, p.Name)}
 		}
-		return found, nil
+		return existing, nil
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
 		return nil, &refusal{v1beta1.DropRefused, fmt.Errorf("the API server refuses the %s: %w", p.Kind, err)}
 	case apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, "NamespaceTerminating"):
@@ -133,7 +133,6 @@ func (r *Reconciler) reportProblem(ctx context.Context, t *v1beta1.AgentTrigger,
 	return r.Recorder.write(ctx, t, next)
 }
 
-// build returns the object of a recorded firing.
 func (r *Reconciler) build(t *v1beta1.AgentTrigger, p v1beta1.PendingFiring) (client.Object, error) {
 	spec, err := trigger.Unpack(p.Target)
 	if err != nil {
@@ -208,15 +207,15 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, object client.Object) 
 // before its record is removed, which the cache may not show yet, so only the version that was observed is deleted. Objects that no trigger
 // owns lose the finalizer and nothing else: it was planted, or their trigger was deleted with --cascade=orphan.
 func (r *Reconciler) discard(ctx context.Context, name types.NamespacedName) error {
-	held, err := r.held(ctx, name)
-	if err != nil || len(held) == 0 {
+	objects, err := r.held(ctx, name)
+	if err != nil || len(objects) == 0 {
 		return err
 	}
 	var t v1beta1.AgentTrigger
 	if err := client.IgnoreNotFound(r.Recorder.API.Get(ctx, name, &t)); err != nil {
 		return fmt.Errorf("get the trigger %s: %w", name, err)
 	}
-	for _, object := range held {
+	for _, object := range objects {
 		if !cluster.IsHeld(object) {
 			if err := r.removeFinalizer(ctx, object); err != nil {
 				return err
@@ -263,12 +262,12 @@ func (r *Reconciler) held(ctx context.Context, name types.NamespacedName) ([]cli
 			return nil, fmt.Errorf("list %T of trigger %s: %w", list, name, err)
 		}
 	}
-	var held []client.Object
+	var objects []client.Object
 	for i := range tasks.Items {
-		held = append(held, &tasks.Items[i])
+		objects = append(objects, &tasks.Items[i])
 	}
 	for i := range messages.Items {
-		held = append(held, &messages.Items[i])
+		objects = append(objects, &messages.Items[i])
 	}
-	return held, nil
+	return objects, nil
 }

@@ -32,7 +32,6 @@ type Evaluator struct {
 	compiling  map[types.NamespacedName]bool
 }
 
-// evaluation is an evaluation in the background.
 type evaluation struct {
 	uid        types.UID
 	generation int64
@@ -156,13 +155,13 @@ func (e *Evaluator) forget(name types.NamespacedName) {
 func (e *Evaluator) take(name types.NamespacedName, wanted *evaluation) (evaluation, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	known := e.background[name]
-	if known == nil || known.done && !known.isFor(wanted) {
+	result := e.background[name]
+	if result == nil || result.done && !result.isFor(wanted) {
 		e.background[name] = wanted
 		return evaluation{}, false
 	}
-	if known.done {
+	if result.done {
 		delete(e.background, name)
 	}
-	return evaluation{result: known.result, done: known.done}, true
+	return evaluation{result: result.result, done: result.done}, true
 }

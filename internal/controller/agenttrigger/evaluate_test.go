@@ -42,7 +42,6 @@ func block(t *testing.T, e *Evaluator, namespace string) (release func()) {
 	}
 }
 
-// program returns the program of the trigger of the tests.
 func program(t *testing.T, of *v1beta1.AgentTrigger) *trigger.Program {
 	t.Helper()
 	p, err := trigger.Compile(of.Spec)

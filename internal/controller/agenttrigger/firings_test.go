@@ -167,8 +167,8 @@ func TestAReleasedTaskIsKept(t *testing.T) {
 	}
 }
 
-// TestATriggerThatIsDeletedLeavesNothing deletes the trigger at each step of a firing: no object stays held.
-func TestATriggerThatIsDeletedLeavesNothing(t *testing.T) {
+// TestDeletedTriggerLeavesNothing deletes the trigger at each step of a firing: no object stays held.
+func TestDeletedTriggerLeavesNothing(t *testing.T) {
 	for steps := range 8 {
 		t.Run(fmt.Sprintf("after %d requests", steps), func(t *testing.T) {
 			w := newWorld(t, 1, nightly(v1beta1.ConcurrencyAllow))
@@ -217,7 +217,7 @@ func TestATakenNameIsReported(t *testing.T) {
 	}
 }
 
-func TestReplaceCancelsAllButTheNewest(t *testing.T) {
+func TestReplaceCancelsAllButNewest(t *testing.T) {
 	w := newWorld(t, 1, nightly(v1beta1.ConcurrencyReplace))
 	for range 3 {
 		w.now = w.now.Add(time.Minute)

@@ -56,18 +56,18 @@ func (r *Reconciler) fireByHand(ctx context.Context, t *v1beta1.AgentTrigger) (w
 	if value == "" {
 		return false, nil
 	}
-	var asked request
-	if err := utiljson.Unmarshal([]byte(value), &asked); err != nil || asked.ID == "" {
-		return false, r.refuseFire(ctx, t, fireResult{ID: asked.ID, Outcome: outcomeInvalid, Message: `The annotation nestor.dev/fire must be JSON with an id: {"id": "..."}.`})
+	var fire request
+	if err := utiljson.Unmarshal([]byte(value), &fire); err != nil || fire.ID == "" {
+		return false, r.refuseFire(ctx, t, fireResult{ID: fire.ID, Outcome: outcomeInvalid, Message: `The annotation nestor.dev/fire must be JSON with an id: {"id": "..."}.`})
 	}
-	headers := make(map[string]string, len(asked.Headers))
-	for name, value := range asked.Headers {
+	headers := make(map[string]string, len(fire.Headers))
+	for name, value := range fire.Headers {
 		headers[strings.ToLower(name)] = value
 	}
-	id := trigger.ManualID(asked.ID)
+	id := trigger.ManualID(fire.ID)
 	decision, err := r.Recorder.record(ctx, t, trigger.Firing{
 		ID: id, Time: r.Recorder.now(), Manual: true, User: t.Annotations[v1beta1.AnnotationFireUser],
-		Input: expr.Input{Body: asked.Body, Headers: headers, Object: asked.Object, OldObject: asked.Old},
+		Input: expr.Input{Body: fire.Body, Headers: headers, Object: fire.Object, OldObject: fire.Old},
 	}, r.Recorder.evaluateLater)
 	if err != nil {
 		return false, err
@@ -77,7 +77,7 @@ func (r *Reconciler) fireByHand(ctx context.Context, t *v1beta1.AgentTrigger) (w
 	}
 	// After a crash, a firing that is recorded is a duplicate of itself.
 	if message, ok := notFired[decision.Outcome]; ok && t.Status.LastFireID != id {
-		return false, r.refuseFire(ctx, t, fireResult{ID: asked.ID, Outcome: decision.Outcome, Message: message})
+		return false, r.refuseFire(ctx, t, fireResult{ID: fire.ID, Outcome: decision.Outcome, Message: message})
 	}
 	return false, r.removeFire(ctx, t, nil)
 }
@@ -121,9 +121,9 @@ func (r *Reconciler) refuseInvalid(ctx context.Context, t *v1beta1.AgentTrigger,
 	if !ok {
 		return nil
 	}
-	var asked request
-	_ = utiljson.Unmarshal([]byte(value), &asked) // without an id, no client waits for the result
-	return r.refuseFire(ctx, t, fireResult{ID: asked.ID, Outcome: outcomeInvalid, Message: shorten.Head(problem.Error(), maxResultMessage)})
+	var fire request
+	_ = utiljson.Unmarshal([]byte(value), &fire) // without an id, no client waits for the result
+	return r.refuseFire(ctx, t, fireResult{ID: fire.ID, Outcome: outcomeInvalid, Message: shorten.Head(problem.Error(), maxResultMessage)})
 }
 
 // maxResultMessage bounds the message of a result.

@@ -50,7 +50,7 @@ func onRequests() *v1beta1.AgentTrigger {
 	return t
 }
 
-func TestARequestToFireHasAResult(t *testing.T) {
+func TestFireRequestHasResult(t *testing.T) {
 	for _, test := range []struct {
 		name, request string
 		change        func(*v1beta1.AgentTrigger)
@@ -96,8 +96,8 @@ func TestARequestToFireHasAResult(t *testing.T) {
 	}
 }
 
-// TestARecordedRequestIsNoDuplicateAfterACrash lets the operator crash between the record and the removal of the request.
-func TestARecordedRequestIsNoDuplicateAfterACrash(t *testing.T) {
+// TestRecordedRequestSurvivesCrash lets the operator crash between the record and the removal of the request.
+func TestRecordedRequestSurvivesCrash(t *testing.T) {
 	for crash := range 8 {
 		w := newWorld(t, 1, onRequests())
 		w.finish()

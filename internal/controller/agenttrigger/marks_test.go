@@ -62,7 +62,7 @@ func TestPlantedMarksDeleteNothing(t *testing.T) {
 }
 
 // A task of the expected name that is not held was not created for the firing.
-func TestAPlantedTaskIsNotClaimed(t *testing.T) {
+func TestPlantedTaskIsNotClaimed(t *testing.T) {
 	name := trigger.Name("nightly", "trigger-1", trigger.ScheduleID(begin.Add(30*time.Second)))
 	planted := markedTask(name, "trigger-1/s1", "AgentTrigger", "trigger-1")
 	planted.Finalizers = nil

@@ -31,28 +31,28 @@ type compiled struct {
 func (p *programs) has(t *v1beta1.AgentTrigger) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	known, ok := p.compiled[client.ObjectKeyFromObject(t)]
-	return ok && known.uid == t.UID && known.generation == t.Generation
+	program, ok := p.compiled[client.ObjectKeyFromObject(t)]
+	return ok && program.uid == t.UID && program.generation == t.Generation
 }
 
 // of returns the compiled spec of a trigger, or why it does not compile.
 func (p *programs) of(t *v1beta1.AgentTrigger) (*trigger.Program, error) {
 	name := client.ObjectKeyFromObject(t)
 	p.mu.Lock()
-	known, ok := p.compiled[name]
+	program, ok := p.compiled[name]
 	p.mu.Unlock()
-	if ok && known.uid == t.UID && known.generation == t.Generation {
-		return known.program, known.err
+	if ok && program.uid == t.UID && program.generation == t.Generation {
+		return program.program, program.err
 	}
-	known = compiled{uid: t.UID, generation: t.Generation}
-	known.program, known.err = validation.CheckTrigger(*t.Spec.DeepCopy())
+	program = compiled{uid: t.UID, generation: t.Generation}
+	program.program, program.err = validation.CheckTrigger(*t.Spec.DeepCopy())
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.compiled == nil {
 		p.compiled = map[types.NamespacedName]compiled{}
 	}
-	p.compiled[name] = known
-	return known.program, known.err
+	p.compiled[name] = program
+	return program.program, program.err
 }
 
 // remove drops the compiled spec of a deleted trigger.

@@ -247,7 +247,6 @@ func readiness(t *v1beta1.AgentTrigger, compileError error) metav1.Condition {
 	return c
 }
 
-// write writes the status of a trigger.
 func (r *Recorder) write(ctx context.Context, t *v1beta1.AgentTrigger, next v1beta1.AgentTriggerStatus) error {
 	if equality.Semantic.DeepEqual(t.Status, next) {
 		return nil
@@ -261,7 +260,6 @@ func (r *Recorder) write(ctx context.Context, t *v1beta1.AgentTrigger, next v1be
 	return nil
 }
 
-// warn emits an Event of a trigger.
 func (r *Recorder) warn(t *v1beta1.AgentTrigger, reason, note string) {
 	if r.Events != nil {
 		r.Events.Eventf(t, nil, corev1.EventTypeWarning, reason, "Fire", "%s", note)

@@ -14,8 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/trigger/expr"
 )
 
-// TestOnlyWatchedObjectsAreReportedTo tries to have an Event written to an object that the operator did not see.
-func TestOnlyWatchedObjectsAreReportedTo(t *testing.T) {
+// TestOnlyWatchedObjectsGetReports tries to have an Event written to an object that the operator did not see.
+func TestOnlyWatchedObjectsGetReports(t *testing.T) {
 	spec := v1beta1.AgentTriggerSpec{Watch: &v1beta1.TriggerWatch{Report: v1beta1.ReportEvent}, Task: &v1beta1.TriggerTask{}}
 	pod := map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "shop", "uid": "u1"}}
 	seen := trigger.Firing{Input: expr.Input{Object: pod}}

@@ -34,7 +34,6 @@ func (r *Reconciler) tidy(ctx context.Context, t *v1beta1.AgentTrigger) error {
 	return r.limitHistory(ctx, t)
 }
 
-// cancel cancels a task of a trigger.
 func (r *Reconciler) cancel(ctx context.Context, t *v1beta1.AgentTrigger, name string) error {
 	object, err := r.Recorder.find(ctx, t, v1beta1.TargetTask, name)
 	task, ok := object.(*v1beta1.AgentTask)

@@ -63,8 +63,8 @@ func (w *watcher) OnDelete(object any) {
 	if unknown, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
 		object = unknown.Obj
 	}
-	if gone, ok := object.(*unstructured.Unstructured); ok {
-		w.set(trigger.Firing{Object: trigger.Hash(string(gone.GetUID()))}, false)
+	if deleted, ok := object.(*unstructured.Unstructured); ok {
+		w.set(trigger.Firing{Object: trigger.Hash(string(deleted.GetUID()))}, false)
 	}
 }
 

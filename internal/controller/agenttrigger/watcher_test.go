@@ -29,7 +29,6 @@ func newWatcher(t *testing.T, when string) (*watcher, *int, *[]error) {
 		isTrue: map[string]bool{}, wasFalse: map[string]bool{}}, &wakes, &failures
 }
 
-// pod returns a version of an object.
 func pod(uid string, version int, state, app string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"name": uid, "uid": uid, "resourceVersion": fmt.Sprint(version), "labels": map[string]any{"app": app}},
@@ -95,7 +94,7 @@ func TestAFailingConditionIsFalse(t *testing.T) {
 	}
 }
 
-func TestAWatcherThatLosesTrackStartsAgain(t *testing.T) {
+func TestExpiredWatcherRestarts(t *testing.T) {
 	w, _, _ := newWatcher(t, "true")
 	for i := range maxCandidates + 1 {
 		w.OnAdd(pod(fmt.Sprint(i), i, "", "web"), false)

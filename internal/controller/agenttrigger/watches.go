@@ -27,7 +27,7 @@ import (
 type Watches struct {
 	Dynamic dynamic.Interface
 	Mapper  meta.RESTMapper
-	// Client checks the operator's own rights.
+	// Client checks the operator's own permissions.
 	Client client.Client
 	// Wake reconciles a trigger.
 	Wake func(types.NamespacedName)
@@ -104,7 +104,7 @@ func (w *Watches) check(ctx context.Context, t *v1beta1.AgentTrigger) (place, er
 	case mapping.Scope.Name() != meta.RESTScopeNameNamespace:
 		return place{}, &problem{v1beta1.ReasonKindNotFound, fmt.Sprintf("Objects of the kind %s have no namespace, and a trigger watches objects of its own.", kind.Kind)}
 	case mapping.Resource.Resource != trigger.Plural(kind.Kind):
-		return place{}, &problem{v1beta1.ReasonKindNotFound, fmt.Sprintf("The resource of the kind %s is called %s instead of %s, so the rights of the trigger's author could not be checked.",
+		return place{}, &problem{v1beta1.ReasonKindNotFound, fmt.Sprintf("The resource of the kind %s is called %s instead of %s, so the permissions of the trigger's author could not be checked.",
 			kind.Kind, mapping.Resource.Resource, trigger.Plural(kind.Kind))}
 	}
 	for _, verb := range []string{"list", "watch"} {
@@ -116,13 +116,12 @@ func (w *Watches) check(ctx context.Context, t *v1beta1.AgentTrigger) (place, er
 		}
 		if !review.Status.Allowed {
 			return place{}, &problem{v1beta1.ReasonWatchNotAllowed, fmt.Sprintf(
-				`The operator may not %s %s in this namespace: add {apiGroups: [%q], resources: [%s]} to triggers.watch of its chart.`, verb, at.resource.Resource, at.resource.Group, at.resource.Resource)}
+				`The operator is not allowed to %s %s in this namespace: add {apiGroups: [%q], resources: [%s]} to triggers.watch of its chart.`, verb, at.resource.Resource, at.resource.Group, at.resource.Resource)}
 		}
 	}
 	return at, nil
 }
 
-// add starts a watcher.
 func (w *Watches) add(t *v1beta1.AgentTrigger, program *trigger.Program, at place, failed func(error)) (*watcher, error) {
 	name := client.ObjectKeyFromObject(t)
 	added := &watcher{name: name, uid: t.UID, generation: t.Generation, program: program, failed: failed, evaluations: w.Evaluations,
@@ -189,15 +188,15 @@ func stripManagedFields(object any) (any, error) {
 func (w *Watches) remove(name types.NamespacedName) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	known := w.watchers[name]
-	if known == nil {
+	watcher := w.watchers[name]
+	if watcher == nil {
 		return
 	}
 	delete(w.watchers, name)
-	_ = known.source.informer.RemoveEventHandler(known.registration) // it fails only for a foreign registration
-	if known.source.users--; known.source.users == 0 {
-		close(known.source.stop)
-		delete(w.sources, known.source.place)
+	_ = watcher.source.informer.RemoveEventHandler(watcher.registration) // it fails only for a foreign registration
+	if watcher.source.users--; watcher.source.users == 0 {
+		close(watcher.source.stop)
+		delete(w.sources, watcher.source.place)
 	}
 }
 

@@ -83,7 +83,6 @@ func newWorld(t testing.TB, operators int, objects ...client.Object) *world {
 	return w
 }
 
-// objects returns everything in the cluster.
 func (w *world) objects() []client.Object {
 	var all []client.Object
 	var triggers v1beta1.AgentTriggerList
@@ -328,7 +327,6 @@ func (g *gatedStatus) Update(ctx context.Context, object client.Object, options 
 	return g.SubResourceWriter.Update(ctx, object, options...)
 }
 
-// live reads from the server.
 type live struct{ *gated }
 
 func (l *live) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
@@ -336,7 +334,6 @@ func (l *live) Get(ctx context.Context, key client.ObjectKey, into client.Object
 	return l.WithWatch.Get(ctx, key, into, options...)
 }
 
-// nightly returns the trigger of the tests.
 func nightly(policy v1beta1.ConcurrencyPolicy) *v1beta1.AgentTrigger {
 	return &v1beta1.AgentTrigger{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "nightly", UID: "trigger-1", Generation: 1, CreationTimestamp: metav1.NewTime(begin)},

@@ -79,7 +79,7 @@ func (t *Tools) findTool(ctx context.Context, object client.Object, name string)
 		return set, "it needs a workspace, and there is none", err
 	}
 	set, err = t.builtIn(ctx, object.GetNamespace())
-	return set, "it is not one of the built-in tools that the namespace has", err
+	return set, "it is not a built-in tool of the namespace", err
 }
 
 // ForRole returns all tools that agents with a role could have, before its policy is applied. The error is a *resolve.Missing if a tool
@@ -136,7 +136,7 @@ func (t *Tools) addMatching(ctx context.Context, namespace string, r role.Role, 
 		if status := session.Status(); ready && status.Reason == mcp.Connecting {
 			// This namespace has just started to use the server. The session wakes the waiting agents when its tools are listed.
 			return tool.Set{}, &resolve.Missing{Reason: v1beta1.ReasonToolServerNotReady,
-				Message: fmt.Sprintf("The ToolServer %q is being asked for its tools.", object.Name)}
+				Message: fmt.Sprintf("The operator is listing the tools of the ToolServer %q.", object.Name)}
 		}
 		pins, err := t.pins(ctx, object, session)
 		if err != nil {

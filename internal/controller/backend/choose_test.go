@@ -62,7 +62,7 @@ func TestEntriesNameServersOrMatchThem(t *testing.T) {
 
 // A role that allows everything has the tools of the servers that work, its namespace's own and the shared ones, and does not wait for the
 // others. Servers that it names are waited for.
-func TestEveryToolIncludesThoseOfToolServers(t *testing.T) {
+func TestAllowAllIncludesServerTools(t *testing.T) {
 	served := mcpsdk.NewServer(&mcpsdk.Implementation{Name: "lab", Version: "1"}, nil)
 	mcpsdk.AddTool(served, &mcpsdk.Tool{Name: "look"}, func(context.Context, *mcpsdk.CallToolRequest, struct{}) (*mcpsdk.CallToolResult, any, error) {
 		return &mcpsdk.CallToolResult{}, nil, nil
@@ -82,7 +82,7 @@ func TestEveryToolIncludesThoseOfToolServers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if status := used.session.AwaitStatus(t.Context()); status.Ready {
+		if status := used.session.WaitForStatus(t.Context()); status.Ready {
 			pinned(t, tools, used.object, status)
 		}
 	}
@@ -103,7 +103,7 @@ func TestEveryToolIncludesThoseOfToolServers(t *testing.T) {
 }
 
 // The status of a server may reach the cache after an agent that was created later.
-func TestEveryToolIncludesThoseThatTheCacheDoesNotShowYet(t *testing.T) {
+func TestAllowAllWithStaleCache(t *testing.T) {
 	served := mcpsdk.NewServer(&mcpsdk.Implementation{Name: "lab", Version: "1"}, nil)
 	mcpsdk.AddTool(served, &mcpsdk.Tool{Name: "look"}, func(context.Context, *mcpsdk.CallToolRequest, struct{}) (*mcpsdk.CallToolResult, any, error) {
 		return &mcpsdk.CallToolResult{}, nil, nil
@@ -118,7 +118,7 @@ func TestEveryToolIncludesThoseThatTheCacheDoesNotShowYet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	status := used.session.AwaitStatus(t.Context())
+	status := used.session.WaitForStatus(t.Context())
 	all := role.Role{AgentRoleSpec: v1beta1.AgentRoleSpec{Tools: &v1beta1.ToolPolicy{Allow: []string{"*"}}}}
 	hasLook := func() bool {
 		set, err := tools.ForRole(t.Context(), "team", all)
@@ -143,7 +143,6 @@ func TestEveryToolIncludesThoseThatTheCacheDoesNotShowYet(t *testing.T) {
 	}
 }
 
-// pinned pins the tools of a server as its controller does.
 func pinned(t *testing.T, tools *Tools, object *v1beta1.ToolServer, status mcp.Status) {
 	t.Helper()
 	toolserver.Pin(object, status)
@@ -153,7 +152,7 @@ func pinned(t *testing.T, tools *Tools, object *v1beta1.ToolServer, status mcp.S
 }
 
 // What a namespace's own session lists counts, not what another one listed.
-func TestOnlyToolsAsTheyWerePinnedAreOffered(t *testing.T) {
+func TestOnlyPinnedToolsAreOffered(t *testing.T) {
 	served := mcpsdk.NewServer(&mcpsdk.Implementation{Name: "lab", Version: "1"}, nil)
 	add := func(name, description string) {
 		mcpsdk.AddTool(served, &mcpsdk.Tool{Name: name, Description: description, Annotations: &mcpsdk.ToolAnnotations{ReadOnlyHint: true}}, func(context.Context, *mcpsdk.CallToolRequest, struct{}) (*mcpsdk.CallToolResult, any, error) {
@@ -173,7 +172,7 @@ func TestOnlyToolsAsTheyWerePinnedAreOffered(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = first.tools()
-	if status := first.session.AwaitStatus(t.Context()); !errors.As(err, new(*resolve.Missing)) || !status.Ready {
+	if status := first.session.WaitForStatus(t.Context()); !errors.As(err, new(*resolve.Missing)) || !status.Ready {
 		t.Fatalf("before it is pinned: %v, %+v", err, status)
 	}
 	pinned(t, tools, first.object, first.session.Status())
@@ -184,7 +183,7 @@ func TestOnlyToolsAsTheyWerePinnedAreOffered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second.session.AwaitStatus(t.Context())
+	second.session.WaitForStatus(t.Context())
 	names := func() []string {
 		set, err := tools.Set(t.Context(), ledger.Agent{Namespace: "team-b"}, "lab__same")
 		if err != nil {
@@ -197,7 +196,7 @@ func TestOnlyToolsAsTheyWerePinnedAreOffered(t *testing.T) {
 		return names
 	}
 	if diff := cmp.Diff([]string{"lab__same true"}, names()); diff != "" {
-		t.Errorf("before the new list is looked at (-want +got):\n%s", diff)
+		t.Errorf("before the new list is read (-want +got):\n%s", diff)
 	}
 	pinned(t, tools, second.object, second.session.Status())
 	if diff := cmp.Diff([]string{"lab__new false", "lab__same true"}, names()); diff != "" {

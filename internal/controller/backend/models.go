@@ -88,7 +88,7 @@ func (m *Models) permitted(ctx context.Context, a ledger.Agent) (*v1beta1.ModelP
 	case err != nil:
 		return nil, err
 	case !ok:
-		return nil, fmt.Errorf("the ModelProvider %s may not be used in the namespace %s: its allowedNamespaces do not include it", a.Provider, a.Namespace)
+		return nil, fmt.Errorf("the ModelProvider %s cannot be used in the namespace %s: its allowedNamespaces do not include it", a.Provider, a.Namespace)
 	}
 	return object, nil
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 )
 
-func TestRevokedAccessStopsTheNextCall(t *testing.T) {
+func TestRevokedAccessStopsNextCall(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestRevokedAccessStopsTheNextCall(t *testing.T) {
 }
 
 // The caches of different kinds are not synchronized: an agent may start with a provider or a role that the cache does not have yet.
-func TestCallsUseWhatTheCacheDoesNotHaveYet(t *testing.T) {
+func TestUncachedProviderIsReadLive(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ func (m *Models) remote(ctx context.Context, a ledger.Agent) (engine.Endpoint, e
 }
 
 // remoteRole reads the AgentRole of an agent with a remote role. The URL is the one that the agent started with: another server does not
-// know its task, and must not get headers that were meant for the first one, nor the first one those of the other.
+// have its task, and must not get headers that were meant for the first one, nor the first one those of the other.
 func (m *Models) remoteRole(ctx context.Context, a ledger.Agent) (*v1beta1.AgentRole, error) {
 	namespace, name, _ := endpoint.RemoteRole(a.Provider)
 	var object v1beta1.AgentRole

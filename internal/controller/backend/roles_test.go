@@ -18,7 +18,7 @@ import (
 )
 
 // A shared role that has the name of a built-in one is withdrawn like any other: its agents do not continue with the built-in one.
-func TestAWithdrawnRoleStopsItsAgents(t *testing.T) {
+func TestWithdrawnRoleStopsAgents(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)

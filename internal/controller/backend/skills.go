@@ -15,13 +15,13 @@ import (
 // kustomize gets another name with every change, and the earlier one may be gone.
 func (t *Tools) skillTool(namespace, roleName string) (tool.Set, error) {
 	made, err := builtin.NewReadSkill(func(ctx context.Context) (map[string]builtin.Skill, []string, error) {
-		found, err := t.Finder.Role(ctx, namespace, roleName)
+		definition, err := t.Finder.Role(ctx, namespace, roleName)
 		if err != nil {
 			return nil, nil, err
 		}
 		skills := map[string]builtin.Skill{}
 		var names []string
-		for _, s := range found.SkillTexts {
+		for _, s := range definition.SkillTexts {
 			skills[s.Name] = s
 			names = append(names, s.Name)
 		}

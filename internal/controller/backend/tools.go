@@ -55,12 +55,12 @@ func (t *Tools) Set(ctx context.Context, a ledger.Agent, name string) (tool.Set,
 		used, err := t.server(ctx, a.Namespace, server)
 		var missing *resolve.Missing
 		if errors.As(err, &missing) && missing.Reason == v1beta1.ReasonToolServerNotFound {
-			return tool.Set{}, fmt.Errorf("the ToolServer %s was deleted, or may not be used in the namespace %s any more", server, a.Namespace)
+			return tool.Set{}, fmt.Errorf("the ToolServer %s was deleted, or can no longer be used in the namespace %s", server, a.Namespace)
 		}
 		if err != nil {
 			return tool.Set{}, err
 		}
-		used.session.AwaitStatus(ctx) // after a restart of the operator the session may still be connecting, which is no failure of the server
+		used.session.WaitForStatus(ctx) // after a restart of the operator the session may still be connecting, which is no failure of the server
 		if used, err = t.pinned(ctx, a.Namespace, used); err != nil {
 			return tool.Set{}, err
 		}

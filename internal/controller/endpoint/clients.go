@@ -52,7 +52,7 @@ type keptClient struct {
 	transport *http.Transport
 }
 
-// Get returns the client of a provider. Its key and headers are read for each call; it is made anew when the provider or its
+// Get returns the client of a provider. Its key and headers are read for each call; it is replaced when the provider or its
 // certificates change.
 func (c *Clients) Get(ctx context.Context, object *v1beta1.ModelProvider) (model.Client, error) {
 	certificates, err := c.certificatesVersion(ctx, object)
@@ -61,10 +61,10 @@ func (c *Clients) Get(ctx context.Context, object *v1beta1.ModelProvider) (model
 	}
 	name, revision := object.Namespace+"/"+object.Name, fmt.Sprintf("%s/%d/%s", object.UID, object.Generation, certificates)
 	c.mu.Lock()
-	kept, ok := c.kept[name]
+	cached, ok := c.kept[name]
 	c.mu.Unlock()
-	if ok && kept.revision == revision {
-		return kept.client, nil
+	if ok && cached.revision == revision {
+		return cached.client, nil
 	}
 	transport, err := c.transport(ctx, object)
 	if err != nil {
@@ -111,7 +111,7 @@ var makers = map[v1beta1.ModelAPI]func(wire.Endpoint) (model.Client, error){
 func NewClient(api v1beta1.ModelAPI, endpoint wire.Endpoint) (model.Client, error) {
 	newClient, ok := makers[cmp.Or(api, v1beta1.APIOpenAI)]
 	if !ok {
-		return nil, fmt.Errorf("this operator does not know the API %q", api)
+		return nil, fmt.Errorf("this operator does not support the API %q", api)
 	}
 	return newClient(endpoint)
 }
@@ -161,7 +161,7 @@ func (c *Clients) caBundle(ctx context.Context, object *v1beta1.ModelProvider) (
 	return []byte(text), err
 }
 
-// certificatesVersion returns a text that changes with the provider's certificates.
+// certificatesVersion returns text that changes with the provider's certificates.
 func (c *Clients) certificatesVersion(ctx context.Context, object *v1beta1.ModelProvider) (string, error) {
 	switch bundle := object.Spec.CABundle; {
 	case bundle == nil:

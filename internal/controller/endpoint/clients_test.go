@@ -26,7 +26,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
-// clients returns clients for a cluster with the objects.
 func clients(t *testing.T, objects ...client.Object) *Clients {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -39,7 +38,6 @@ func clients(t *testing.T, objects ...client.Object) *Clients {
 	return &Clients{Finder: resolve.Finder{Reader: cluster, Live: cluster, OperatorNamespace: "system"}, Outbound: outbound.Options{AllowLoopback: true}, KeyDir: t.TempDir()}
 }
 
-// provider returns a provider in the namespace team.
 func provider(url string, change func(*v1beta1.ModelProviderSpec)) *v1beta1.ModelProvider {
 	object := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "default", UID: "u", Generation: 1}}
 	object.Spec.BaseURL, object.Spec.RequestTimeoutSeconds = url, 10
@@ -47,7 +45,6 @@ func provider(url string, change func(*v1beta1.ModelProviderSpec)) *v1beta1.Mode
 	return object
 }
 
-// models lists the models of a provider through its client.
 func models(t *testing.T, c *Clients, object *v1beta1.ModelProvider) error {
 	t.Helper()
 	made, err := c.Get(t.Context(), object)
@@ -67,7 +64,7 @@ func list(seen *[]*http.Request) http.Handler {
 	})
 }
 
-func TestKeysInFilesAreReadForEachRequest(t *testing.T) {
+func TestKeyFileIsReadPerRequest(t *testing.T) {
 	var seen []*http.Request
 	server := httptest.NewServer(list(&seen))
 	defer server.Close()
@@ -90,8 +87,8 @@ func TestKeysInFilesAreReadForEachRequest(t *testing.T) {
 	}
 }
 
-// TestKeyFilesOfOthersCannotBeRead tries to read the keys of another namespace, and any other file.
-func TestKeyFilesOfOthersCannotBeRead(t *testing.T) {
+// TestForeignKeyFileIsRefused tries to read the keys of another namespace, and any other file.
+func TestForeignKeyFileIsRefused(t *testing.T) {
 	c := clients(t)
 	outside := filepath.Join(t.TempDir(), "secret")
 	for path, content := range map[string]string{
@@ -142,9 +139,9 @@ func TestHeadersComeFromSecrets(t *testing.T) {
 	}
 }
 
-// TestClientsKeepWhatTheyWereMadeOf overwrites a provider after its client was made, as a write of its status does while a probe runs. A probe
+// TestClientKeepsItsSettings overwrites a provider after its client was made, as a write of its status does while a probe runs. A probe
 // without the key would report that the provider rejects it.
-func TestClientsKeepWhatTheyWereMadeOf(t *testing.T) {
+func TestClientKeepsItsSettings(t *testing.T) {
 	var seen []*http.Request
 	server := httptest.NewServer(list(&seen))
 	defer server.Close()

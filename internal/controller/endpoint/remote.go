@@ -35,14 +35,14 @@ func (c *Clients) CheckRemote(ctx context.Context, r role.Role) error {
 	return err
 }
 
-// Remote returns the client of a remote role. Its headers are read for each call; it is made anew when the role changes.
+// Remote returns the client of a remote role. Its headers are read for each call; it is replaced when the role changes.
 func (c *Clients) Remote(object *v1beta1.AgentRole) (model.Client, error) {
 	name, revision := object.Namespace+"/"+remotePrefix+object.Name, fmt.Sprintf("%s/%d", object.UID, object.Generation)
 	c.mu.Lock()
-	kept, ok := c.kept[name]
+	cached, ok := c.kept[name]
 	c.mu.Unlock()
-	if ok && kept.revision == revision {
-		return kept.client, nil
+	if ok && cached.revision == revision {
+		return cached.client, nil
 	}
 	agent := object.Spec.Remote.A2A
 	transport := outbound.New(c.Outbound)

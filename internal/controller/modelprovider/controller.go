@@ -97,8 +97,8 @@ func (r *Reconciler) check(ctx context.Context, object *v1beta1.ModelProvider) (
 		}
 	}
 	name, revision := client.ObjectKeyFromObject(object), fmt.Sprintf("%s/%d/%s", object.UID, generation, fingerprint)
-	known, ok := r.prober.result(name, revision)
-	if !ok || known.validFor(time.Now()) <= 0 {
+	result, ok := r.prober.result(name, revision)
+	if !ok || result.validFor(time.Now()) <= 0 {
 		client, release, err := r.Clients.Probe(ctx, object, probeTimeout)
 		if err != nil {
 			return status.NotReady(generation, v1beta1.ReasonInvalidSpec, err.Error()), 0, nil
@@ -108,7 +108,7 @@ func (r *Reconciler) check(ctx context.Context, object *v1beta1.ModelProvider) (
 	if !ok {
 		return status.NotChecked(generation, "Listing the provider's models."), failureTTL, nil
 	}
-	return conditionOf(generation, known), max(known.validFor(time.Now()), time.Second), nil
+	return conditionOf(generation, result), max(result.validFor(time.Now()), time.Second), nil
 }
 
 // conditionOf returns the condition for a probe's result. A provider that responds with something other than a list

@@ -207,7 +207,7 @@ func (o *outbox) finish(name types.NamespacedName, d *delivery, result outcome) 
 	d.queue, d.attempts, d.due = d.queue[1:], 0, time.Time{}
 }
 
-// recorded tells that records were written.
+// recorded marks records as written.
 func (o *outbox) recorded(name types.NamespacedName, records map[string]push.Record) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -216,7 +216,6 @@ func (o *outbox) recorded(name types.NamespacedName, records map[string]push.Rec
 	}
 }
 
-// forget drops a task.
 func (o *outbox) forget(name types.NamespacedName) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

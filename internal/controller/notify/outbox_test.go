@@ -17,7 +17,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/push"
 )
 
-// attempt is an attempt that a test ends.
 type attempt struct {
 	task   types.NamespacedName
 	config string
@@ -46,7 +45,6 @@ func (r *recorder) take() []attempt {
 	return taken
 }
 
-// show updates a task and returns what is due.
 func (r *recorder) show(task *v1beta1.AgentTask, state string, ids ...string) due {
 	configs := make([]push.Config, len(ids))
 	for i, id := range ids {
@@ -61,7 +59,6 @@ func makeTask(namespace, name string) *v1beta1.AgentTask {
 	return task
 }
 
-// save records outcomes as the controller does.
 func (r *recorder) save(t *testing.T, task *v1beta1.AgentTask, records map[string]push.Record) {
 	t.Helper()
 	if err := push.WriteRecords(task, records); err != nil {

@@ -25,7 +25,6 @@ func newSender(allowLoopback bool) *Sender {
 	return NewSender(keys, "https://nestor-gateway.nestor-system.svc", outbound.Options{AllowLoopback: allowLoopback, PublicOnly: true})
 }
 
-// sealed returns a configuration with secrets.
 func sealed(t *testing.T, s *Sender, url string, secrets push.Secrets) push.Config {
 	t.Helper()
 	keys, err := s.Keys.Keys(t.Context())

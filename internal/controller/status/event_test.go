@@ -69,7 +69,7 @@ func TestEventsCarryTheText(t *testing.T) {
 	}
 }
 
-func TestTextOfAnEventFitsTheAPI(t *testing.T) {
+func TestEventTextFitsAPI(t *testing.T) {
 	var got notes
 	(&Writer{Events: &got}).recordEvent(&v1beta1.AgentTask{}, taskIn("ModelError", strings.Repeat("🙂", 1024), metav1.ConditionFalse, ""))
 	if note := strings.TrimPrefix(got.seen[0], "Warning ModelError: "); len(note) > 1024 {
@@ -77,7 +77,7 @@ func TestTextOfAnEventFitsTheAPI(t *testing.T) {
 	}
 }
 
-func TestAnEventSaysOnceThatAnObjectIsNotReady(t *testing.T) {
+func TestNotReadyEventIsEmittedOnce(t *testing.T) {
 	missing := NotReady(1, v1beta1.ReasonSecretNotFound, "Create the Secret\n\"key\".")
 	refused := NotReady(1, v1beta1.ReasonUnauthorized, "The provider\u202e rejects the key.")
 	scheme := runtime.NewScheme()

@@ -9,7 +9,7 @@ import (
 )
 
 // If all waiting objects were reconciled at the same time, the reconciles would cost more than the writes.
-func TestThoseWhoWaitToShowProgressComeOneAfterTheOther(t *testing.T) {
+func TestPacedReconcilesAreSpread(t *testing.T) {
 	pace, now := NewPace(), time.Now()
 	for i := range progressBurst {
 		if _, allowed := pace.allow(now); !allowed {

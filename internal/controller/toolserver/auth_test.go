@@ -15,9 +15,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// TestSessionsKeepWhatTheyWereMadeOf overwrites a ToolServer after the settings of its session were made, as a write of its status does while
+// TestSessionKeepsItsSettings overwrites a ToolServer after the settings of its session were made, as a write of its status does while
 // the session connects.
-func TestSessionsKeepWhatTheyWereMadeOf(t *testing.T) {
+func TestSessionKeepsItsSettings(t *testing.T) {
 	cluster := fake.NewClientBuilder().WithObjects(&corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "key"}, Data: map[string][]byte{"secret": []byte("s3\n"), "tenant": []byte("blue")},
 	}).Build()

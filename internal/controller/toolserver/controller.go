@@ -146,10 +146,10 @@ func conditionOf(generation int64, known mcp.Status) metav1.Condition {
 	return status.NotReady(generation, v1beta1.ReasonUnreachable, "The server does not respond; check that it runs, and spec.url: "+cause)
 }
 
-func toolsOf(known mcp.Status, pins mcp.Pins) []v1beta1.ToolInfo {
+func toolsOf(status mcp.Status, pins mcp.Pins) []v1beta1.ToolInfo {
 	var tools []v1beta1.ToolInfo
 	room := maxSchemas
-	for _, t := range known.Tools[:min(len(known.Tools), maxTools)] {
+	for _, t := range status.Tools[:min(len(status.Tools), maxTools)] {
 		if len([]rune(t.Name)) > maxName {
 			continue
 		}

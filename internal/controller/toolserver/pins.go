@@ -45,16 +45,16 @@ func endpointOf(object *v1beta1.ToolServer) string {
 // Pin compares the listed tools with the pins, and writes both to the status. All tools are pinned when they are
 // first listed, and when spec.acceptedToolsDigest has their digest. A tool that is added later is pinned then, without its
 // hints. The pin of a removed tool is kept, so that it cannot come back changed.
-func Pin(object *v1beta1.ToolServer, known mcp.Status) {
+func Pin(object *v1beta1.ToolServer, status mcp.Status) {
 	pins, pinned := Pins(object)
-	if !pinned || object.Spec.AcceptedToolsDigest == known.Digest {
+	if !pinned || object.Spec.AcceptedToolsDigest == status.Digest {
 		pins = mcp.Pins{}
-		for _, t := range known.Tools {
+		for _, t := range status.Tools {
 			pins[t.Pin] = mcp.Pin{Digest: t.Digest}
 		}
 	}
 	var changed, added []string
-	for _, t := range known.Tools {
+	for _, t := range status.Tools {
 		p, ok := pins[t.Pin]
 		if !ok && len(pins) < mcp.MaxPins {
 			p, ok = mcp.Pin{Digest: t.Digest, Added: true}, true
@@ -68,8 +68,8 @@ func Pin(object *v1beta1.ToolServer, known mcp.Status) {
 		}
 	}
 	s := &object.Status
-	s.Pins, s.PinnedEndpoint, s.ToolsDigest = listOf(pins), endpointOf(object), known.Digest
-	s.Tools, s.ToolCount = toolsOf(known, pins), int32(len(known.Tools))
+	s.Pins, s.PinnedEndpoint, s.ToolsDigest = listOf(pins), endpointOf(object), status.Digest
+	s.Tools, s.ToolCount = toolsOf(status, pins), int32(len(status.Tools))
 	s.Conditions = conditions.Set(s.Conditions, "ToolServer", pinCondition(object, changed, added), metav1.Now())
 }
 

@@ -79,7 +79,7 @@ func TestToolsArePinned(t *testing.T) {
 	}
 }
 
-func TestAServerWithoutToolsIsPinned(t *testing.T) {
+func TestServerWithoutToolsIsPinned(t *testing.T) {
 	object := &v1beta1.ToolServer{}
 	if _, pinned := Pins(object); pinned {
 		t.Error("it is pinned before it was listed")

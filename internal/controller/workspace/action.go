@@ -55,12 +55,11 @@ func onClaim(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Spec.Volumes, func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil })
 }
 
-// hasEnded reports whether a pod has ended and will not restart by itself.
+// hasEnded reports whether a pod has ended and will not restart automatically.
 func hasEnded(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
 }
 
-// endText describes how a pod ended.
 func endText(p *corev1.Pod) string {
 	text := "it ended"
 	if p.Status.Reason != "" {

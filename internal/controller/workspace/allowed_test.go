@@ -83,7 +83,7 @@ var _ = Describe("What a workspace may use", func() {
 		delete(secret.Annotations, v1beta1.AnnotationGitHosts)
 		Expect(api.Update(ctx, secret)).To(Succeed())
 		Expect(api.Delete(ctx, first)).To(Succeed())
-		r.awaitPodGone()
+		r.waitForPodGone()
 		r.expectNotAllowed(`The Secret "login" may not be sent to https://git.example.com.`)
 	})
 

@@ -14,7 +14,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// backend runs one kind of workspace.
 type backend interface {
 	// attach starts the workspace of a location if it is not running, and keeps it running until the connection is
 	// released. An error is for the model: nothing was run.
@@ -80,7 +79,7 @@ func (v *connection) call(ctx context.Context, spec tool.Spec, call tool.Invocat
 	return output, err
 }
 
-// prefixCwd prefixes the cwd of a call with the agent's own directory, so that the agent needs to know only that. The
+// prefixCwd prefixes the cwd of a call with the agent's own directory, so that the agent uses only paths in it. The
 // server rejects paths that lead out.
 func prefixCwd(cwd string, arguments json.RawMessage) (json.RawMessage, error) {
 	if cwd == "" {

@@ -156,9 +156,9 @@ func (p podChanges) get(ctx context.Context, path string) (data []byte, running 
 		return nil, false, err
 	}
 	name := types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}
-	var found corev1.Pod
-	err = p.pods.options.Client.Get(ctx, name, &found)
-	if apierrors.IsNotFound(err) || (err == nil && (!owns(spec, &found) || !isReady(&found) || found.DeletionTimestamp != nil)) {
+	var current corev1.Pod
+	err = p.pods.options.Client.Get(ctx, name, &current)
+	if apierrors.IsNotFound(err) || (err == nil && (!owns(spec, &current) || !isReady(&current) || current.DeletionTimestamp != nil)) {
 		return nil, false, nil
 	}
 	if err != nil {

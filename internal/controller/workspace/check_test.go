@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 )
 
-func TestCwdIsPrefixedWithTheAgentsDirectory(t *testing.T) {
+func TestCwdHasAgentDirectoryPrefix(t *testing.T) {
 	for name, tc := range map[string]struct{ cwd, arguments, want string }{
 		"no directory":          {"", `{"path":"a"}`, `{"path":"a"}`},
 		"a directory":           {"src", `{"path":"a"}`, `{"cwd":"src","path":"a"}`},

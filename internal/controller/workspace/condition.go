@@ -36,7 +36,7 @@ func (p *pods) showKept(ctx context.Context, owner client.Object, n *projection.
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("show whether the changes of the workspace are kept: %w", err)
+		return fmt.Errorf("show whether the workspace's changes are saved: %w", err)
 	}
 	return nil
 }

@@ -97,8 +97,8 @@ func podName(owner client.Object) types.NamespacedName {
 // Reconcile removes a pod that is unused, that has ended, or whose node is lost, and wakes the calls that wait for
 // it.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	var found corev1.Pod
-	err := r.Client.Get(ctx, req.NamespacedName, &found)
+	var current corev1.Pod
+	err := r.Client.Get(ctx, req.NamespacedName, &current)
 	if apierrors.IsNotFound(err) {
 		r.Workspaces.pods.endSession(req.NamespacedName)
 		r.Workspaces.pods.uses.recordGone(req.NamespacedName)
@@ -107,84 +107,83 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("get pod %s: %w", req.NamespacedName, err)
 	}
-	r.Workspaces.pods.recordOutcome(&found)
+	r.Workspaces.pods.recordOutcome(&current)
 	r.Workspaces.pods.uses.recordExists(req.NamespacedName)
-	location, v, err := r.decide(ctx, r.Client, &found)
+	location, v, err := r.decide(ctx, r.Client, &current)
 	if err == nil && v.remove {
 		// The cached phase of its owner may be outdated: a pod may be unused for longer while work continues.
-		location, v, err = r.decide(ctx, r.Workspaces.options.Live, &found)
+		location, v, err = r.decide(ctx, r.Workspaces.options.Live, &current)
 		if err != nil || !v.remove {
-			r.Workspaces.pods.cancelRemoval(&found)
+			r.Workspaces.pods.cancelRemoval(&current)
 		}
 	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if location != nil {
-		ready, err := r.keep(ctx, *location, &found, v)
+		ready, err := r.keep(ctx, *location, &current, v)
 		if err != nil || !ready {
 			return ctrl.Result{RequeueAfter: v.checkAfter}, err
 		}
 	}
 	if v.remove {
 		ctrl.LoggerFrom(ctx).Info("Removing a workspace pod", "pod", req.NamespacedName, "reason", v.reason)
-		err = r.Workspaces.pods.remove(ctx, &found, v.force)
+		err = r.Workspaces.pods.remove(ctx, &current, v.force)
 	}
 	return ctrl.Result{RequeueAfter: v.checkAfter}, err
 }
 
 // decide reads the owner of a pod, and decides what to do with the pod.
-func (r *Reconciler) decide(ctx context.Context, from client.Reader, found *corev1.Pod) (*Location, podAction, error) {
-	location, err := r.locationOf(ctx, from, found)
+func (r *Reconciler) decide(ctx context.Context, from client.Reader, current *corev1.Pod) (*Location, podAction, error) {
+	location, err := r.locationOf(ctx, from, current)
 	if err != nil {
 		return nil, podAction{}, err
 	}
 	idle := idleOf(location)
-	if isPublisher(found) {
+	if isPublisher(current) {
 		idle = publisherIdle
 	}
-	return location, r.Workspaces.pods.decideAction(found, idle), nil
+	return location, r.Workspaces.pods.decideAction(current, idle), nil
 }
 
 // keep keeps the changes of a pod that is removed because it is idle, or whose owner pauses. It reports whether the pod may be removed.
-func (r *Reconciler) keep(ctx context.Context, location Location, found *corev1.Pod, v podAction) (bool, error) {
-	if found.DeletionTimestamp != nil || hasEnded(found) {
+func (r *Reconciler) keep(ctx context.Context, location Location, current *corev1.Pod, v podAction) (bool, error) {
+	if current.DeletionTimestamp != nil || hasEnded(current) {
 		return true, nil // it cannot be read any more
 	}
 	if v.remove {
-		ready, err := r.Workspaces.pods.keepBefore(ctx, location, found)
+		ready, err := r.Workspaces.pods.keepBefore(ctx, location, current)
 		if !ready {
-			r.Workspaces.pods.cancelRemoval(found)
+			r.Workspaces.pods.cancelRemoval(current)
 		}
 		return ready, err
 	}
-	if location.pauses() && !r.Workspaces.pods.inUse(found) {
-		return true, r.Workspaces.pods.keep(ctx, location, found)
+	if location.pauses() && !r.Workspaces.pods.inUse(current) {
+		return true, r.Workspaces.pods.keep(ctx, location, current)
 	}
 	return true, nil
 }
 
 // decideAction decides what to do with a pod, and keeps new calls out of one that is removed because it is idle.
-func (p *pods) decideAction(found *corev1.Pod, idle time.Duration) (v podAction) {
-	p.uses.update(client.ObjectKeyFromObject(found), func(one *podUse) {
-		v = decideAction(found, idle, one.calls, one.last, p.options.Now())
+func (p *pods) decideAction(current *corev1.Pod, idle time.Duration) (v podAction) {
+	p.uses.update(client.ObjectKeyFromObject(current), func(one *podUse) {
+		v = decideAction(current, idle, one.calls, one.last, p.options.Now())
 		if v.remove {
-			one.removing = found.UID
+			one.removing = current.UID
 		}
 	})
 	return v
 }
 
 // cancelRemoval lets calls use a pod that is not removed after all.
-func (p *pods) cancelRemoval(found *corev1.Pod) {
-	name := client.ObjectKeyFromObject(found)
+func (p *pods) cancelRemoval(current *corev1.Pod) {
+	name := client.ObjectKeyFromObject(current)
 	p.uses.update(name, func(one *podUse) { one.removing = "" })
 	p.uses.notify(name)
 }
 
-// inUse reports whether a pod has calls.
-func (p *pods) inUse(found *corev1.Pod) (used bool) {
-	p.uses.update(client.ObjectKeyFromObject(found), func(one *podUse) { used = one.calls > 0 })
+func (p *pods) inUse(current *corev1.Pod) (used bool) {
+	p.uses.update(client.ObjectKeyFromObject(current), func(one *podUse) { used = one.calls > 0 })
 	return used
 }
 
@@ -200,8 +199,8 @@ func idleOf(location *Location) time.Duration {
 }
 
 // locationOf returns the workspace that a pod serves, or nil if its owner was deleted, and the pod will be with it.
-func (r *Reconciler) locationOf(ctx context.Context, from client.Reader, found *corev1.Pod) (*Location, error) {
-	owner := metav1.GetControllerOf(found)
+func (r *Reconciler) locationOf(ctx context.Context, from client.Reader, current *corev1.Pod) (*Location, error) {
+	owner := metav1.GetControllerOf(current)
 	if owner == nil {
 		return nil, nil
 	}
@@ -209,12 +208,12 @@ func (r *Reconciler) locationOf(ctx context.Context, from client.Reader, found *
 	if owner.Kind == "AgentChat" {
 		object = &v1beta1.AgentChat{}
 	}
-	err := from.Get(ctx, types.NamespacedName{Namespace: found.Namespace, Name: owner.Name}, object)
+	err := from.Get(ctx, types.NamespacedName{Namespace: current.Namespace, Name: owner.Name}, object)
 	if apierrors.IsNotFound(err) || (err == nil && object.GetUID() != owner.UID) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get the owner of pod %s/%s: %w", found.Namespace, found.Name, err)
+		return nil, fmt.Errorf("get the owner of pod %s/%s: %w", current.Namespace, current.Name, err)
 	}
 	return r.Workspaces.Of(ctx, object)
 }

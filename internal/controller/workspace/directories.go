@@ -53,7 +53,7 @@ func (d *directories) attach(ctx context.Context, p Location, _ string) (*connec
 	if err != nil {
 		return nil, fmt.Errorf("the workspace cannot be opened, and nothing was run: %w", err)
 	}
-	if status := one.session.AwaitStatus(ctx); !status.Ready {
+	if status := one.session.WaitForStatus(ctx); !status.Ready {
 		d.release(uid, one, p.idle())
 		return nil, fmt.Errorf("the workspace does not respond, and nothing was run: %s", status.Message)
 	}
@@ -133,7 +133,6 @@ func (d *directories) serve(uid types.UID, path string) (*directory, error) {
 	return &directory{served: served, home: home, session: session}, nil
 }
 
-// closeOwner closes the directory of a deleted owner.
 func (d *directories) closeOwner(uid types.UID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -92,8 +92,8 @@ func (p *pods) serviceOf(ctx context.Context, namespace, host string) (*corev1.S
 	if len(labels) > 1 {
 		name.Namespace = labels[1]
 	}
-	var found corev1.Service
-	err := p.options.Live.Get(ctx, name, &found)
+	var service corev1.Service
+	err := p.options.Live.Get(ctx, name, &service)
 	// An operator that is limited to some namespaces may not read others; DNS resolves the name too.
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return nil, nil
@@ -101,26 +101,26 @@ func (p *pods) serviceOf(ctx context.Context, namespace, host string) (*corev1.S
 	if err != nil {
 		return nil, fmt.Errorf("get the Service of the git server: %w", err)
 	}
-	if len(found.Spec.Selector) == 0 || found.Spec.Type == corev1.ServiceTypeExternalName {
+	if len(service.Spec.Selector) == 0 || service.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil, nil // it leads to no pods, and its author chose the address
 	}
-	return &found, nil
+	return &service, nil
 }
 
 // addressesOf returns the addresses of a git server.
 func (p *pods) addressesOf(ctx context.Context, host string, service *corev1.Service) ([]netip.Addr, error) {
-	var found []netip.Addr
+	var addresses []netip.Addr
 	if address, err := netip.ParseAddr(host); err == nil {
-		found = []netip.Addr{address}
+		addresses = []netip.Addr{address}
 	}
 	if service != nil {
 		for _, text := range service.Spec.ClusterIPs {
 			if address, err := netip.ParseAddr(text); err == nil {
-				found = append(found, address)
+				addresses = append(addresses, address)
 			}
 		}
 	}
-	if len(found) == 0 {
+	if len(addresses) == 0 {
 		name := host
 		if service != nil {
 			name = serviceHost(service) // the operator is in another namespace than the pod
@@ -129,17 +129,17 @@ func (p *pods) addressesOf(ctx context.Context, host string, service *corev1.Ser
 		if err != nil {
 			return nil, fmt.Errorf("the operator cannot find the address of the git server %s: %w", host, err)
 		}
-		found = resolved
+		addresses = resolved
 	}
-	for i, address := range found {
-		found[i] = address.Unmap().WithZone("")
+	for i, address := range addresses {
+		addresses[i] = address.Unmap().WithZone("")
 	}
-	slices.SortFunc(found, netip.Addr.Compare)
-	found = slices.Compact(found)
-	if len(found) == 0 || len(found) > maxAddresses {
-		return nil, fmt.Errorf("the git server %s has %d addresses; 1 to %d are allowed", host, len(found), maxAddresses)
+	slices.SortFunc(addresses, netip.Addr.Compare)
+	addresses = slices.Compact(addresses)
+	if len(addresses) == 0 || len(addresses) > maxAddresses {
+		return nil, fmt.Errorf("the git server %s has %d addresses; 1 to %d are allowed", host, len(addresses), maxAddresses)
 	}
-	return found, nil
+	return addresses, nil
 }
 
 // targetOf returns the pod port behind a port of a Service.

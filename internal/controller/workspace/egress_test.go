@@ -22,7 +22,6 @@ func clonedFrom(url string) v1beta1.Workspace {
 	return v1beta1.Workspace{Git: &v1beta1.GitSource{URL: url}}
 }
 
-// policy returns the network policy of the workspace's pod.
 func (r chatWorkspace) policy() networkingv1.NetworkPolicy {
 	GinkgoHelper()
 	var policy networkingv1.NetworkPolicy
@@ -87,16 +86,16 @@ var _ = Describe("What a workspace pod may connect to", func() {
 		Expect(api.List(ctx, &pods)).To(Succeed())
 		Expect(pods.Items).NotTo(ContainElement(HaveField("Namespace", r.chat.Namespace)))
 	},
-		Entry("the metadata service of a cloud", "http://169.254.169.254/x.git", "has the address 169.254.169.254, which workspaces may not reach"),
-		Entry("a name of the metadata service", "http://metadata.example/x.git", "has the address 169.254.169.254, which workspaces may not reach"),
-		Entry("the metadata service by IPv6", "http://[fd00:ec2::254]/x.git", "which workspaces may not reach"),
-		Entry("the pod itself", "http://127.0.0.1/x.git", "which workspaces may not reach"),
-		Entry("an IPv4 address in IPv6", "http://[::ffff:169.254.169.254]/x.git", "which workspaces may not reach"),
+		Entry("the metadata service of a cloud", "http://169.254.169.254/x.git", "has the address 169.254.169.254, which workspaces must not reach"),
+		Entry("a name of the metadata service", "http://metadata.example/x.git", "has the address 169.254.169.254, which workspaces must not reach"),
+		Entry("the metadata service by IPv6", "http://[fd00:ec2::254]/x.git", "which workspaces must not reach"),
+		Entry("the pod itself", "http://127.0.0.1/x.git", "which workspaces must not reach"),
+		Entry("an IPv4 address in IPv6", "http://[::ffff:169.254.169.254]/x.git", "which workspaces must not reach"),
 		Entry("a metadata service that is not link-local", "http://100.100.100.200/x.git", "it is the address of a metadata service"),
 		Entry("public and private addresses at once", "https://mixed.example/x.git", "has public addresses and the private address 10.0.0.9"),
 		Entry("a private address", "http://10.0.0.9/x.git", "--workspace-private-git-servers=10.0.0.9"),
 		Entry("a name of a private address", "https://intranet.example/x.git", "--workspace-private-git-servers=intranet.example"),
-		Entry("a private IPv4 address in IPv6", "http://[::ffff:10.0.0.9]/x.git", "which workspaces may not reach"),
+		Entry("a private IPv4 address in IPv6", "http://[::ffff:10.0.0.9]/x.git", "which workspaces must not reach"),
 		Entry("a private address behind a translator", "https://translated.example/x.git", "the private address 64:ff9b::a00:9"),
 		Entry("too many addresses", "https://many.example/x.git", "has 33 addresses; 1 to 32 are allowed"),
 		Entry("an unknown name", "https://nowhere.example/x.git", "cannot find the address of the git server nowhere.example: no such host"),
@@ -224,7 +223,7 @@ var _ = Describe("What a workspace pod may connect to", func() {
 		Expect(api.Update(ctx, &policy)).To(Succeed())
 		Expect(r.remove()).To(Succeed())
 		Expect(r.confirm()).To(Succeed())
-		r.awaitPodGone()
+		r.waitForPodGone()
 		done := r.call(workspaces, "ls", `{}`)
 		r.start(r.pod(first.UID))
 		Expect(finished(done).Failure).To(BeEmpty())

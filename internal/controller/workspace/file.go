@@ -51,7 +51,7 @@ func (a agentPaths) ResolvePath(ctx context.Context, agent changes.AgentRef, cwd
 	return files.Resolve(cwd, path)
 }
 
-// directoryOf returns the directory of an agent of the workspace. An agent of another workspace is refused: its directory would lead to
+// directoryOf returns the directory of the workspace's agent. An agent of another workspace is refused: its directory would lead to
 // another file.
 func (a agentPaths) directoryOf(ctx context.Context, agent changes.AgentRef) (string, error) {
 	var object client.Object
@@ -72,14 +72,14 @@ func (a agentPaths) directoryOf(ctx context.Context, agent changes.AgentRef) (st
 	if err != nil {
 		return "", fmt.Errorf("get %s %s: %w", agent.Kind, agent.Name, err)
 	}
-	found, err := a.finder.Of(ctx, object)
+	location, err := a.finder.Of(ctx, object)
 	if err != nil && !errors.As(err, new(*resolve.Missing)) {
 		return "", err
 	}
-	if found == nil || found.Owner.GetUID() != a.location.Owner.GetUID() {
+	if location == nil || location.Owner.GetUID() != a.location.Owner.GetUID() {
 		return "", files.Refuse(fmt.Sprintf("the %s %s does not work in this workspace", agent.Kind, agent.Name))
 	}
-	return found.Cwd, nil
+	return location.Cwd, nil
 }
 
 func (d directoryWorkspace) File(_ context.Context, path string) (*files.File, error) {

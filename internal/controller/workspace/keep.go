@@ -56,9 +56,9 @@ type kept struct {
 func keeps(spec pod.Spec) bool { return spec.Source.PersistentVolumeClaim == nil }
 
 // keepBefore stores the changes of a pod that is about to be stopped. It reports whether the pod may be stopped now.
-func (p *pods) keepBefore(ctx context.Context, location Location, found *corev1.Pod) (bool, error) {
-	name := client.ObjectKeyFromObject(found)
-	err := p.keep(ctx, location, found)
+func (p *pods) keepBefore(ctx context.Context, location Location, current *corev1.Pod) (bool, error) {
+	name := client.ObjectKeyFromObject(current)
+	err := p.keep(ctx, location, current)
 	var since time.Time
 	p.uses.update(name, func(one *podUse) {
 		if err == nil {
@@ -80,12 +80,12 @@ func (p *pods) keepBefore(ctx context.Context, location Location, found *corev1.
 }
 
 // keep stores the changes of a running pod, unless they are stored already.
-func (p *pods) keep(ctx context.Context, location Location, found *corev1.Pod) error {
+func (p *pods) keep(ctx context.Context, location Location, current *corev1.Pod) error {
 	spec, err := p.spec(location)
-	if err != nil || p.options.Ledger == nil || !keeps(spec) || !isReady(found) || !awaitsRestore(found) {
+	if err != nil || p.options.Ledger == nil || !keeps(spec) || !isReady(current) || !waitsForRestore(current) {
 		return err
 	}
-	name := client.ObjectKeyFromObject(found)
+	name := client.ObjectKeyFromObject(current)
 	var served, stored int
 	p.uses.update(name, func(one *podUse) { served, stored = one.served, one.stored })
 	if stored == served {
@@ -111,7 +111,7 @@ func (p *pods) readAndStore(ctx context.Context, location Location) error {
 	}
 	archive, running, err := read.Archive(ctx)
 	if errors.Is(err, changes.ErrTooLarge) {
-		summary.TooLarge, summary.Message = true, "The changes are not kept when the workspace stops: "+err.Error()+"."
+		summary.TooLarge, summary.Message = true, "The changes are not saved when the workspace stops: "+err.Error()+"."
 		return p.store(ctx, location, kept{NotKept: true, Summary: *summary}, nil)
 	}
 	if err != nil {
@@ -137,7 +137,7 @@ func (p *pods) store(ctx context.Context, location Location, k kept, archive []b
 			return err
 		}
 		if stored != nil {
-			earlier.Message = fmt.Sprintf("What was changed after %s was not kept. %s", stored.CapturedAt.UTC().Format(time.RFC3339), k.Message)
+			earlier.Message = fmt.Sprintf("Changes after %s were not saved. %s", stored.CapturedAt.UTC().Format(time.RFC3339), k.Message)
 			k, w = earlier, *stored
 		}
 	}
@@ -204,7 +204,7 @@ func (p *pods) keptOf(ctx context.Context, spec pod.Spec) (k kept, w ledger.Work
 		err = json.Unmarshal(w.Summary, &k)
 	}
 	if err != nil {
-		return k, w, false, fmt.Errorf("read the kept changes of the workspace: %w", err)
+		return k, w, false, fmt.Errorf("read the workspace's saved changes: %w", err)
 	}
 	return k, w, true, nil
 }
@@ -213,26 +213,26 @@ func (p *pods) keptOf(ctx context.Context, spec pod.Spec) (k kept, w ledger.Work
 func (p *pods) withKept(ctx context.Context, spec pod.Spec) (pod.Spec, string, error) {
 	k, w, found, err := p.keptOf(ctx, spec)
 	if err != nil || !found {
-		return spec, startedAnew + " files are as at its beginning, and what was changed before is gone.", err
+		return spec, startedAnew + " files are as at its start, and earlier changes are lost.", err
 	}
 	if k.NotKept {
-		return spec, startedAnew + " files are as at its beginning, and what was changed before was not kept. " + k.Message, nil
+		return spec, startedAnew + " files are as at its start, and earlier changes were not saved. " + k.Message, nil
 	}
 	if spec.Source.Git != nil && k.BaseCommit != "" {
 		git := *spec.Source.Git
 		git.Commit, spec.Source.Git = k.BaseCommit, &git
 	}
-	note := fmt.Sprintf("%s files are as they were kept at %s. %s", startedAnew, w.CapturedAt.UTC().Format(time.RFC3339), k.Message)
+	note := fmt.Sprintf("%s files are as they were saved at %s. %s", startedAnew, w.CapturedAt.UTC().Format(time.RFC3339), k.Message)
 	return spec, strings.TrimSpace(note), nil
 }
 
-const startedAnew = "The workspace was started anew:"
+const startedAnew = "The workspace was restarted:"
 
 // restore restores kept changes in a pod that has not got them yet.
-func (p *pods) restore(ctx context.Context, spec pod.Spec, name types.NamespacedName, found *corev1.Pod) error {
+func (p *pods) restore(ctx context.Context, spec pod.Spec, name types.NamespacedName, current *corev1.Pod) error {
 	var restored types.UID
 	p.uses.update(name, func(one *podUse) { restored = one.restored })
-	if restored == found.UID || !awaitsRestore(found) {
+	if restored == current.UID || !waitsForRestore(current) {
 		return nil
 	}
 	_, w, _, err := p.keptOf(ctx, spec)
@@ -242,15 +242,15 @@ func (p *pods) restore(ctx context.Context, spec pod.Spec, name types.Namespaced
 	ctx, cancel := context.WithTimeout(ctx, restoreTimeout)
 	defer cancel()
 	if _, err := p.requestAgain(ctx, spec, name, http.MethodPut, "changes/archive", w.Archive); err != nil {
-		return fmt.Errorf("restore the kept changes of the workspace: %w", err)
+		return fmt.Errorf("restore the workspace's saved changes: %w", err)
 	}
-	p.uses.update(name, func(one *podUse) { one.restored = found.UID })
+	p.uses.update(name, func(one *podUse) { one.restored = current.UID })
 	return nil
 }
 
-// awaitsRestore reports whether a pod serves nothing before it was restored.
-func awaitsRestore(found *corev1.Pod) bool {
-	return slices.ContainsFunc(found.Spec.Containers, func(c corev1.Container) bool {
-		return c.Name == pod.Container && slices.Contains(c.Args, pod.AwaitRestore)
+// waitsForRestore reports whether a pod serves nothing before it was restored.
+func waitsForRestore(current *corev1.Pod) bool {
+	return slices.ContainsFunc(current.Spec.Containers, func(c corev1.Container) bool {
+		return c.Name == pod.Container && slices.Contains(c.Args, pod.WaitForRestore)
 	})
 }

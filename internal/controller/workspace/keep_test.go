@@ -41,7 +41,7 @@ func (r chatWorkspace) stopped() {
 	GinkgoHelper()
 	clock.advance(time.Hour)
 	r.touch()
-	r.awaitPodGone()
+	r.waitForPodGone()
 }
 
 // staleChats is a cache in which no chat has a status.
@@ -95,7 +95,7 @@ var _ = Describe("The changes of a workspace that stops", func() {
 		done := r.call(workspaces, "read", `{"path":"notes.txt"}`)
 		root := r.start(r.pod(p.UID))
 		result := finished(done)
-		Expect(result.Text).To(And(ContainSubstring("buy milk"), ContainSubstring("as they were kept at")))
+		Expect(result.Text).To(And(ContainSubstring("buy milk"), ContainSubstring("as they were saved at")))
 
 		By("the operator crashes, and the next one does not restore again")
 		Expect(os.WriteFile(filepath.Join(root, "later.txt"), []byte("x"), 0o600)).To(Succeed())
@@ -126,7 +126,7 @@ var _ = Describe("The changes of a workspace that stops", func() {
 		Eventually(events.Events).Should(Receive(And(ContainSubstring(workspace.ReasonNotKept), ContainSubstring("large.bin"))))
 		done := r.call(workspaces, "ls", `{}`)
 		r.start(r.pod(p.UID))
-		Expect(finished(done).Text).To(And(ContainSubstring("was not kept"), ContainSubstring("large.bin"), Not(ContainSubstring("notes.txt"))))
+		Expect(finished(done).Text).To(And(ContainSubstring("were not saved"), ContainSubstring("large.bin"), Not(ContainSubstring("notes.txt"))))
 
 		By("the changes fit again")
 		Expect(r.keptCondition()).NotTo(BeNil())
@@ -147,7 +147,7 @@ var _ = Describe("The changes of a workspace that stops", func() {
 		Consistently(r.podUIDs, "500ms").Should(HaveExactElements(p.UID))
 		clock.advance(11 * time.Minute)
 		r.touch()
-		r.awaitPodGone()
+		r.waitForPodGone()
 		Expect(r.keptText()()).To(ContainSubstring("broken"))
 		Expect(r.keptCondition()).To(And(HaveField("Reason", v1beta1.ReasonWorkspaceNotKept), HaveField("Message", ContainSubstring("broken"))))
 	})
@@ -162,12 +162,12 @@ var _ = Describe("The changes of a workspace that stops", func() {
 		Expect(os.WriteFile(filepath.Join(root, "large.bin"), make([]byte, 33<<20), 0o600)).To(Succeed())
 		r.setPhase(v1beta1.ChatIdle)
 		r.stopped()
-		Expect(r.keptText()()).To(And(ContainSubstring("buy milk"), ContainSubstring("was not kept"), ContainSubstring("large.bin"), Not(ContainSubstring("tooLarge"))))
-		Expect(r.keptCondition()).To(And(HaveField("Reason", v1beta1.ReasonWorkspaceTooLarge), HaveField("Message", HavePrefix("What was changed after"))))
+		Expect(r.keptText()()).To(And(ContainSubstring("buy milk"), ContainSubstring("were not saved"), ContainSubstring("large.bin"), Not(ContainSubstring("tooLarge"))))
+		Expect(r.keptCondition()).To(And(HaveField("Reason", v1beta1.ReasonWorkspaceTooLarge), HaveField("Message", HavePrefix("Changes after"))))
 
 		done := r.call(workspaces, "read", `{"path":"notes.txt"}`)
 		r.start(r.pod(p.UID))
-		Expect(finished(done).Text).To(And(ContainSubstring("buy milk"), ContainSubstring("What was changed after"), ContainSubstring("large.bin")))
+		Expect(finished(done).Text).To(And(ContainSubstring("buy milk"), ContainSubstring("Changes after"), ContainSubstring("large.bin")))
 	})
 
 	It("fail the call if they cannot be restored, and stay kept", func() {
@@ -175,7 +175,7 @@ var _ = Describe("The changes of a workspace that stops", func() {
 		Expect(store.KeepWorkspace(ctx, ledger.Workspace{Owner: string(r.chat.UID), Source: "EmptyDir", CapturedAt: time.Now(), Summary: []byte(`{}`), Archive: []byte("no tar")})).To(Succeed())
 		done := r.call(workspaces, "ls", `{}`)
 		r.start(r.pod(""))
-		Expect(finished(done).Text).To(ContainSubstring("restore the kept changes"))
+		Expect(finished(done).Text).To(ContainSubstring("saved changes"))
 		Expect(r.keptText()()).To(ContainSubstring("no tar"))
 	})
 
@@ -193,7 +193,7 @@ var _ = Describe("The changes of a workspace that stops", func() {
 		Expect(store.KeepWorkspace(ctx, ledger.Workspace{Owner: string(r.chat.UID), Source: "Git", CapturedAt: time.Now(), Summary: []byte(`{"baseCommit":"` + commit + `"}`)})).To(Succeed())
 		r.call(workspaces, "ls", `{}`)
 		Expect(r.pod("").Spec.InitContainers[0].Args).To(ContainElement("--commit=" + commit))
-		Expect(r.pod("").Spec.Containers[0].Args).To(ContainElement(pod.AwaitRestore))
+		Expect(r.pod("").Spec.Containers[0].Args).To(ContainElement(pod.WaitForRestore))
 	})
 })
 
@@ -213,7 +213,7 @@ var _ = Describe("A workspace of a chat that waits", func() {
 		Consistently(r.podUIDs, "500ms").Should(HaveExactElements(p.UID))
 		By("but when the chat is idle")
 		r.setPhase(v1beta1.ChatIdle)
-		r.awaitPodGone()
+		r.waitForPodGone()
 	})
 
 	It("is stopped after retainSeconds", func() {
@@ -225,6 +225,6 @@ var _ = Describe("A workspace of a chat that waits", func() {
 		r.used("buy milk")
 		clock.advance(3 * time.Hour)
 		r.touch()
-		r.awaitPodGone()
+		r.waitForPodGone()
 	})
 })

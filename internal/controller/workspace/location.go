@@ -22,7 +22,6 @@ import (
 // defaultIdle is the default idle timeout of a workspace.
 const defaultIdle = 15 * time.Minute
 
-// defaultRetain is the default of retainSeconds.
 const defaultRetain = 24 * time.Hour
 
 // Location is the workspace and the directory of an agent.
@@ -52,7 +51,7 @@ func (p Location) retain() time.Duration {
 	return max(retain, p.idle())
 }
 
-// atWork reports whether the owner has work that is not finished, also if it waits.
+// atWork reports whether the owner has work that is not finished, even if it waits.
 func (p Location) atWork() bool {
 	switch o := p.Owner.(type) {
 	case *v1beta1.AgentChat:

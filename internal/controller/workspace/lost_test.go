@@ -29,14 +29,13 @@ var (
 )
 
 const (
-	outcomeUnknown = "It may have taken effect all the same: find out before you call it again."
-	emptied        = "What was changed in it since its files were last kept is gone; the next call starts it again with the kept files"
-	freshClone     = "What was changed in it since its changes were last kept is gone; the next call starts it again with a fresh clone and the kept changes"
+	outcomeUnknown = "It may have taken effect all the same: check before you call it again."
+	emptied        = "Changes since its files were last saved are lost; the next call starts it again with the saved files"
+	freshClone     = "Changes since they were last saved are lost; the next call starts it again with a fresh clone and the saved changes"
 	onVolume       = "Its files are kept on a volume; the next call starts it again"
 	stillThere     = "Its files are still there, but what ran in it has ended"
 )
 
-// claim creates the volume of the workspace.
 func (r chatWorkspace) claim() {
 	GinkgoHelper()
 	Expect(api.Create(ctx, &corev1.PersistentVolumeClaim{
@@ -48,7 +47,6 @@ func (r chatWorkspace) claim() {
 	})).To(Succeed())
 }
 
-// open returns a workspace with a running pod.
 func open(w v1beta1.Workspace) (chatWorkspace, *corev1.Pod, string) {
 	GinkgoHelper()
 	r := newChatWorkspace(w)
@@ -176,9 +174,9 @@ var _ = Describe("A workspace pod that is lost during a write", func() {
 		result := finished(done)
 		Expect(result.Failure).To(BeEmpty(), result.Text)
 		if w.PersistentVolumeClaim == nil {
-			Expect(result.Text).To(ContainSubstring("started anew"))
+			Expect(result.Text).To(ContainSubstring("restarted"))
 		} else {
-			Expect(result.Text).NotTo(ContainSubstring("started anew"))
+			Expect(result.Text).NotTo(ContainSubstring("restarted"))
 		}
 	},
 		Entry("evicted by its node", empty, false, fail("Evicted", "The node was low on resource: memory."),
@@ -204,7 +202,7 @@ var _ = Describe("A workspace pod that is lost during a write", func() {
 		expectUnknown(r, root, cut(r, true, killed(reason, code)), want, stillThere)
 		result := finished(r.call(workspaces, "ls", `{}`))
 		Expect(result.Failure).To(BeEmpty(), result.Text)
-		Expect(result.Text).To(And(ContainSubstring("a.txt"), Not(ContainSubstring("started anew"))))
+		Expect(result.Text).To(And(ContainSubstring("a.txt"), Not(ContainSubstring("restarted"))))
 		Expect(r.pod("").UID).To(Equal(first.UID))
 	},
 		Entry("out of memory", "OOMKilled", int32(137), "because it used more memory than it may (OOMKilled)"),

@@ -112,15 +112,15 @@ func (p *pods) token(ctx context.Context, spec pod.Spec, name types.NamespacedNa
 }
 
 // remove deletes a pod, by UID, and ends the session with it.
-func (p *pods) remove(ctx context.Context, found *corev1.Pod, force bool) error {
-	name := client.ObjectKeyFromObject(found)
-	options := []client.DeleteOption{client.Preconditions{UID: &found.UID}}
+func (p *pods) remove(ctx context.Context, current *corev1.Pod, force bool) error {
+	name := client.ObjectKeyFromObject(current)
+	options := []client.DeleteOption{client.Preconditions{UID: &current.UID}}
 	if force {
 		options = append(options, client.GracePeriodSeconds(0))
 	}
 	p.uses.update(name, func(one *podUse) { one.token = "" })
 	p.endSession(name)
-	err := p.options.Client.Delete(ctx, found, options...)
+	err := p.options.Client.Delete(ctx, current, options...)
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete pod %s: %w", name, err)
 	}

@@ -84,7 +84,7 @@ func terminationText(t *corev1.ContainerStateTerminated) string {
 // disruptions describes the reasons for which Kubernetes removes a pod.
 var disruptions = map[string]string{
 	corev1.PodReasonPreemptionByScheduler: "a more important pod took its place",
-	"DeletionByTaintManager":              "its node is lost or may not be used any more",
+	"DeletionByTaintManager":              "its node is lost or can no longer be used",
 	"EvictionByEvictionAPI":               "its node is being emptied",
 	"DeletionByPodGC":                     "its node is gone",
 	corev1.PodReasonTerminationByKubelet:  "its node ran short of something or is shutting down",
@@ -113,10 +113,10 @@ func isStuck(p *corev1.Pod, now time.Time) bool {
 
 // outcome determines what has happened to the pod with a name since the reference was made.
 func (p *pods) outcome(ctx context.Context, name types.NamespacedName, g podRef) podOutcome {
-	var found corev1.Pod
-	err := p.options.Client.Get(ctx, name, &found)
-	if err == nil && found.UID == g.uid {
-		return g.outcome(&found, p.options.Now())
+	var current corev1.Pod
+	err := p.options.Client.Get(ctx, name, &current)
+	if err == nil && current.UID == g.uid {
+		return g.outcome(&current, p.options.Now())
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
 		return podOutcome{}
@@ -130,17 +130,17 @@ func (p *pods) outcome(ctx context.Context, name types.NamespacedName, g podRef)
 }
 
 // recordOutcome records how a pod ended, for its calls that notice later.
-func (p *pods) recordOutcome(found *corev1.Pod) {
+func (p *pods) recordOutcome(current *corev1.Pod) {
 	var text string
 	switch {
-	case hasEnded(found):
-		text = "the workspace's pod is lost: " + endText(found)
-	case found.DeletionTimestamp != nil:
-		text = "the workspace's pod was removed" + disruptionText(found)
+	case hasEnded(current):
+		text = "the workspace's pod is lost: " + endText(current)
+	case current.DeletionTimestamp != nil:
+		text = "the workspace's pod was removed" + disruptionText(current)
 	default:
 		return
 	}
-	p.uses.update(client.ObjectKeyFromObject(found), func(one *podUse) { one.outcomes[found.UID] = text })
+	p.uses.update(client.ObjectKeyFromObject(current), func(one *podUse) { one.outcomes[current.UID] = text })
 }
 
 // lossMessage describes what happened to a workspace in which a call was interrupted, and to its files.
@@ -168,9 +168,9 @@ func filesMessage(spec pod.Spec, same bool) string {
 	case spec.Source.PersistentVolumeClaim != nil:
 		return "Its files are kept on a volume; the next call starts it again"
 	case spec.Source.Git != nil:
-		return "What was changed in it since its changes were last kept is gone; the next call starts it again with a fresh clone and the kept changes"
+		return "Changes since they were last saved are lost; the next call starts it again with a fresh clone and the saved changes"
 	}
-	return "What was changed in it since its files were last kept is gone; the next call starts it again with the kept files"
+	return "Changes since its files were last saved are lost; the next call starts it again with the saved files"
 }
 
 // errLost is the cause of a call that was cancelled because its workspace ended.

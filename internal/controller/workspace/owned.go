@@ -56,15 +56,15 @@ func (p *pods) checkOwner(ctx context.Context, spec pod.Spec, name types.Namespa
 
 // checkService checks that a Service leads to our pod, because the operator sends the token there.
 func (p *pods) checkService(ctx context.Context, spec pod.Spec, name types.NamespacedName) error {
-	var found corev1.Service
-	if err := p.checkOwner(ctx, spec, name, &found); err != nil || found.Name == "" {
+	var service corev1.Service
+	if err := p.checkOwner(ctx, spec, name, &service); err != nil || service.Name == "" {
 		return err
 	}
 	want := pod.Service(spec).Spec
-	same := found.Spec.Type == want.Type && len(found.Spec.ExternalIPs) == 0 && equality.Semantic.DeepEqual(found.Spec.Selector, want.Selector) &&
-		len(found.Spec.Ports) == len(want.Ports) && found.Spec.Ports[0].Port == want.Ports[0].Port && found.Spec.Ports[0].TargetPort == want.Ports[0].TargetPort
+	same := service.Spec.Type == want.Type && len(service.Spec.ExternalIPs) == 0 && equality.Semantic.DeepEqual(service.Spec.Selector, want.Selector) &&
+		len(service.Spec.Ports) == len(want.Ports) && service.Spec.Ports[0].Port == want.Ports[0].Port && service.Spec.Ports[0].TargetPort == want.Ports[0].TargetPort
 	if !same {
-		return foreignObject(&found, name)
+		return foreignObject(&service, name)
 	}
 	return nil
 }
@@ -113,16 +113,16 @@ func (p *pods) ensureService(ctx context.Context, spec pod.Spec) error {
 
 // restorePolicy updates an existing policy: addresses change, and it may have been edited.
 func (p *pods) restorePolicy(ctx context.Context, spec pod.Spec, name types.NamespacedName) error {
-	var found networkingv1.NetworkPolicy
-	if err := p.checkOwner(ctx, spec, name, &found); err != nil || found.Name == "" {
+	var policy networkingv1.NetworkPolicy
+	if err := p.checkOwner(ctx, spec, name, &policy); err != nil || policy.Name == "" {
 		return err
 	}
 	want := pod.NetworkPolicy(spec)
-	if equality.Semantic.DeepEqual(found.Spec, want.Spec) {
+	if equality.Semantic.DeepEqual(policy.Spec, want.Spec) {
 		return nil
 	}
-	found.Spec = want.Spec
-	return p.options.Client.Update(ctx, &found)
+	policy.Spec = want.Spec
+	return p.options.Client.Update(ctx, &policy)
 }
 
 func owns(spec pod.Spec, object client.Object) bool {

@@ -71,7 +71,7 @@ func (p *pods) attach(ctx context.Context, location Location, agent string) (*co
 	name := types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}
 	p.uses.start(name)
 	var session *mcp.Session
-	found, err := p.await(ctx, spec, name, func(ctx context.Context, found *corev1.Pod) (done bool, text string, err error) {
+	found, err := p.waitForPod(ctx, spec, name, func(ctx context.Context, found *corev1.Pod) (done bool, text string, err error) {
 		session, text, err = p.connect(ctx, spec, name, found)
 		return session != nil, text, err
 	})
@@ -94,28 +94,28 @@ func (p *pods) attach(ctx context.Context, location Location, agent string) (*co
 // onReady uses a pod that is ready. It reports whether that is done, or else what it waits for.
 type onReady func(ctx context.Context, found *corev1.Pod) (done bool, text string, err error)
 
-// await advances a workspace at each of its changes until it is usable.
-func (p *pods) await(ctx context.Context, spec pod.Spec, name types.NamespacedName, use onReady) (*corev1.Pod, error) {
+// waitForPod advances a workspace at each of its changes until it is usable.
+func (p *pods) waitForPod(ctx context.Context, spec pod.Spec, name types.NamespacedName, use onReady) (*corev1.Pod, error) {
 	waiting, cancel := context.WithTimeout(ctx, p.options.StartTimeout)
 	defer cancel()
 	waitedFor := "its pod is being read"
 	for {
 		changed := p.uses.watch(name)
-		var found corev1.Pod
-		done, text, err := p.advance(waiting, spec, name, &found, use)
+		var current corev1.Pod
+		done, text, err := p.advance(waiting, spec, name, &current, use)
 		if text != "" {
 			waitedFor = text
 		}
 		switch {
 		case done:
-			return &found, nil
+			return &current, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err != nil && !errors.Is(err, waiting.Err()):
 			return nil, fmt.Errorf("the workspace cannot be started, and nothing was run: %w", err)
 		case waiting.Err() != nil:
-			if p.options.Live.Get(ctx, name, &found) == nil { // the cache may not have the reason yet
-				if _, text, err = p.pending(spec, name, &found); err != nil {
+			if p.options.Live.Get(ctx, name, &current) == nil { // the cache may not have the reason yet
+				if _, text, err = p.pending(spec, name, &current); err != nil {
 					return nil, fmt.Errorf("the workspace cannot be started, and nothing was run: %w", err)
 				}
 				waitedFor = cmp.Or(text, waitedFor)
@@ -130,33 +130,33 @@ func (p *pods) await(ctx context.Context, spec pod.Spec, name types.NamespacedNa
 }
 
 // advance reads the pod of a workspace and does the next step. It reports whether the pod was used, else what it waits for.
-func (p *pods) advance(ctx context.Context, spec pod.Spec, name types.NamespacedName, found *corev1.Pod, use onReady) (bool, string, error) {
-	err := p.options.Client.Get(ctx, name, found)
+func (p *pods) advance(ctx context.Context, spec pod.Spec, name types.NamespacedName, current *corev1.Pod, use onReady) (bool, string, error) {
+	err := p.options.Client.Get(ctx, name, current)
 	if apierrors.IsNotFound(err) {
 		return false, "its pod is being created", p.createOnce(ctx, spec, name)
 	}
 	if err != nil {
 		return false, "", fmt.Errorf("get pod %s: %w", name, err)
 	}
-	if ready, text, err := p.pending(spec, name, found); err != nil || !ready {
+	if ready, text, err := p.pending(spec, name, current); err != nil || !ready {
 		return false, text, err
 	}
-	return use(ctx, found)
+	return use(ctx, current)
 }
 
 // pending reports whether a pod can be used, else what it waits for, or why it never can.
-func (p *pods) pending(spec pod.Spec, name types.NamespacedName, found *corev1.Pod) (ready bool, text string, err error) {
+func (p *pods) pending(spec pod.Spec, name types.NamespacedName, current *corev1.Pod) (ready bool, text string, err error) {
 	switch {
-	case !owns(spec, found):
-		return false, "", foreignObject(found, name)
-	case isStuck(found, p.options.Now()) && onClaim(found):
-		return false, "", fmt.Errorf("the pod that ran before hangs on the node %s, which does not answer, and holds the volume. A person must bring the node back, or make sure that it is off and delete the pod %s by force", found.Spec.NodeName, name)
-	case found.DeletionTimestamp != nil || p.isRemoving(name, found.UID):
+	case !owns(spec, current):
+		return false, "", foreignObject(current, name)
+	case isStuck(current, p.options.Now()) && onClaim(current):
+		return false, "", fmt.Errorf("the pod that ran before hangs on the node %s, which does not answer, and holds the volume. A person must bring the node back, or make sure that it is off and delete the pod %s by force", current.Spec.NodeName, name)
+	case current.DeletionTimestamp != nil || p.isRemoving(name, current.UID):
 		return false, "the pod that ran before is still ending", nil
-	case hasEnded(found):
-		return false, endText(found), nil // the reconciler deletes it
-	case !isReady(found):
-		text, transient := pendingReason(found)
+	case hasEnded(current):
+		return false, endText(current), nil // the reconciler deletes it
+	case !isReady(current):
+		text, transient := pendingReason(current)
 		if !transient {
 			return false, "", errors.New(text)
 		}
@@ -171,27 +171,27 @@ func (p *pods) isRemoving(name types.NamespacedName, uid types.UID) (removing bo
 }
 
 // connect opens a session with a ready pod.
-func (p *pods) connect(ctx context.Context, spec pod.Spec, name types.NamespacedName, found *corev1.Pod) (*mcp.Session, string, error) {
+func (p *pods) connect(ctx context.Context, spec pod.Spec, name types.NamespacedName, current *corev1.Pod) (*mcp.Session, string, error) {
 	token, err := p.token(ctx, spec, name)
 	if apierrors.IsNotFound(err) {
 		// The pod is useless without its token.
-		return nil, "its token is gone, and it is started anew", p.remove(ctx, found, false)
+		return nil, "its token is gone, and it is restarted", p.remove(ctx, current, false)
 	}
 	if err != nil {
 		return nil, "", err
 	}
-	if err := p.restore(ctx, spec, name, found); err != nil {
+	if err := p.restore(ctx, spec, name, current); err != nil {
 		return nil, "", err
 	}
 	session := p.pool.Ensure(mcp.Server{
-		Key: mcp.Key{Namespace: name.Namespace, Server: name.Name}, Revision: string(found.UID), Transport: mcp.StreamableHTTP, URL: spec.URL(),
+		Key: mcp.Key{Namespace: name.Namespace, Server: name.Name}, Revision: string(current.UID), Transport: mcp.StreamableHTTP, URL: spec.URL(),
 		Headers: func(context.Context) (http.Header, error) {
 			return http.Header{"Authorization": {"Bearer " + token}}, nil
 		},
 	})
 	if status := session.Status(); !status.Ready {
 		// Its Service or policy may have been deleted.
-		return nil, "its pod is ready but does not answer yet: " + status.Message, p.restoreServiceAndPolicy(ctx, spec, found)
+		return nil, "its pod is ready but does not answer yet: " + status.Message, p.restoreServiceAndPolicy(ctx, spec, current)
 	}
 	return session, "", nil
 }

@@ -89,7 +89,6 @@ func (r chatWorkspace) pod(not types.UID) *corev1.Pod {
 	return found
 }
 
-// podUIDs returns the UIDs of the pods in the workspace's namespace.
 func (r chatWorkspace) podUIDs() []types.UID {
 	GinkgoHelper()
 	var pods corev1.PodList
@@ -106,7 +105,7 @@ func (r chatWorkspace) start(p *corev1.Pod) string {
 	GinkgoHelper()
 	var secret corev1.Secret
 	Expect(api.Get(ctx, r.name(), &secret)).To(Succeed())
-	root := network.run(r.chat.Namespace, r.name().Name, string(secret.Data[pod.TokenKey]), slices.Contains(p.Spec.Containers[0].Args, pod.AwaitRestore))
+	root := network.run(r.chat.Namespace, r.name().Name, string(secret.Data[pod.TokenKey]), slices.Contains(p.Spec.Containers[0].Args, pod.WaitForRestore))
 	p.Status.Phase = corev1.PodRunning
 	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	Expect(api.Status().Update(ctx, p)).To(Succeed())
@@ -128,7 +127,7 @@ func (r chatWorkspace) touched() error {
 	return client.IgnoreNotFound(api.Update(ctx, &found))
 }
 
-func (r chatWorkspace) awaitPodGone() {
+func (r chatWorkspace) waitForPodGone() {
 	GinkgoHelper()
 	Eventually(func() bool {
 		return client.IgnoreNotFound(api.Get(ctx, r.name(), &corev1.Pod{})) == nil && api.Get(ctx, r.name(), &corev1.Pod{}) != nil
@@ -158,7 +157,7 @@ var _ = Describe("A workspace pod", func() {
 		Expect(result.Text).To(And(ContainSubstring("buy milk"), Not(ContainSubstring("anew"))))
 
 		Expect(api.Delete(ctx, r.chat)).To(Succeed())
-		r.awaitPodGone()
+		r.waitForPodGone()
 		for _, object := range []client.Object{&corev1.Service{}, &corev1.Secret{}, &networkingv1.NetworkPolicy{}} {
 			Eventually(func() error { return client.IgnoreNotFound(api.Get(ctx, r.name(), object)) }).Should(Succeed())
 			Eventually(func() error { return api.Get(ctx, r.name(), object) }).ShouldNot(Succeed())
@@ -179,7 +178,7 @@ var _ = Describe("A workspace pod", func() {
 		Expect(r.podUIDs()).To(HaveExactElements(p.UID), "one pod serves all calls")
 	})
 
-	It("is removed when idle, and the next call recreates it and says so", func() {
+	It("is removed when idle, and recreated by the next call", func() {
 		r := newChatWorkspace(v1beta1.Workspace{EmptyDir: &v1beta1.EmptyDirSource{}, IdleTimeoutSeconds: 600})
 		done := r.call(workspaces, "ls", `{}`)
 		first := r.pod("")
@@ -192,13 +191,13 @@ var _ = Describe("A workspace pod", func() {
 		Expect(r.pod("").DeletionTimestamp).To(BeNil())
 		clock.advance(2 * time.Minute)
 		r.touch()
-		r.awaitPodGone()
+		r.waitForPodGone()
 		Expect(api.Get(ctx, r.name(), &corev1.Secret{})).To(Succeed())
 
 		done = r.call(workspaces, "ls", `{}`)
 		r.start(r.pod(first.UID))
-		Expect(finished(done).Text).To(ContainSubstring("started anew"))
-		Expect(finished(r.call(workspaces, "ls", `{}`)).Text).NotTo(ContainSubstring("started anew"))
+		Expect(finished(done).Text).To(ContainSubstring("restarted"))
+		Expect(finished(r.call(workspaces, "ls", `{}`)).Text).NotTo(ContainSubstring("restarted"))
 	})
 
 	It("is recreated after an eviction, for a waiting call and for the next one", func() {
@@ -212,7 +211,7 @@ var _ = Describe("A workspace pod", func() {
 		Expect(finished(done).Failure).To(BeEmpty())
 
 		Expect(api.Delete(ctx, second)).To(Succeed())
-		r.awaitPodGone()
+		r.waitForPodGone()
 		done = r.call(workspaces, "ls", `{}`)
 		r.start(r.pod(second.UID))
 		Expect(finished(done).Failure).To(BeEmpty())
@@ -235,12 +234,12 @@ var _ = Describe("A workspace pod", func() {
 		})
 		DeferCleanup(func() { network.interceptCalls(nil) })
 		Expect(finished(r.call(workspaces, "ls", `{}`)).Text).To(And(
-			MatchRegexp("the workspace's pod (was|is being) removed"), ContainSubstring("What was changed in it since its files were last kept is gone; the next call starts it again with the kept files")))
+			MatchRegexp("the workspace's pod (was|is being) removed"), ContainSubstring("Changes since its files were last saved are lost; the next call starts it again with the saved files")))
 
 		network.interceptCalls(nil)
 		done = r.call(workspaces, "ls", `{}`)
 		r.start(r.pod(first.UID))
-		Expect(finished(done).Text).To(ContainSubstring("started anew"))
+		Expect(finished(done).Text).To(ContainSubstring("restarted"))
 	})
 
 	It("is removed from a lost node", func() {

@@ -32,7 +32,7 @@ import (
 
 // The changes of a git workspace are published by a pod of its own, which alone has the credentials:
 //
-//	review_changes ─▶ the model sees the changes and a line that identifies them ─▶ publish_changes with that line ─▶ approval
+//	review_changes ─▶ the model receives the changes and a line that identifies them ─▶ publish_changes with that line ─▶ approval
 //	─▶ the operator reads the changes again, and compares ─▶ pod of the publisher ─▶ commit, push ─▶ the pod is deleted
 //
 // The approval thus shows the branch and every file that is pushed there, and nothing else can be pushed with it. A repeated call finds its commit on the
@@ -293,7 +293,7 @@ func (p *pods) send(ctx context.Context, location Location, request gitpush.Requ
 	}
 	name := types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}
 	p.uses.start(name)
-	found, err := p.await(ctx, spec, name, func(ctx context.Context, found *corev1.Pod) (bool, string, error) {
+	found, err := p.waitForPod(ctx, spec, name, func(ctx context.Context, found *corev1.Pod) (bool, string, error) {
 		if _, err := p.token(ctx, spec, name); err != nil {
 			return false, "", err
 		}
@@ -332,20 +332,19 @@ func (p *pods) requestAgain(ctx context.Context, spec pod.Spec, name types.Names
 }
 
 // dismiss ends a call of a publisher, and deletes its pod if there are no others.
-func (p *pods) dismiss(ctx context.Context, name types.NamespacedName, found *corev1.Pod) {
+func (p *pods) dismiss(ctx context.Context, name types.NamespacedName, current *corev1.Pod) {
 	p.uses.end(name)
 	last := false
 	p.uses.update(name, func(one *podUse) {
 		if last = one.calls == 0; last {
-			one.removing = found.UID
+			one.removing = current.UID
 		}
 	})
 	if last {
-		_ = p.remove(context.WithoutCancel(ctx), found, false) // otherwise the reconciler deletes it, because it is idle
+		_ = p.remove(context.WithoutCancel(ctx), current, false) // otherwise the reconciler deletes it, because it is idle
 	}
 }
 
-// isPublisher reports whether a pod publishes changes.
-func isPublisher(found *corev1.Pod) bool {
-	return len(found.Spec.Containers) == 1 && len(found.Spec.Containers[0].Args) > 0 && found.Spec.Containers[0].Args[0] == "publish"
+func isPublisher(current *corev1.Pod) bool {
+	return len(current.Spec.Containers) == 1 && len(current.Spec.Containers[0].Args) > 0 && current.Spec.Containers[0].Args[0] == "publish"
 }

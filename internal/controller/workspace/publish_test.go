@@ -33,7 +33,6 @@ import (
 	"github.com/nestor-dev/nestor/test/programs"
 )
 
-// shell runs commands in a directory and returns their output.
 func shell(dir, commands string) string {
 	GinkgoHelper()
 	cmd := exec.CommandContext(ctx, "sh", "-ec", commands)
@@ -115,7 +114,7 @@ func (r *publishing) publisher() *corev1.Pod {
 func (r *publishing) publisherGone() {
 	GinkgoHelper()
 	Eventually(func() error { return api.Get(ctx, r.publisherName(), &corev1.Pod{}) }).ShouldNot(Succeed())
-	// The next call must not see it in the cache.
+	// The next call must not read it from the cache.
 	Eventually(func() error { return reconciler.Client.Get(ctx, r.publisherName(), &corev1.Pod{}) }).ShouldNot(Succeed())
 }
 
@@ -127,7 +126,6 @@ func (r *publishing) line() string {
 	return result.Text[strings.LastIndex(result.Text, "\n")+1:]
 }
 
-// publish calls publish_changes with a key.
 func (r *publishing) publish(key, line string) <-chan tool.Result {
 	GinkgoHelper()
 	set, err := workspaces.ToolsOf(ctx, r.agent())
@@ -305,7 +303,6 @@ var _ = Describe("Publishing changes", func() {
 	})
 })
 
-// place returns the location of the chat's agent.
 func (r chatWorkspace) place() *workspace.Location {
 	GinkgoHelper()
 	found, err := workspaces.Of(ctx, r.chat)

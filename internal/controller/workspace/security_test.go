@@ -17,7 +17,6 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// restrict makes a namespace enforce the restricted Pod Security Standard.
 func restrict(namespace string) {
 	GinkgoHelper()
 	Expect(api.Patch(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, client.RawPatch(types.MergePatchType,

@@ -52,7 +52,7 @@ func (s Servers) check(namespace, host string, service *corev1.Service, addresse
 	for _, address := range addresses {
 		var forbidden *outbound.NotAllowedError
 		if errors.As(outbound.CheckAddress(address, false), &forbidden) {
-			return notAllowed(fmt.Sprintf("The git server %s has the address %s, which workspaces may not reach: it is %s.",
+			return notAllowed(fmt.Sprintf("The git server %s has the address %s, which workspaces must not reach: it is %s.",
 				host, address, forbidden.Reason))
 		}
 		if outbound.CheckPublic(address) != nil {
@@ -77,11 +77,10 @@ func (s Servers) check(namespace, host string, service *corev1.Service, addresse
 		return notAllowed(fmt.Sprintf("The git server %s is a Service of the namespace %s, which workspaces of other "+
 			"namespaces may not reach."+allow, host, service.Namespace, name))
 	}
-	return notAllowed(fmt.Sprintf("The git server %s has the private address %s, which workspaces may not reach."+allow,
+	return notAllowed(fmt.Sprintf("The git server %s has the private address %s, which workspaces must not reach."+allow,
 		host, private[0], name))
 }
 
-// lists reports whether the list has one of a server's names or all of its addresses.
 func (s Servers) lists(host, name string, addresses []netip.Addr) bool {
 	if slices.Contains(s.names, host) || slices.Contains(s.names, name) {
 		return true
@@ -91,7 +90,6 @@ func (s Servers) lists(host, name string, addresses []netip.Addr) bool {
 	})
 }
 
-// serviceHost returns the name of a Service that resolves in every namespace.
 func serviceHost(service *corev1.Service) string {
 	return service.Name + "." + service.Namespace + ".svc"
 }

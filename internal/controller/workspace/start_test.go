@@ -101,7 +101,7 @@ var _ = Describe("A workspace pod that does not start", func() {
 		r, first, _ := open(volume)
 		Expect(r.remove()).To(Succeed())
 		Expect(r.confirm()).To(Succeed())
-		r.awaitPodGone()
+		r.waitForPodGone()
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: "files"}}
 		Expect(api.Patch(ctx, claim, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))).To(Succeed())
 		Expect(api.Delete(ctx, claim)).To(Succeed())

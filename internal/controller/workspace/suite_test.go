@@ -153,13 +153,13 @@ type podNetwork struct {
 }
 
 // run starts a pod's server on a new directory, and returns the directory.
-func (n *podNetwork) run(namespace, name, token string, awaitRestore bool) string {
+func (n *podNetwork) run(namespace, name, token string, waitForRestore bool) string {
 	GinkgoHelper()
 	root := filepath.Join(GinkgoT().TempDir(), name)
 	Expect(os.MkdirAll(root, 0o755)).To(Succeed())
 	state := GinkgoT().TempDir()
 	options := server.Options{Root: root, Token: token, Changes: &changes.Tree{Root: root, State: state, Against: changes.Nothing}}
-	if awaitRestore {
+	if waitForRestore {
 		options.Restored = filepath.Join(state, "restored")
 	}
 	served, err := server.New(options)
@@ -182,7 +182,6 @@ func (n *podNetwork) refuse(name types.NamespacedName, connections int) {
 	n.refusals = map[string]int{fmt.Sprintf("%s.%s.svc:%d", name.Name, name.Namespace, pod.Port): connections}
 }
 
-// answer replaces the server of a pod by a function.
 func (n *podNetwork) answer(name types.NamespacedName, handler http.HandlerFunc) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -235,7 +234,6 @@ func isToolCall(r *http.Request) bool {
 	return err == nil && bytes.Contains(body, []byte("tools/call"))
 }
 
-// interceptCalls intercepts the tool calls of one spec.
 func (n *podNetwork) interceptCalls(cut func(r *http.Request, reach func()) error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

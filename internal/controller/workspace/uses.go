@@ -56,7 +56,6 @@ func (u *podUses) entry(name types.NamespacedName) *podUse {
 	return found
 }
 
-// update reads or changes the use of a pod name.
 func (u *podUses) update(name types.NamespacedName, do func(*podUse)) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

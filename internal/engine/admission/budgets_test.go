@@ -41,7 +41,7 @@ func reserve(b *Budgets, uid string, tokens int64, answers *[]string) *Call {
 	return c
 }
 
-func TestCallWaitsForTheBudgetOfItsSiblings(t *testing.T) {
+func TestCallWaitsForSiblingBudget(t *testing.T) {
 	b := newBudgetTree(t, 100)
 	var answers []string
 	reserve(b, "a", 60, &answers)
@@ -59,7 +59,7 @@ func TestCallWaitsForTheBudgetOfItsSiblings(t *testing.T) {
 	}
 }
 
-func TestEndedChildCountsUntilItsParentHasItsUsage(t *testing.T) {
+func TestEndedChildCountsUntilReported(t *testing.T) {
 	b := newBudgetTree(t, 100)
 	b.KeepEnded(ledger.Agent{UID: "c", Name: "c", Parent: "top"}, stateWithUsage(50))
 	var answers []string
@@ -75,7 +75,7 @@ func TestEndedChildCountsUntilItsParentHasItsUsage(t *testing.T) {
 	}
 }
 
-func TestCallThatWaitsForABudgetCanBeCancelled(t *testing.T) {
+func TestBudgetWaitCanBeCancelled(t *testing.T) {
 	b := newBudgetTree(t, 100)
 	var answers []string
 	first := reserve(b, "a", 60, &answers)

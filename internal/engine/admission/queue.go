@@ -28,7 +28,7 @@ type Options struct {
 	QuotaUsageChanged func(namespace string)
 	// NamespaceUID returns the UID of a namespace, or an empty string.
 	NamespaceUID func(namespace string) string
-	// LedgerQuota bounds the bytes in the ledger of the agents of a namespace; 0 means no limit.
+	// LedgerQuota bounds the bytes in the ledger of a namespace's agents; 0 means no limit.
 	LedgerQuota int64
 	ReportError func(error)
 	Now         func() time.Time
@@ -67,7 +67,7 @@ type Call struct {
 	Agent ledger.Agent
 	// Key is the key of the call in the ledger.
 	Key string
-	// Reserve is the most that the call may use of the budgets of its tree.
+	// Reserve is the most that the call may use of its tree's budgets.
 	Reserve budget.Amount
 	Budgets *Budgets
 	// MostCost returns the cost to reserve from quotas, and its currency, which is empty if the price is unknown.

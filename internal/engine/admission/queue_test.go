@@ -62,7 +62,6 @@ type play struct {
 	calls   []*playedCall
 }
 
-// playedCall is a call and what became of it.
 type playedCall struct {
 	*Call
 	grant                       *schedule.Grant

@@ -19,7 +19,6 @@ type Queued struct {
 	Since    time.Time
 }
 
-// providerWait is the wait of a call for its provider.
 type providerWait struct {
 	queued *schedule.QueuedCall
 	since  time.Time

@@ -38,7 +38,6 @@ type quotas struct {
 	alarmAt time.Time
 }
 
-// namespaceQuotas is the state of a namespace with quotas.
 type namespaceQuotas struct {
 	// counted are the periods whose calls were counted since the quotas appeared; recount requests it again.
 	counted map[time.Time]bool
@@ -124,7 +123,7 @@ func (q *Queue) CallsEnded(namespace string, results []ledger.ModelResult) {
 	q.notifyUsage(namespace)
 }
 
-// QuotasChanged handles a change of the quotas of a namespace, or of all namespaces if it is empty.
+// QuotasChanged handles a change of a namespace's quotas, or of all namespaces if it is empty.
 func (q *Queue) QuotasChanged(namespace string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -140,7 +139,6 @@ func (q *Queue) markDirtyIfWaiting(namespace string) {
 	}
 }
 
-// notifyUsage reports that the counts of a namespace have changed.
 func (q *Queue) notifyUsage(namespace string) {
 	if notify := q.options.QuotaUsageChanged; notify != nil {
 		notify(namespace)
@@ -213,7 +211,6 @@ func (q *Queue) reserve(ctx context.Context, requests []ledger.QuotaRequest) ([]
 	return answers, err
 }
 
-// request returns the ledger request for calls of a namespace.
 func (q *Queue) request(ns string, quotas []quota.Quota, calls []ledger.QuotaCall, now time.Time) ledger.QuotaRequest {
 	return ledger.QuotaRequest{
 		Namespace: ns, NamespaceUID: q.options.NamespaceUID(ns), At: now, Limits: quota.Limits(quotas, now), Calls: calls,

@@ -40,7 +40,6 @@ func newSpace(quota int64) space { return space{quota: quota, sizes: map[tenant]
 
 func (s *space) fresh(now time.Time) bool { return now.Sub(s.readAt) < sizesMaxAge }
 
-// full reports whether a namespace is at its quota.
 func (s *space) full(t tenant) bool { return s.quota > 0 && s.sizes[t] >= s.quota }
 
 func (s *space) beginReading() { s.appended = map[tenant]int64{} }

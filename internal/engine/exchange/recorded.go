@@ -82,7 +82,6 @@ func (r *Recorded) Next(s agent.State) model.Request {
 	return req
 }
 
-// setOffsets sets the offsets for a request of this size.
 func (r *Recorded) setOffsets(size int64) {
 	const none = `"messages":null`
 	head := Encode(r.request)

@@ -36,7 +36,7 @@ func addTurn(s agent.State, n int, images ...agent.Image) agent.State {
 	return s
 }
 
-func TestContinuedRequestEqualsARebuiltOne(t *testing.T) {
+func TestContinuedRequestEqualsRebuiltOne(t *testing.T) {
 	s := newConversation(4000)
 	last := s // the state of the last request
 	var before *Recorded

@@ -12,7 +12,6 @@ var messageRoles = map[agent.Speaker]model.MessageRole{
 	agent.User: model.RoleUser, agent.Assistant: model.RoleAssistant, agent.ToolSpeaker: model.RoleTool,
 }
 
-// newRequest converts a prompt to a request.
 func newRequest(p agent.Prompt) model.Request {
 	req := model.Request{MaxOutputTokens: p.MaxOutputTokens, Temperature: p.Temperature, ReasoningEffort: model.ReasoningEffort(p.ReasoningEffort)}
 	if p.System != "" {

@@ -43,7 +43,6 @@ func Usage(req model.Request, reply model.Reply, e agent.CallModel, prices model
 	return &reported, used
 }
 
-// replyTokens estimates the tokens of a reply.
 func replyTokens(reply model.Reply) int64 {
 	sum := 1 + tokens.Of(reply.Text) + tokens.Of(reply.Reasoning) + tokens.Of(reply.Refusal)
 	for _, c := range reply.ToolCalls {

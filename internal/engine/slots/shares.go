@@ -34,7 +34,6 @@ func (g *group) owes() bool {
 	return g.limit > 0 && g.shared != nil && int64(g.active) >= g.shared.amount
 }
 
-// holdsShare reports whether the group has a share to return.
 func (g *group) holdsShare() bool { return g.limit > 0 && g.shared != nil && g.shared.amount > 0 }
 
 const activeResources = "active/"
@@ -45,7 +44,6 @@ func slotResource(key string) (string, bool) {
 	return activeResources + namespace, ok
 }
 
-// resourceSlots returns the group of a resource.
 func resourceSlots(resource string) string {
 	return OfNamespace(strings.TrimPrefix(resource, activeResources))
 }

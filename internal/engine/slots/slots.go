@@ -21,7 +21,7 @@ type Group struct {
 	Limit int
 }
 
-// OfChat returns the key of the group of a chat, by the chat's UID.
+// OfChat returns the key of a chat's group, by the chat's UID.
 func OfChat(root string) string { return "chat/" + root }
 
 // OfNamespace returns the key of the group of all sub-agents of a namespace.
@@ -63,28 +63,28 @@ func New(notifier share.Notifier) *Slots {
 // Acquire gives a sub-agent a slot if all of its groups have one free. If not, the agent waits in the queue, and wake
 // is called once when it has its slot.
 func (s *Slots) Acquire(owner any, uid string, groups []Group, wake func()) bool {
-	taken, wakes := s.join(owner, uid, groups, wake)
+	acquired, wakes := s.join(owner, uid, groups, wake)
 	for _, other := range wakes {
 		other()
 	}
-	if !taken {
+	if !acquired {
 		s.notifyShort(groups)
 	}
-	return taken
+	return acquired
 }
 
-func (s *Slots) join(owner any, uid string, groups []Group, wake func()) (taken bool, wakes []func()) {
+func (s *Slots) join(owner any, uid string, groups []Group, wake func()) (acquired bool, wakes []func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m, known := s.members[uid]
-	if !known {
+	m, ok := s.members[uid]
+	if !ok {
 		m = &member{owner: owner}
 		s.members[uid] = m
 		s.waiting = append(s.waiting, m)
 	}
 	for _, g := range groups {
 		s.group(g.Key).limit = g.Limit
-		if !known {
+		if !ok {
 			m.groups = append(m.groups, g.Key)
 		}
 	}

@@ -47,19 +47,19 @@ func (d door) agent(r *http.Request, caller *run.Caller) agent {
 func (a agent) path() string { return "/a2a/" + a.namespace + "/" + a.role }
 
 func (a agent) card(ctx context.Context) (*a2a.AgentCard, error) {
-	found, err := a.caller.Role(ctx, a.namespace, a.role)
+	definition, err := a.caller.Role(ctx, a.namespace, a.role)
 	if missing := new(resolve.Missing); errors.As(err, &missing) {
 		return nil, apierrors.NewNotFound(v1beta1.GroupVersion.WithResource("agentroles").GroupResource(), a.namespace+"/"+a.role)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return a.cardOf(found), nil
+	return a.cardOf(definition), nil
 }
 
-func (a agent) cardOf(found role.Role) *a2a.AgentCard {
-	text, modes := cmp.Or(found.Description, "An agent with the role "+a.role+"."), []string{"text/plain", "application/json"}
-	name := cmp.Or(found.DisplayName, a.role)
+func (a agent) cardOf(definition role.Role) *a2a.AgentCard {
+	text, modes := cmp.Or(definition.Description, "An agent with the role "+a.role+"."), []string{"text/plain", "application/json"}
+	name := cmp.Or(definition.DisplayName, a.role)
 	return &a2a.AgentCard{
 		Name: name, Description: text, Version: "1", DefaultInputModes: modes, DefaultOutputModes: modes,
 		Capabilities: a2a.AgentCapabilities{Streaming: true, PushNotifications: a.push != nil},
@@ -98,14 +98,14 @@ func (a agent) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.L
 	if err != nil {
 		return nil, err
 	}
-	found := slices.DeleteFunc(all, func(t *a2a.Task) bool {
+	tasks := slices.DeleteFunc(all, func(t *a2a.Task) bool {
 		return req.Status != "" && t.Status.State != req.Status || req.StatusTimestampAfter != nil && t.Status.Timestamp.Before(*req.StatusTimestampAfter)
 	})
-	response := &a2a.ListTasksResponse{TotalSize: len(found), PageSize: size, Tasks: []*a2a.Task{}}
-	if offset < len(found) {
-		response.Tasks = found[offset:min(offset+size, len(found))]
+	response := &a2a.ListTasksResponse{TotalSize: len(tasks), PageSize: size, Tasks: []*a2a.Task{}}
+	if offset < len(tasks) {
+		response.Tasks = tasks[offset:min(offset+size, len(tasks))]
 	}
-	if offset+size < len(found) {
+	if offset+size < len(tasks) {
 		response.NextPageToken = strconv.Itoa(offset + size)
 	}
 	return response, nil
@@ -149,7 +149,7 @@ func (a agent) list(ctx context.Context, req *a2a.ListTasksRequest) ([]*a2a.Task
 
 func isTurn(id a2a.TaskID) bool { return strings.HasPrefix(string(id), turnPrefix) }
 
-// cancelTurn cancels the work of the chat of a turn.
+// cancelTurn cancels the work of a turn's chat.
 func (a agent) cancelTurn(ctx context.Context, id a2a.TaskID) (*a2a.Task, error) {
 	t, err := a.turn(ctx, id)
 	if err != nil {
@@ -285,12 +285,10 @@ func (a agent) task(ctx context.Context, id a2a.TaskID) (*v1beta1.AgentTask, err
 	return task, nil
 }
 
-// owns reports whether a task is a standalone task of the role.
 func (a agent) owns(task *v1beta1.AgentTask) bool {
 	return task.Spec.Role == a.role && isStandalone(task)
 }
 
-// isStandalone reports whether a task is a standalone task of an agent.
 func isStandalone(task *v1beta1.AgentTask) bool {
 	return task.Spec.Chat == "" && task.Labels[v1beta1.LabelParent] == "" && task.Spec.Type != v1beta1.TaskTool
 }

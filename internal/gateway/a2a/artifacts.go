@@ -23,7 +23,7 @@ const (
 	changesArtifact a2a.ArtifactID = "changes"
 )
 
-// artifacts returns the artifact of a text, if there is one.
+// artifacts returns the artifact of text, if there is one.
 func artifacts(answer string) []*a2a.Artifact {
 	if answer == "" {
 		return nil

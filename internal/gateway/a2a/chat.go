@@ -39,7 +39,6 @@ type turn struct {
 	begin, end int
 }
 
-// startsTurn reports whether a message is the beginning of a turn.
 func startsTurn(m *v1beta1.AgentMessage) bool {
 	return m.Spec.Chat != "" && cmp.Or(m.Spec.Role, v1beta1.RoleUser) == v1beta1.RoleUser && m.Spec.Content != "" && m.Spec.InReplyTo == ""
 }
@@ -137,7 +136,7 @@ func (t *turn) text() string {
 	return strings.Join(replies, "\n\n")
 }
 
-// state returns the state of the turn, and what there is to tell about it.
+// state returns the state of the turn, and a message about it.
 func (t *turn) state() (state a2a.TaskState, note string) {
 	if rejected := run.Rejection(t.message); rejected != nil {
 		return a2a.TaskStateRejected, rejected.Error()
@@ -196,7 +195,7 @@ func (t *turn) outcome(progress view.Progress) (state a2a.TaskState, note string
 	case view.Paused, view.Failed:
 	}
 	switch still := view.OfChat(t.chat); {
-	case still.Is(view.StandstillPaused):
+	case still.Is(view.WaitStatePaused):
 		return a2a.TaskStateFailed, "the chat is " + still.String()
 	case still != nil:
 		return a2a.TaskStateFailed, still.Condition()

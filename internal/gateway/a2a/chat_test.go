@@ -26,7 +26,6 @@ func newConversation(phase v1beta1.ChatPhase) *conversation {
 	return &conversation{Snapshot: view.Snapshot{Chats: []v1beta1.AgentChat{chat}}, at: time.Now().Add(-time.Hour)}
 }
 
-// add adds a message.
 func (c *conversation) add(name string, spec v1beta1.AgentMessageSpec, phase v1beta1.MessagePhase) *v1beta1.AgentMessage {
 	m := v1beta1.AgentMessage{Spec: spec, Status: v1beta1.AgentMessageStatus{Phase: phase}}
 	m.Spec.Chat, m.Name = "lounge", name

@@ -85,7 +85,7 @@ func askMessage(info a2a.TaskInfo, ask *run.Ask, rejected string) *a2a.Message {
 	return &a2a.Message{ID: id, Role: a2a.MessageRoleAgent, TaskID: info.TaskID, ContextID: info.ContextID, Parts: a2a.ContentParts{a2a.NewTextPart(text), a2a.NewDataPart(data)}}
 }
 
-// askText returns an ask for a person. A decision over A2A needs data, because a text does not say which ask it is
+// askText returns an ask for a person. A decision over A2A needs data, because text does not say which ask it is
 // about.
 func askText(ask run.Ask) string {
 	switch {

@@ -49,7 +49,7 @@ func (a agent) follow(ctx context.Context, x exchange) iter.Seq2[run.Event, erro
 		defer stop(nil)
 		if x.task != nil && x.message != "" {
 			go func() {
-				if rejected := a.caller.AwaitRejection(watched, a.namespace, x.message); rejected != nil {
+				if rejected := a.caller.WaitForRejection(watched, a.namespace, x.message); rejected != nil {
 					stop(rejected)
 				}
 			}()
@@ -84,7 +84,7 @@ func rejectionOf(watched context.Context, event run.Event, err error) *run.Rejec
 
 // readRejection returns why a message of a chat was rejected.
 func (a agent) readRejection(ctx context.Context, message string) *run.RejectedError {
-	if rejected := a.caller.AwaitRejection(ctx, a.namespace, message); rejected != nil {
+	if rejected := a.caller.WaitForRejection(ctx, a.namespace, message); rejected != nil {
 		return rejected
 	}
 	return &run.RejectedError{Reason: "Rejected", Message: "kubectl get agentmessages shows why"}

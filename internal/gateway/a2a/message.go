@@ -84,11 +84,11 @@ func (a agent) start(ctx context.Context, message *a2a.Message, in input, regist
 		}
 		request.Annotations[v1beta1.AnnotationPush] = annotation
 	}
-	found, err := a.caller.Role(ctx, a.namespace, a.role)
+	definition, err := a.caller.Role(ctx, a.namespace, a.role)
 	if missing := new(resolve.Missing); errors.As(err, &missing) {
 		return nil, a2a.NewError(a2a.ErrInvalidParams, missing.Message)
 	}
-	if err == nil && found.InputSchema() != nil && len(in.data) == 1 {
+	if err == nil && definition.InputSchema() != nil && len(in.data) == 1 {
 		request.Instruction, request.Arguments = strings.Join(in.texts, "\n\n"), in.data[0]
 	}
 	if message.ContextID != "" {

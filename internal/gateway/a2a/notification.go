@@ -17,7 +17,7 @@ import (
 )
 
 // Notification returns the body of a push notification about a task, and an identifier of the state that it describes. The identifier is
-// empty if there is nothing to notify: the client knows that it has submitted the task, and only standalone tasks are A2A tasks. Only the status of the task is read, so a long
+// empty if there is nothing to notify: the client has submitted the task itself, and only standalone tasks are A2A tasks. Only the status of the task is read, so a long
 // result or question is shortened.
 func Notification(task *v1beta1.AgentTask) (state string, body []byte, err error) {
 	now := stateOf(task)

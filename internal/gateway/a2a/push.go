@@ -147,7 +147,7 @@ func (a agent) pushConfigs(ctx context.Context, id a2a.TaskID) ([]push.Config, e
 	return push.Read(task), nil
 }
 
-// changePush changes the configurations of a task, with the rights of the caller.
+// changePush changes the configurations of a task, with the permissions of the caller.
 func (a agent) changePush(ctx context.Context, id a2a.TaskID, change func([]push.Config) ([]push.Config, error)) error {
 	if a.push == nil {
 		return a2a.ErrPushNotificationNotSupported

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agui serves runs over AG-UI (https://docs.ag-ui.com), the protocol between agents and the programs that people see them in.
+// Package agui serves runs over AG-UI (https://docs.ag-ui.com), the protocol between agents and the programs that show them.
 //
 // A POST of a RunAgentInput starts a standalone AgentTask, or continues one, and is answered with the events of the run. The run is the
 // AgentTask: this package stores nothing. A thread is a label on the tasks that were started on it; a later message on a thread starts a task

@@ -95,7 +95,7 @@ func acceptsEvents(r *http.Request) bool {
 	return accept == "" || strings.Contains(accept, "text/event-stream") || strings.Contains(accept, "*/*") || strings.Contains(accept, "text/*")
 }
 
-// digest returns a text in a form that fits into a label.
+// digest returns text in a form that fits into a label.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
@@ -106,7 +106,7 @@ func (t *thread) stream(ctx context.Context, where start, send func(event) error
 	m := newMapper(t.in, where.task.Name)
 	m.start(where.task)
 	if where.stale {
-		m.notify("This reply was not used: the run no longer waits for what it answers.")
+		m.notify("This reply was not used: the run no longer waits for this answer.")
 	}
 	for e, err := range t.runs.FollowTask(ctx, t.namespace, where.task.Name, where.from) {
 		if ctx.Err() != nil {

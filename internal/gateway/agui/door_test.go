@@ -191,7 +191,7 @@ func TestThreadContinues(t *testing.T) {
 	}
 }
 
-func TestMessageOnAThreadThatWaits(t *testing.T) {
+func TestMessageOnThreadThatWaits(t *testing.T) {
 	a := flow()
 	_, first := post(t, a, request("r1", nil))
 	_, second := post(t, a, request("r2", nil))

@@ -63,7 +63,7 @@ func parseInput(body []byte) (*input, error) {
 	return in, nil
 }
 
-// modern reports whether the client knows the events that AG-UI 1.0 added. Older clients stop at events that they do not know.
+// modern reports whether the client supports the events of AG-UI 1.0. Older clients stop at events that they do not know.
 func (in *input) modern() bool { return in.ProtocolVersion != "" }
 
 // instruction returns the newest message of the person, with the context that the client sent along.

@@ -50,11 +50,11 @@ func (p position) interruptID() string {
 func parsePosition(id string) (position, error) {
 	parts := strings.SplitN(id, "/", 3)
 	if len(parts) != 3 || parts[0] == "" || parts[2] == "" {
-		return position{}, fmt.Errorf("%q is not the id of an interrupt of this agent", id)
+		return position{}, fmt.Errorf("this agent has no interrupt with the id %q", id)
 	}
 	cursor, err := run.ParseCursor(parts[1])
 	if err != nil {
-		return position{}, fmt.Errorf("%q is not the id of an interrupt of this agent", id)
+		return position{}, fmt.Errorf("this agent has no interrupt with the id %q", id)
 	}
 	return position{task: parts[0], ask: parts[2], cursor: cursor}, nil
 }
@@ -79,7 +79,7 @@ func interruptOf(task string, ask run.Ask, cursor run.Cursor) interrupt {
 const askPrefix = "ask/"
 
 // typedReply returns the newest message as the answer to an interrupt, if it follows the message that shows the
-// interrupt. Clients that do not know interrupts have no other way to answer.
+// interrupt. Clients that do not support interrupts have no other way to answer.
 func (in *input) typedReply() (resumeEntry, bool) {
 	if in.modern() || len(in.Messages) < 2 {
 		return resumeEntry{}, false
@@ -102,7 +102,7 @@ func (in *input) typedReply() (resumeEntry, bool) {
 	return resumeEntry{InterruptID: id, Status: statusResolved, Payload: payload}, err == nil
 }
 
-// answerOf reads the answer to a question from the payload: a text, or an object with an answer.
+// answerOf reads the answer to a question from the payload: text, or an object with an answer.
 func answerOf(payload json.RawMessage) (string, error) {
 	var text string
 	if json.Unmarshal(payload, &text) != nil {
@@ -110,7 +110,7 @@ func answerOf(payload json.RawMessage) (string, error) {
 			Answer string `json:"answer"`
 		}
 		if err := json.Unmarshal(payload, &object); err != nil {
-			return "", fmt.Errorf(`the payload of an answer must be a text, or an object such as {"answer": "Green"}`)
+			return "", fmt.Errorf(`the payload of an answer must be a string, or an object such as {"answer": "Green"}`)
 		}
 		text = object.Answer
 	}
@@ -120,7 +120,7 @@ func answerOf(payload json.RawMessage) (string, error) {
 	return text, nil
 }
 
-// decisionOf reads a decision from the payload: an object, a boolean, or a text such as "deny: not on a Friday".
+// decisionOf reads a decision from the payload: an object, a boolean, or text such as "deny: not on a Friday".
 func decisionOf(payload json.RawMessage) (run.Decision, error) {
 	const form = `the payload of a decision must be an object such as {"approved": true}, a boolean, or "approve" or "deny"`
 	var text string

@@ -117,12 +117,11 @@ func (m *mapper) addText(e run.Event) {
 
 // notify sends a message that is not from the run.
 func (m *mapper) notify(text string) {
-	said := message{ID: m.task + "-notice-" + digest(m.in.RunID), Role: "assistant", Content: text}
-	m.say(said.ID, text)
-	m.messages = append(m.messages, said)
+	notice := message{ID: m.task + "-notice-" + digest(m.in.RunID), Role: "assistant", Content: text}
+	m.say(notice.ID, text)
+	m.messages = append(m.messages, notice)
 }
 
-// say sends a whole message.
 func (m *mapper) say(id, text string) {
 	m.send(messageEvent{typeTextStart, id, "assistant"}, contentEvent{typeTextContent, id, text}, messageEvent{Type: typeTextEnd, MessageID: id})
 }
@@ -185,14 +184,14 @@ func (m *mapper) addReply(e *historyv1.Entry) {
 		m.say(id, e.Content)
 	}
 	m.said = false
-	said := message{ID: id, Role: "assistant", Content: e.Content}
+	reply := message{ID: id, Role: "assistant", Content: e.Content}
 	for _, call := range e.ToolCalls {
 		if !slices.Contains(endingTools, call.Tool) {
-			said.ToolCalls = append(said.ToolCalls, m.addCall(id, call))
+			reply.ToolCalls = append(reply.ToolCalls, m.addCall(id, call))
 		}
 	}
-	if len(said.ToolCalls) > 0 || (e.Content != "" && !ends) {
-		m.messages = append(m.messages, said)
+	if len(reply.ToolCalls) > 0 || (e.Content != "" && !ends) {
+		m.messages = append(m.messages, reply)
 	}
 	for _, child := range e.Children {
 		m.openChild(child)

@@ -78,7 +78,6 @@ func (t *thread) open(ctx context.Context) (start, error) {
 	return start{task: task}, err
 }
 
-// label returns the value of the label on the tasks of the thread.
 func (t *thread) label() string { return digest(doorName + "/" + t.in.ThreadID) }
 
 // tasks returns the tasks of the thread, oldest first.
@@ -102,7 +101,7 @@ func (t *thread) repeat(task *v1beta1.AgentTask, instruction string) (start, err
 	return start{task: task}, nil
 }
 
-// join returns the end of a run that waits for a person, so that the client learns of its interrupt. A run that works cannot take a message.
+// join returns the end of a run that waits for a person, so that the client receives its interrupt. A run that works cannot take a message.
 func (t *thread) join(ctx context.Context, task *v1beta1.AgentTask) (start, error) {
 	ask, err := t.runs.OpenAsk(ctx, task)
 	if err != nil {

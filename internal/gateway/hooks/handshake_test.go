@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestHandshakeOfCloudEvents: the response does not tell whether there is a trigger.
+// TestHandshakeOfCloudEvents: the response does not reveal whether there is a trigger.
 func TestHandshakeOfCloudEvents(t *testing.T) {
 	url := serveHooks(t, &operator{})
 	for _, path := range []string{"/hooks/team-a/events", "/hooks/team-a/nothing"} {

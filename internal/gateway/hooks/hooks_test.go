@@ -86,7 +86,7 @@ func send(t *testing.T, r *http.Request) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
-func TestWebhooksArePassedOnAsTheyAre(t *testing.T) {
+func TestWebhooksPassUnchanged(t *testing.T) {
 	o := &operator{}
 	url := serveHooks(t, o) + "/hooks/team/"
 	code, text := send(t, newRequest(t, url+"review", `{"x": 1}`, "X-GitHub-Event", "push"))
@@ -112,7 +112,7 @@ func TestWebhooksArePassedOnAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestRefusedRequestsDoNotReachTheOperator(t *testing.T) {
+func TestRefusedRequestStopsAtGateway(t *testing.T) {
 	o := &operator{}
 	url := serveHooks(t, o) + "/hooks/team/review"
 	large := strings.Repeat("x", 3<<20)

@@ -70,10 +70,10 @@ func readReply(approval bool, shown string, content map[string]any) (reply, erro
 }
 
 // requestState names the run and the ask of a request for input. It is no secret and needs no signature: everything that it leads to is done with
-// the rights of the caller that sends it back.
+// the permissions of the caller that sends it back.
 type requestState struct{ namespace, task string }
 
-// stateVersion begins a state, so that a later release can tell its own from this one.
+// stateVersion begins a state, so that a later release can distinguish its own from this one.
 const stateVersion = "1"
 
 func (s requestState) String() string {

@@ -27,7 +27,7 @@ const (
 	// metaKey is the idempotency key in _meta of a call; headerKey is the header with the same meaning.
 	metaKey   = "nestor.dev/idempotency-key"
 	headerKey = "Idempotency-Key"
-	// revisionStateless is the first revision with requests for input in place of elicitation.
+	// revisionStateless is the first revision with requests for input instead of elicitation.
 	revisionStateless = "2026-07-28"
 	// resolveTimeout limits how long answer waits for its effect.
 	resolveTimeout = 30 * time.Second
@@ -104,7 +104,6 @@ type call struct {
 	checker *tool.Checker
 }
 
-// arguments are those of the tools for runs.
 type arguments struct {
 	Namespace, Task, Ask, Answer string
 
@@ -244,7 +243,6 @@ func (c *call) get(ctx context.Context, a arguments) (*sdk.CallToolResult, error
 	return result, err
 }
 
-// current returns the state of a run as it is.
 func (c *call) current(ctx context.Context, namespace, name string) (*sdk.CallToolResult, error) {
 	task, err := c.runs.Task(ctx, namespace, name)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // heartbeat is the interval of progress notifications while nothing happens. Clients end calls without progress after a while.
 const heartbeat = 15 * time.Second
 
-// eventOrError is one item of the events of a run.
+// eventOrError is one item of a run's events.
 type eventOrError struct {
 	event run.Event
 	err   error
@@ -133,17 +133,17 @@ func (c *call) unusedForms(ctx context.Context, namespace, name string) string {
 		}
 	}
 	for shown, response := range c.request.Params.InputResponses {
-		given, ok := response.(*sdk.ElicitResult)
-		if !ok || given.Action != actionAccept || shown == open {
+		result, ok := response.(*sdk.ElicitResult)
+		if !ok || result.Action != actionAccept || shown == open {
 			continue
 		}
-		_, approval := given.Content["decision"]
-		submitted, err := readReply(approval, shown, given.Content)
+		_, approval := result.Content["decision"]
+		submitted, err := readReply(approval, shown, result.Content)
 		if err != nil {
 			continue
 		}
 		if _, repeated, err := c.runs.HasAnswered(ctx, namespace, name, submitted.key(shown)); err == nil && !repeated {
-			return "A form was not used: the task no longer waits for what it answers."
+			return "A form was not used: the task no longer waits for this answer."
 		}
 	}
 	return ""
@@ -198,18 +198,18 @@ func (f *follower) takesForms() bool {
 }
 
 // receive submits the answer of a person. A form that was closed or declined, or is incomplete, submits nothing: the run still waits.
-func (f *follower) receive(ctx context.Context, given elicited) *sdk.CallToolResult {
-	if given.err != nil || given.result.Action != actionAccept {
-		return f.waits(ctx, given.ask)
+func (f *follower) receive(ctx context.Context, form elicited) *sdk.CallToolResult {
+	if form.err != nil || form.result.Action != actionAccept {
+		return f.waits(ctx, form.ask)
 	}
-	submitted, err := readReply(given.ask.IsApproval(), given.ask.Ref(), given.result.Content)
+	submitted, err := readReply(form.ask.IsApproval(), form.ask.Ref(), form.result.Content)
 	if err != nil {
-		return f.waits(ctx, given.ask)
+		return f.waits(ctx, form.ask)
 	}
-	if err := f.submit(ctx, given.ask, submitted); err != nil {
+	if err := f.submit(ctx, form.ask, submitted); err != nil {
 		return refusal(err)
 	}
-	f.submitted[given.ask.Ref()] = true
+	f.submitted[form.ask.Ref()] = true
 	return nil
 }
 
@@ -233,7 +233,7 @@ func (c *call) newProgress(task string) *progress {
 	return &progress{task: task, session: c.request.Session, token: c.request.Params.GetProgressToken()}
 }
 
-// notify sends a notification if the client wants them. One that cannot be sent is lost: the result does not depend on it.
+// notify sends a notification if the client requested them. One that cannot be sent is lost: the result does not depend on it.
 func (p *progress) notify(ctx context.Context, message string) {
 	if p.token == nil {
 		return

@@ -123,7 +123,6 @@ func visitOf(req sdk.Request) *visit {
 	return req.GetExtra().TokenInfo.Extra[doorName].(*visit)
 }
 
-// dispatch performs a call of any tool.
 func (h *handler) dispatch(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	name, _ := ctx.Value(toolKey{}).(string)
 	c := &call{visit: visitOf(req), request: req, checker: &h.checker}

@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
-func TestToolsAreThoseOfTheCaller(t *testing.T) {
+func TestToolsBelongToCaller(t *testing.T) {
 	url := serve(t, &agents{})
 	ofRuns := []string{toolRun, toolStart, toolGet, toolAnswer, toolCancel}
 	for name, test := range map[string]struct {
@@ -75,7 +75,7 @@ func TestStartGetCancel(t *testing.T) {
 	}
 }
 
-// TestRunThatCannotStart: the client learns what is missing, and reads the result when the run has started by itself.
+// TestRunThatCannotStart: the client receives the reason, and reads the result when the run has started.
 func TestRunThatCannotStart(t *testing.T) {
 	for _, revision := range revisions {
 		t.Run(revision, func(t *testing.T) {

@@ -48,7 +48,7 @@ func (c *call) report(task *v1beta1.AgentTask, ask *run.Ask, answer string) *sdk
 	var words string
 	switch {
 	case s.Phase == v1beta1.TaskSuccess:
-		words = cmp.Or(answer, "The agent ended without a text.")
+		words = cmp.Or(answer, "The agent ended without text.")
 	case s.Phase == v1beta1.TaskFailed || s.Phase == v1beta1.TaskCancelled:
 		result.IsError = true
 		words = fmt.Sprintf("The task %s ended without success: %s.", task.Name, s.Phase)
@@ -70,7 +70,7 @@ func (c *call) report(task *v1beta1.AgentTask, ask *run.Ask, answer string) *sdk
 		s.Next, s.Blocked = fmt.Sprintf("Call %s with task %q to read its result.", toolGet, task.Name), run.BlockedBy(task)
 		words = fmt.Sprintf("The task %s is %s. %s", task.Name, s.Phase, s.Next)
 		if s.Blocked != "" {
-			words = fmt.Sprintf("The task %s cannot start yet: %s It starts by itself after that. %s", task.Name, s.Blocked, s.Next)
+			words = fmt.Sprintf("The task %s cannot start yet: %s It starts automatically after that. %s", task.Name, s.Blocked, s.Next)
 		}
 	}
 	result.Content = []sdk.Content{&sdk.TextContent{Text: words}}

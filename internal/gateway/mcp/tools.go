@@ -40,11 +40,11 @@ var taskProperty = text("The name of the task, from the result of run_agent, sta
 
 var startProperties = schema{
 	"role":            text("The role of the agent"),
-	"instruction":     text("What the agent is to do, with everything that it needs to know"),
-	"arguments":       schema{"type": "object", "description": "The input of a role with an input schema, in place of instruction"},
+	"instruction":     text("The task for the agent, with all the context that it needs"),
+	"arguments":       schema{"type": "object", "description": "The input of a role with an input schema, instead of instruction"},
 	"successCriteria": text("When the work is done"),
-	"modelProvider":   text("The ModelProvider, in place of the role's"),
-	"model":           text("The model, in place of the role's"),
+	"modelProvider":   text("The ModelProvider, instead of the role's"),
+	"model":           text("The model, instead of the role's"),
 }
 
 type runTool struct {
@@ -163,8 +163,8 @@ func offered(all []role.Role) []role.Role {
 		if r.AsTool == nil {
 			continue
 		}
-		_, taken := findRunTool(r.AsTool.Name)
-		if taken || slices.ContainsFunc(result, func(other role.Role) bool { return other.AsTool.Name == r.AsTool.Name }) {
+		_, exists := findRunTool(r.AsTool.Name)
+		if exists || slices.ContainsFunc(result, func(other role.Role) bool { return other.AsTool.Name == r.AsTool.Name }) {
 			continue
 		}
 		result = append(result, r)

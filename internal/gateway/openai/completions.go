@@ -119,7 +119,6 @@ func usageOf(e run.Event) *usage {
 	return &usage{u.PromptTokens, u.CompletionTokens, u.TotalTokens}
 }
 
-// name returns the name of the run's object.
 func (e exchange) name() string {
 	if e.chat != "" {
 		return e.message
@@ -127,7 +126,7 @@ func (e exchange) name() string {
 	return e.task
 }
 
-// metadataAsk is the key of the reference of an approval: in a response of the one that it shows, in a request of the
+// metadataAsk is the key of an approval's reference: in a response of the one that it shows, in a request of the
 // one that the client was shown.
 const metadataAsk = "ask"
 
@@ -183,7 +182,7 @@ func (r *reply) add(e run.Event) string {
 }
 
 func (d door) wholeCompletion(w http.ResponseWriter, r *http.Request, caller *run.Caller, e exchange, c completion) {
-	var said reply
+	var whole reply
 	for event, err := range e.follow(r.Context(), caller) {
 		if err == nil {
 			err = failure(event)
@@ -193,14 +192,14 @@ func (d door) wholeCompletion(w http.ResponseWriter, r *http.Request, caller *ru
 			return
 		}
 		if event.Kind == run.Replace {
-			said.replace()
+			whole.replace()
 			continue
 		}
-		said.add(event)
+		whole.add(event)
 		addState(c.Metadata, event)
 		c.Usage = usageOf(event)
 	}
-	text, stop := said.text.String(), "stop"
+	text, stop := whole.text.String(), "stop"
 	c.Choices = []choice{{Message: &message{Role: "assistant", Content: &text}, FinishReason: &stop}}
 	gateway.WriteJSON(w, http.StatusOK, c)
 }
@@ -230,7 +229,7 @@ func (d door) streamCompletion(w http.ResponseWriter, r *http.Request, caller *r
 		return
 	}
 	c.Metadata = nil
-	var said reply
+	var whole reply
 	state := map[string]string{}
 	var used *usage
 	for event, err := range e.follow(r.Context(), caller) {
@@ -244,7 +243,7 @@ func (d door) streamCompletion(w http.ResponseWriter, r *http.Request, caller *r
 		}
 		addState(state, event)
 		used = usageOf(event)
-		if piece := said.add(event); piece != "" && send(message{Content: &piece}, nil) != nil {
+		if piece := whole.add(event); piece != "" && send(message{Content: &piece}, nil) != nil {
 			return
 		}
 	}

@@ -39,23 +39,23 @@ func splitLast(turns []turn) (before []turn, last turn, err error) {
 
 // instruction returns the instruction of a task for a conversation: the last message, after what was said before.
 func instruction(before []turn, last turn) (string, error) {
-	var rules, said []string
+	var rules, messages []string
 	for _, t := range before {
 		switch t.Role {
 		case "system", "developer":
 			rules = append(rules, t.Text)
 		case "assistant":
-			said = append(said, "You: "+t.Text)
+			messages = append(messages, "You: "+t.Text)
 		default:
-			said = append(said, "User: "+t.Text)
+			messages = append(messages, "User: "+t.Text)
 		}
 	}
 	var b strings.Builder
 	if len(rules) > 0 {
 		fmt.Fprintf(&b, "The caller's instructions:\n\n%s\n\n", strings.Join(rules, "\n\n"))
 	}
-	if len(said) > 0 {
-		fmt.Fprintf(&b, "The conversation so far:\n\n%s\n\n", strings.Join(said, "\n\n"))
+	if len(messages) > 0 {
+		fmt.Fprintf(&b, "The conversation so far:\n\n%s\n\n", strings.Join(messages, "\n\n"))
 	}
 	if b.Len() > 0 {
 		b.WriteString("The request:\n\n")

@@ -69,7 +69,7 @@ const (
 func (n notice) text() string {
 	switch n {
 	case noticeStale:
-		return "This reply was not used: the run no longer waits for what it replies to."
+		return "This reply was not used: the run no longer waits for this reply."
 	case noticeUnshown:
 		return "Nothing was decided: the request does not say which call you have read. Read this one, and reply to it."
 	case noticeUndecided:
@@ -113,9 +113,9 @@ func (q inquiry) begin(ctx context.Context, caller *run.Caller) (exchange, error
 		}
 		return q.resume(ctx, caller, namespace, task, before, last)
 	}
-	found, err := q.find(ctx, caller, before, last)
-	if found != nil || err != nil {
-		return valueOf(found), err
+	answer, err := q.find(ctx, caller, before, last)
+	if answer != nil || err != nil {
+		return valueOf(answer), err
 	}
 	text, err := instruction(before, last)
 	if err != nil {
@@ -166,8 +166,8 @@ func (q inquiry) find(ctx context.Context, caller *run.Caller, before []turn, la
 			return nil, err
 		}
 		if ask != nil && run.ShownIn(reply, *ask) == ask.Ref() {
-			found, err := q.reply(ctx, caller, task, []run.Ask{*ask}, ask.Ref(), last)
-			return &found, err
+			answer, err := q.reply(ctx, caller, task, []run.Ask{*ask}, ask.Ref(), last)
+			return &answer, err
 		}
 		// The question may have been answered by an earlier attempt of this request.
 		if found, err := q.repeatedAnswer(ctx, caller, task); found != nil || err != nil {
@@ -228,9 +228,9 @@ func (q inquiry) repeatedAnswer(ctx context.Context, caller *run.Caller, of *v1b
 	if !answered || err != nil {
 		return nil, err
 	}
-	found := exchangeOf(of)
-	found.answered = answers
-	return &found, nil
+	previous := exchangeOf(of)
+	previous.answered = answers
+	return &previous, nil
 }
 
 func exchangeOf(task *v1beta1.AgentTask) exchange {
@@ -437,7 +437,7 @@ func failure(e run.Event) error {
 	}
 	failed := &runFailed{kind: "Failed", message: "the chat could not handle the message"}
 	switch still := view.OfChat(e.Chat); {
-	case still.Is(view.StandstillPaused):
+	case still.Is(view.WaitStatePaused):
 		failed.kind, failed.message = still.Reason, "the chat "+e.Chat.Name+" is "+still.String()
 	case still != nil:
 		failed.kind, failed.message = still.Reason, "the chat "+e.Chat.Name+" is not ready: "+still.Message

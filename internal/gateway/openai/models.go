@@ -33,10 +33,10 @@ type model struct {
 // listModels lists the roles of the namespaces that the caller may use.
 func (d door) listModels(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
 	models := []model{}
-	asked := r.URL.Query()["namespace"]
-	for _, namespace := range namespacesOf(r.Context(), caller, asked) {
+	namespaces := r.URL.Query()["namespace"]
+	for _, namespace := range namespacesOf(r.Context(), caller, namespaces) {
 		entries, err := caller.Roles(r.Context(), namespace)
-		if apierrors.IsForbidden(err) && len(asked) == 0 {
+		if apierrors.IsForbidden(err) && len(namespaces) == 0 {
 			continue
 		}
 		if err != nil {
@@ -54,24 +54,24 @@ func (d door) listModels(w http.ResponseWriter, r *http.Request, caller *run.Cal
 
 // namespacesOf returns the namespaces to list: those in the request, else the caller's own and those that have ModelProviders, as far as the
 // caller may list them.
-func namespacesOf(ctx context.Context, caller *run.Caller, asked []string) []string {
-	if len(asked) > 0 {
-		return asked[:min(len(asked), maxNamespaces)]
+func namespacesOf(ctx context.Context, caller *run.Caller, requested []string) []string {
+	if len(requested) > 0 {
+		return requested[:min(len(requested), maxNamespaces)]
 	}
-	var found []string
+	var namespaces []string
 	if account, ok := strings.CutPrefix(caller.User, "system:serviceaccount:"); ok {
 		own, _, _ := strings.Cut(account, ":")
-		found = append(found, own)
+		namespaces = append(namespaces, own)
 	}
 	var providers v1beta1.ModelProviderList
 	if caller.API.List(ctx, &providers) == nil { // most callers may not, and have one namespace
 		for _, p := range providers.Items {
-			found = append(found, p.Namespace)
+			namespaces = append(namespaces, p.Namespace)
 		}
 	}
-	slices.Sort(found)
-	found = slices.Compact(found)
-	return found[:min(len(found), maxNamespaces)]
+	slices.Sort(namespaces)
+	namespaces = slices.Compact(namespaces)
+	return namespaces[:min(len(namespaces), maxNamespaces)]
 }
 
 func (d door) getModel(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
@@ -80,13 +80,13 @@ func (d door) getModel(w http.ResponseWriter, r *http.Request, caller *run.Calle
 		d.WriteError(w, err)
 		return
 	}
-	found, err := caller.Role(r.Context(), wanted.namespace, wanted.role)
+	definition, err := caller.Role(r.Context(), wanted.namespace, wanted.role)
 	if err != nil {
 		d.WriteError(w, asNotFound(err))
 		return
 	}
 	gateway.WriteJSON(w, http.StatusOK, model{
-		ID: wanted.namespace + "/" + found.Name, Object: "model", OwnedBy: cmp.Or(found.Namespace, "nestor"), Description: found.Description,
+		ID: wanted.namespace + "/" + definition.Name, Object: "model", OwnedBy: cmp.Or(definition.Namespace, "nestor"), Description: definition.Description,
 	})
 }
 

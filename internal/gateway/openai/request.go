@@ -94,7 +94,7 @@ func parseObject(param, text, namespace string) (string, string, error) {
 	return namespace, name, nil
 }
 
-// content is the content of a message: a text, or a list of parts.
+// content is the content of a message: text, or a list of parts.
 type content struct {
 	text   string
 	images []v1beta1.Attachment
@@ -114,7 +114,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	}
 	var parts []part
 	if err := json.Unmarshal(data, &parts); err != nil {
-		return errors.New("content must be a text or a list of parts")
+		return errors.New("content must be a string or a list of parts")
 	}
 	var texts []string
 	for _, p := range parts {

@@ -139,7 +139,7 @@ func (r *response) finish(e run.Event) {
 // of the run is the failure of the request, because clients read the output of a response without looking at its
 // status.
 func (d door) wholeResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller, e exchange, out response, isNew bool) {
-	var said reply
+	var whole reply
 	for event, err := range e.follow(r.Context(), caller) {
 		if err == nil && isNew {
 			err = failure(event)
@@ -149,11 +149,11 @@ func (d door) wholeResponse(w http.ResponseWriter, r *http.Request, caller *run.
 			return
 		}
 		if event.Kind == run.Replace {
-			said.replace()
+			whole.replace()
 			continue
 		}
-		before := said.text.String()
-		piece := said.add(event)
+		before := whole.text.String()
+		piece := whole.add(event)
 		switch event.Kind {
 		case run.Waiting:
 			out.add(before)
@@ -161,7 +161,7 @@ func (d door) wholeResponse(w http.ResponseWriter, r *http.Request, caller *run.
 			out.add(piece)
 			out.finish(event)
 		case run.End:
-			out.add(said.text.String())
+			out.add(whole.text.String())
 			out.finish(event)
 		}
 	}
@@ -195,9 +195,9 @@ func (d door) currentResponse(w http.ResponseWriter, r *http.Request, caller *ru
 // and the bytes of the text after it.
 const (
 	numbersPerEntry = 1 << 24
-	// beforeText is the number of events before the first piece of a text.
+	// beforeText is the number of events before the first piece of text.
 	beforeText = 3
-	// afterText is where the numbers of the events after a text begin.
+	// afterText is where the numbers of the events after the text begin.
 	afterText = numbersPerEntry / 2
 	// firstNumber is that of the first event after the beginning of a stream.
 	firstNumber = 2

@@ -39,7 +39,7 @@ var refusedInResponses = map[string]string{
 	"prompt": "the prompt of a run is that of its role.", "max_tool_calls": "set the limits in the AgentRole.",
 }
 
-// input is the input of a response: a text, or a list of messages.
+// input is the input of a response: text, or a list of messages.
 type input struct{ turns []turn }
 
 func (i *input) UnmarshalJSON(data []byte) error {
@@ -79,11 +79,11 @@ func (i input) repliesTo() (*exchange, error) {
 		if t.Role != "assistant" {
 			continue
 		}
-		found, err := parseID("input", itemPrefix, t.item)
+		item, err := parseID("input", itemPrefix, t.item)
 		if err != nil && t.reference {
 			return nil, err
 		}
-		last = found // nil without an ID of this server
+		last = item // nil without an ID of this server
 	}
 	if last == nil && slices.ContainsFunc(i.turns, func(t turn) bool { return t.reference }) {
 		return nil, badf("input", "An item_reference must be to the last reply of the conversation: "+
@@ -187,7 +187,6 @@ func (d door) createResponse(w http.ResponseWriter, r *http.Request, caller *run
 	}
 }
 
-// read returns an error if the caller cannot read the run of an exchange.
 func (e exchange) read(ctx context.Context, caller *run.Caller) error {
 	if e.chat == "" {
 		_, err := caller.Task(ctx, e.namespace, e.task)

@@ -80,7 +80,6 @@ func TestInputNamesTheLastReply(t *testing.T) {
 	}
 }
 
-// cursors draws positions inside a run.
 func cursors(t *rapid.T, label string) run.Cursor {
 	return run.Cursor{Seq: rapid.Int64Range(0, 1<<32).Draw(t, label+" seq"), Offset: rapid.IntRange(0, afterText-beforeText-1).Draw(t, label+" offset")}
 }
@@ -95,7 +94,7 @@ func TestSequenceNumbers(t *testing.T) {
 		if before != (number(a) < number(b)) {
 			t.Fatalf("%v has the number %d, and %v %d", a, number(a), b, number(b))
 		}
-		// The events after a text come after all of it, and a stream that continues there has nothing of the text to repeat.
+		// The events after text come after all of it, and a stream that continues there has nothing of the text to repeat.
 		end := number(run.Cursor{Seq: a.Seq, Offset: afterText})
 		if end <= number(a) || cursorOf(end, run.Cursor{}) != (run.Cursor{Seq: a.Seq}) {
 			t.Fatalf("the end after %v has the number %d, which is %v", a, end, cursorOf(end, run.Cursor{}))

@@ -54,8 +54,8 @@ func (q inquiry) checkSchema(ofRun *runtime.RawExtension) error {
 	if q.schema == nil {
 		return nil
 	}
-	var asked, have any
-	if ofRun != nil && json.Unmarshal(q.schema, &asked) == nil && json.Unmarshal(ofRun.Raw, &have) == nil && reflect.DeepEqual(asked, have) {
+	var want, have any
+	if ofRun != nil && json.Unmarshal(q.schema, &want) == nil && json.Unmarshal(ofRun.Raw, &have) == nil && reflect.DeepEqual(want, have) {
 		return nil
 	}
 	return badf(q.schemaParam, "The run that this request continues was started with another schema, or none: repeat its first request with the schema, or leave out %s.", q.schemaParam)

@@ -80,7 +80,7 @@ func (c *Caller) OpenAsk(ctx context.Context, task *v1beta1.AgentTask) (*Ask, er
 type ChatState struct {
 	// Asks are the open asks, oldest first.
 	Asks []Ask
-	// Latest is the newest message of a person with a text, or empty.
+	// Latest is the newest message of a person with text, or empty.
 	Latest string
 }
 
@@ -93,8 +93,8 @@ func (c *Caller) ChatState(ctx context.Context, namespace, chat string) (ChatSta
 		return ChatState{}, apierrors.NewNotFound(v1beta1.GroupVersion.WithResource("agentchats").GroupResource(), chat)
 	}
 	var state ChatState
-	for _, found := range now.Asks(chat) {
-		ask := Ask{Ask: found, Namespace: namespace}
+	for _, waiting := range now.Asks(chat) {
+		ask := Ask{Ask: waiting, Namespace: namespace}
 		if ask.Truncated {
 			c.complete(ctx, &ask)
 		}

@@ -19,7 +19,7 @@ import (
 // used up. It returns "" if the caller should wait for it.
 func BlockedBy(task *v1beta1.AgentTask) string {
 	still := view.OfTask(task)
-	if task.Status.Phase == v1beta1.TaskPending && (still.Is(view.StandstillBlocked) || still.Is(view.StandstillOverQuota)) {
+	if task.Status.Phase == v1beta1.TaskPending && (still.Is(view.WaitStateBlocked) || still.Is(view.WaitStateOverQuota)) {
 		return still.Condition()
 	}
 	return ""
@@ -29,7 +29,7 @@ func BlockedBy(task *v1beta1.AgentTask) string {
 const ReasonCannotStart metav1.StatusReason = "CannotStart"
 
 // CannotStart returns the error of a Blocked event, for a client that would otherwise wait without knowing why. The
-// task stays, and starts by itself when what is missing is there. A task whose role does not exist is cancelled: the
+// task stays, and starts when the missing object exists. A task whose role does not exist is cancelled: the
 // caller most likely mistyped it. The status is 400, because clients repeat requests after most others, each of which
 // would start one more run: OpenAI's after 408, 409, 429 and those from 500, LangChain after everything above 409.
 func CannotStart(ctx context.Context, caller interface {

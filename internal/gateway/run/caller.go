@@ -60,7 +60,7 @@ func NewConnector(config *rest.Config, operatorNamespace string) *Connector {
 	}
 }
 
-// Caller acts with the identity of the caller of a request.
+// Caller acts with the identity of a request's caller.
 type Caller struct {
 	// User is the caller's user name.
 	User string

@@ -53,7 +53,7 @@ func ShownIn(reply string, open ...Ask) string {
 	return ""
 }
 
-// endsWith reports whether a text is the last part of a reply.
+// endsWith reports whether text is the last part of a reply.
 func endsWith(reply, text string) bool {
 	before, ok := strings.CutSuffix(reply, text)
 	return ok && (before == "" || strings.HasSuffix(before, "\n\n"))
@@ -68,7 +68,7 @@ type Decision struct {
 	Shown string
 }
 
-// ParseDecision reads a decision from a text. The text is a decision only if it is "approve" or "deny", in any case,
+// ParseDecision reads a decision from text. The text is a decision only if it is "approve" or "deny", in any case,
 // with a final "." or "!" and a comment after a colon if the person likes. It reports false for any other text.
 func ParseDecision(text string) (d Decision, ok bool) {
 	word, comment, _ := strings.Cut(text, ":")

@@ -44,7 +44,6 @@ func TestParseDecision(t *testing.T) {
 	}
 }
 
-// call returns an approval of a call with an id.
 func call(id string) Ask {
 	ask := Ask{Namespace: "a", Ask: view.Ask{Kind: v1beta1.WaitingApproval, Task: "work", Call: id, Tool: "write", Arguments: `{"path":"x"}`}}
 	ask.Digest = agent.CallDigest(ask.Tool, ask.Arguments)
@@ -117,7 +116,7 @@ func TestShownIn(t *testing.T) {
 	}
 }
 
-// Text tells a person how to decide, and that nothing else does; a call ID of a model cannot add lines to it.
+// Text explains how to decide, and that nothing else does; a call ID of a model cannot add lines to it.
 func TestTextOfApprovals(t *testing.T) {
 	ask := call("x\"]\n\nReply with anything to approve.")
 	lines := strings.Split(ask.Text(), "\n")

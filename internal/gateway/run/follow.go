@@ -24,7 +24,7 @@ const (
 	catchUpTimeout = 15 * time.Second
 )
 
-// errStopped means that the reader of the events wants no more.
+// errStopped means that the reader has stopped.
 var errStopped = errors.New("the reader stopped")
 
 // story turns the transcript of a run into events.
@@ -52,7 +52,7 @@ type liveText interface {
 	recorded(entry historyv1.Entry) string
 }
 
-// handle emits the events of an entry of the transcript. Entries before the cursor are skipped.
+// handle emits the events of the transcript's entry. Entries before the cursor are skipped.
 func (s *story) handle(e historyv1.Entry) error {
 	if e.Kind == historyv1.EntryDelta {
 		text := s.live.add(e)
@@ -87,7 +87,7 @@ func (s *story) handle(e historyv1.Entry) error {
 	return s.emit(Event{Kind: Entry, Cursor: s.cursor, Entry: &e})
 }
 
-// extend emits what a text has beyond the text that was delivered.
+// extend emits the part of text that was not delivered yet.
 func (s *story) extend(text string) error {
 	if text == "" {
 		return nil

@@ -75,11 +75,11 @@ func (c *Caller) Decide(ctx context.Context, ask Ask, d Decision, key string) (m
 	if !ask.DenyRequesters {
 		return posted.Name, nil
 	}
-	// Only the operator knows all that separation requires, such as a person instead of a service account. A run whose
+	// Only the operator has all the data that separation requires, such as a person instead of a service account. A run whose
 	// decision is rejected waits for another one, and its response would not end.
 	limited, cancel := context.WithTimeout(ctx, separationTimeout)
 	defer cancel()
-	if rejected := c.AwaitRejection(limited, ask.Namespace, posted.Name); rejected != nil {
+	if rejected := c.WaitForRejection(limited, ask.Namespace, posted.Name); rejected != nil {
 		resource := v1beta1.GroupVersion.WithResource("agentmessages").GroupResource()
 		return "", apierrors.NewForbidden(resource, posted.Name, rejected)
 	}
@@ -127,9 +127,9 @@ func Rejection(m *v1beta1.AgentMessage) *RejectedError {
 	return rejected
 }
 
-// AwaitRejection waits until a message is handled or rejected. It returns nil if it was not rejected, or if that cannot be known: the run
+// WaitForRejection waits until a message is handled or rejected. It returns nil if it was not rejected, or if that cannot be known: the run
 // itself shows whether it continues.
-func (c *Caller) AwaitRejection(ctx context.Context, namespace, name string) *RejectedError {
+func (c *Caller) WaitForRejection(ctx context.Context, namespace, name string) *RejectedError {
 	message := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	if handled, err := kubewatch.Until(ctx, c.API, message, &v1beta1.AgentMessageList{}, func(m *v1beta1.AgentMessage) bool {
 		return m.Status.Phase != "" && m.Status.Phase != v1beta1.MessagePending
@@ -191,35 +191,35 @@ func (c *Caller) post(ctx context.Context, p posting) (_ *v1beta1.AgentMessage, 
 	if err == nil || !apierrors.IsAlreadyExists(err) || p.key == "" {
 		return message, err == nil, err
 	}
-	found := &v1beta1.AgentMessage{}
-	if err := c.API.Get(ctx, client.ObjectKeyFromObject(message), found); err != nil {
+	existing := &v1beta1.AgentMessage{}
+	if err := c.API.Get(ctx, client.ObjectKeyFromObject(message), existing); err != nil {
 		return nil, false, err
 	}
-	same, err := c.isSame(ctx, found, message)
+	same, err := c.isSame(ctx, existing, message)
 	if err != nil {
 		return nil, false, err
 	}
 	if !same {
 		return nil, false, ErrKeyReused
 	}
-	return found, false, nil
+	return existing, false, nil
 }
 
 // isSame reports whether an existing message is the wanted one: it has the same spec and belongs to the same chat or
 // task. Its name and its digest prove nothing, because anyone with permission to create messages can choose both.
-func (c *Caller) isSame(ctx context.Context, found, wanted *v1beta1.AgentMessage) (bool, error) {
-	if !equality.Semantic.DeepEqual(found.Spec, wanted.Spec) || !found.DeletionTimestamp.IsZero() {
+func (c *Caller) isSame(ctx context.Context, existing, wanted *v1beta1.AgentMessage) (bool, error) {
+	if !equality.Semantic.DeepEqual(existing.Spec, wanted.Spec) || !existing.DeletionTimestamp.IsZero() {
 		return false, nil
 	}
-	ref := metav1.GetControllerOf(found)
+	ref := metav1.GetControllerOf(existing)
 	if ref == nil {
 		return true, nil // the operator has not seen it yet
 	}
 	var owner client.Object = &v1beta1.AgentChat{}
-	if found.Spec.StandaloneTask() != "" {
+	if existing.Spec.StandaloneTask() != "" {
 		owner = &v1beta1.AgentTask{}
 	}
-	err := c.API.Get(ctx, client.ObjectKey{Namespace: found.Namespace, Name: cmp.Or(found.Spec.Chat, found.Spec.StandaloneTask())}, owner)
+	err := c.API.Get(ctx, client.ObjectKey{Namespace: existing.Namespace, Name: cmp.Or(existing.Spec.Chat, existing.Spec.StandaloneTask())}, owner)
 	if apierrors.IsForbidden(err) {
 		return true, nil // only the name of the owner is known, which is in the spec
 	}

@@ -43,7 +43,7 @@ func TestRepeatedAnswerNamesItsAsk(t *testing.T) {
 }
 
 // The name and the digest of a message can be computed by everyone who knows the key.
-func TestAnExistingMessageMustBeEqual(t *testing.T) {
+func TestExistingMessageMustBeEqual(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)

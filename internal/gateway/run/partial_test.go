@@ -77,7 +77,7 @@ func encode(t *rapid.T, text string) string {
 	return `"` + b.String() + `"`
 }
 
-func TestPartialResultIsABeginningOfTheResult(t *testing.T) {
+func TestPartialResultIsPrefix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		result := rapid.StringN(0, 20, -1).Draw(t, "result")
 		fields := []string{`"result":` + encode(t, result)}

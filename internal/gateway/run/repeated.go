@@ -32,17 +32,17 @@ func (c *Caller) StartOnce(ctx context.Context, r Request) (*v1beta1.AgentTask, 
 	if err != nil {
 		return nil, false, err
 	}
-	var found *v1beta1.AgentTask
+	var existing *v1beta1.AgentTask
 	for i := range tasks {
 		task := &tasks[i]
 		same := BlockedBy(task) != "" && c.sameRequest(task, task.Spec.User, wanted.Annotations) ||
 			r.Repeated && c.isRepeated(task, task.Spec.User, wanted.Annotations)
-		if same && (found == nil || found.CreationTimestamp.Before(&task.CreationTimestamp)) {
-			found = task
+		if same && (existing == nil || existing.CreationTimestamp.Before(&task.CreationTimestamp)) {
+			existing = task
 		}
 	}
-	if found != nil {
-		return found, false, nil
+	if existing != nil {
+		return existing, false, nil
 	}
 	return c.Start(ctx, r)
 }
@@ -57,15 +57,15 @@ func (c *Caller) SendOnce(ctx context.Context, m Message) (*v1beta1.AgentMessage
 	if err := c.API.List(ctx, &list, client.InNamespace(m.Namespace), client.MatchingLabels{v1beta1.LabelDoor: m.Door}); err != nil {
 		return nil, false, err
 	}
-	var found *v1beta1.AgentMessage
+	var existing *v1beta1.AgentMessage
 	for i := range list.Items {
 		message := &list.Items[i]
-		if c.isRepeated(message, message.Spec.User, map[string]string{v1beta1.AnnotationRequest: digest}) && (found == nil || found.CreationTimestamp.Before(&message.CreationTimestamp)) {
-			found = message
+		if c.isRepeated(message, message.Spec.User, map[string]string{v1beta1.AnnotationRequest: digest}) && (existing == nil || existing.CreationTimestamp.Before(&message.CreationTimestamp)) {
+			existing = message
 		}
 	}
-	if found != nil {
-		return found, false, nil
+	if existing != nil {
+		return existing, false, nil
 	}
 	return c.Send(ctx, m)
 }

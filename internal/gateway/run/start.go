@@ -73,14 +73,14 @@ func (c *Caller) Start(ctx context.Context, r Request) (_ *v1beta1.AgentTask, cr
 	if !apierrors.IsAlreadyExists(err) || r.Key == "" {
 		return nil, false, err
 	}
-	found := &v1beta1.AgentTask{}
-	if err := c.API.Get(ctx, client.ObjectKeyFromObject(task), found); err != nil {
+	existing := &v1beta1.AgentTask{}
+	if err := c.API.Get(ctx, client.ObjectKeyFromObject(task), existing); err != nil {
 		return nil, false, err
 	}
-	if found.Annotations[v1beta1.AnnotationRequest] != task.Annotations[v1beta1.AnnotationRequest] || found.Spec.User != c.User {
+	if existing.Annotations[v1beta1.AnnotationRequest] != task.Annotations[v1beta1.AnnotationRequest] || existing.Spec.User != c.User {
 		return nil, false, ErrKeyReused
 	}
-	return found, false, nil
+	return existing, false, nil
 }
 
 // TaskName returns the name of the task that a request with an idempotency key creates.

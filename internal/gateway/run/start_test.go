@@ -110,7 +110,7 @@ func TestRequestDigest(t *testing.T) {
 	}
 }
 
-func TestTasksAreThoseOfTheCaller(t *testing.T) {
+func TestTasksBelongToCaller(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1beta1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ func (p *Writer) Orchestrator() agent.Started {
 	}}
 }
 
-// SubAgent returns the writer of a sub-agent of a chat.
+// SubAgent returns the writer of a chat's sub-agent.
 func SubAgent(parent *Writer, name, uid string) *Writer {
 	return &Writer{now: parent.now, Record: ledger.Agent{
 		UID: uid, Kind: "SubAgent", Namespace: parent.Record.Namespace, Name: name, Parent: parent.Record.UID, Root: parent.Record.Root,
@@ -107,7 +107,6 @@ func (p *Writer) key(call string, attempt int) string {
 	return fmt.Sprintf("%s/%s", p.Record.UID, agent.CallModel{Call: call, Attempt: attempt}.Key())
 }
 
-// startCalls records the calls that the effects start.
 func (p *Writer) startCalls(batch *ledger.Batch, effects []agent.Effect) {
 	for _, effect := range effects {
 		switch e := effect.(type) {

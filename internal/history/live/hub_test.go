@@ -61,8 +61,8 @@ func TestNewCallResetsTheDeltas(t *testing.T) {
 	}
 }
 
-// TestSlowReaderDoesNotBlockTheEngine uses a reader that never reads and a reply that never ends.
-func TestSlowReaderDoesNotBlockTheEngine(t *testing.T) {
+// TestSlowReaderDoesNotBlock uses a reader that never reads and a reply that never ends.
+func TestSlowReaderDoesNotBlock(t *testing.T) {
 	var hub Hub
 	reader := hub.Follow("a")
 	for range maxDeltas + 10 {

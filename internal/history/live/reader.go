@@ -57,7 +57,6 @@ func (r *Reader) Close() {
 	r.hub.dropIfEmpty(r.uid)
 }
 
-// mergeDeltas merges adjacent deltas of a kind.
 func mergeDeltas(deltas []model.Delta) []model.Delta {
 	var merged []model.Delta
 	for len(deltas) > 0 {
@@ -88,7 +87,6 @@ func kindOf(p model.Delta) deltaKind {
 	return deltaKind{call: p.ToolCall.Index + 1}
 }
 
-// concatDeltas concatenates deltas of one kind.
 func concatDeltas(deltas []model.Delta) model.Delta {
 	if len(deltas) == 1 {
 		return deltas[0]

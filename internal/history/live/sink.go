@@ -66,21 +66,21 @@ func (f *feed) extend(update Update) {
 }
 
 // continuation returns the deltas that follow known ones in a reply, and whether the reply begins with them.
-func continuation(known, reply []model.Delta) (rest []model.Delta, ok bool) {
-	known, reply = mergeDeltas(known), mergeDeltas(reply)
-	if len(known) == 0 {
+func continuation(earlier, reply []model.Delta) (rest []model.Delta, ok bool) {
+	earlier, reply = mergeDeltas(earlier), mergeDeltas(reply)
+	if len(earlier) == 0 {
 		return reply, true
 	}
-	last := len(known) - 1
+	last := len(earlier) - 1
 	if len(reply) <= last {
 		return nil, false
 	}
-	for i, delta := range known[:last] {
+	for i, delta := range earlier[:last] {
 		if end, ok := cutDelta(reply[i], delta); !ok || end != (model.Delta{}) {
 			return nil, false
 		}
 	}
-	end, ok := cutDelta(reply[last], known[last])
+	end, ok := cutDelta(reply[last], earlier[last])
 	if end != (model.Delta{}) {
 		rest = append(rest, end)
 	}

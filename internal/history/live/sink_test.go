@@ -132,8 +132,8 @@ func TestBeginReplacesAnotherReply(t *testing.T) {
 	}
 }
 
-// TestLateDeltaOfAReadReply adds a delta of a call whose reply a reader has read, after the agent has advanced.
-func TestLateDeltaOfAReadReply(t *testing.T) {
+// TestLateDeltaOfReadReply adds a delta of a call whose reply a reader has read, after the agent has advanced.
+func TestLateDeltaOfReadReply(t *testing.T) {
 	var hub Hub
 	reader := hub.Follow("a")
 	hub.OnDelta("a", "m1", text("one"))

@@ -34,7 +34,7 @@ type follower struct {
 type place struct {
 	hash   int
 	member replicas.Member
-	local  bool // also if no replica runs it
+	local  bool // even if no replica runs it
 }
 
 // run follows until ctx ends.
@@ -70,7 +70,7 @@ func (f *follower) follow(ctx context.Context) (begun bool, err error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	f.relay.running.Go(func() { f.awaitMove(ctx, at, cancel) })
+	f.relay.running.Go(func() { f.waitForMove(ctx, at, cancel) })
 	if at.local {
 		f.followLocal(ctx)
 		return true, nil
@@ -99,8 +99,8 @@ func (f *follower) place(hash int) place {
 	return place{hash: hash, member: member}
 }
 
-// awaitMove cancels ctx when the agent moves. A hash that is unknown may have been recorded since.
-func (f *follower) awaitMove(ctx context.Context, from place, cancel context.CancelCauseFunc) {
+// waitForMove cancels ctx when the agent moves. A hash that is unknown may have been recorded since.
+func (f *follower) waitForMove(ctx context.Context, from place, cancel context.CancelCauseFunc) {
 	for {
 		changed := f.relay.options.Replicas.Changed()
 		if now := f.place(from.hash); now != from {

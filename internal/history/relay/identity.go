@@ -68,12 +68,12 @@ func peer(state *tls.ConnectionState) string {
 }
 
 // serverConfig returns the TLS configuration of a server for the live replicas.
-func (i *Identity) serverConfig(known Replicas) *tls.Config {
+func (i *Identity) serverConfig(members Replicas) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{i.certificate}, SessionTicketsDisabled: true,
 		ClientAuth: tls.RequireAnyClientCert,
 		VerifyConnection: func(state tls.ConnectionState) error {
-			if !isMember(known, peer(&state)) {
+			if !isMember(members, peer(&state)) {
 				return errNotAReplica
 			}
 			return nil
@@ -95,7 +95,6 @@ func (i *Identity) clientConfig(expected string) *tls.Config {
 	}
 }
 
-// isMember reports whether a live replica has this fingerprint.
-func isMember(known Replicas, fingerprint string) bool {
-	return fingerprint != "" && slices.ContainsFunc(known.Members(), func(m replicas.Member) bool { return m.Fingerprint == fingerprint })
+func isMember(members Replicas, fingerprint string) bool {
+	return fingerprint != "" && slices.ContainsFunc(members.Members(), func(m replicas.Member) bool { return m.Fingerprint == fingerprint })
 }

@@ -100,7 +100,7 @@ func TestOnlyLiveReplicasAreServed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			config.NextProtos = []string{"h2"}
 			conn, err := tls.Dial("tcp", a.Address, config)
-			if err == nil { // a client of TLS 1.3 learns the server's answer when it reads
+			if err == nil { // a client of TLS 1.3 gets the server's answer when it reads
 				defer func() { _ = conn.Close() }()
 				_, err = conn.Read(make([]byte, 1))
 			}
@@ -111,7 +111,7 @@ func TestOnlyLiveReplicasAreServed(t *testing.T) {
 		})
 	}
 	refuse("without a certificate", &tls.Config{InsecureSkipVerify: true})
-	refuse("with the certificate of somebody else", newPeer(t, nil).identity.clientConfig(a.Fingerprint))
+	refuse("with a foreign certificate", newPeer(t, nil).identity.clientConfig(a.Fingerprint))
 	old := member.identity.clientConfig(a.Fingerprint)
 	old.MinVersion, old.MaxVersion = 0, tls.VersionTLS12
 	refuse("with an old version of TLS", old)

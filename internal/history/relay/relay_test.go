@@ -14,23 +14,23 @@ import (
 	"github.com/nestor-dev/nestor/internal/streams"
 )
 
-func TestDeltasReachAReaderOfAnotherReplica(t *testing.T) {
+func TestDeltasReachOtherReplica(t *testing.T) {
 	i := newInstallation(t)
 	a, b := i.start(t, "a"), i.start(t, "b")
 	i.assign("uid", a.Member)
 	v := follow(t, b, "uid")
-	v.awaitChange()
+	v.waitForChange()
 	var want strings.Builder
 	for n := range 5000 {
 		piece := fmt.Sprint(n, " ")
 		want.WriteString(piece)
 		a.delta("uid", "m1", piece)
 	}
-	v.awaitText("m1", want.String())
+	v.waitForText("m1", want.String())
 	a.engine.Changed(ledger.Agent{UID: "uid"})
-	v.awaitChange()
+	v.waitForChange()
 	a.delta("uid", "m2", "next")
-	v.awaitText("m2", "next")
+	v.waitForText("m2", "next")
 }
 
 func TestLateReaderGetsTheBeginning(t *testing.T) {
@@ -39,12 +39,12 @@ func TestLateReaderGetsTheBeginning(t *testing.T) {
 	i.assign("uid", a.Member)
 	a.delta("uid", "m1", "Good ")
 	first := follow(t, b, "uid")
-	first.awaitText("m1", "Good ")
+	first.waitForText("m1", "Good ")
 	second := follow(t, b, "uid")
-	second.awaitText("m1", "Good ")
+	second.waitForText("m1", "Good ")
 	a.delta("uid", "m1", "morning")
-	first.awaitText("m1", "Good morning")
-	second.awaitText("m1", "Good morning")
+	first.waitForText("m1", "Good morning")
+	second.waitForText("m1", "Good morning")
 	if got := a.options.Streams.Stats().Open; got != 1 {
 		t.Errorf("two readers of one agent need %d streams, want 1", got)
 	}
@@ -56,9 +56,9 @@ func TestReadersOfTheSameProcess(t *testing.T) {
 	i.assign("uid", a.Member)
 	local, nobody := follow(t, a, "uid"), follow(t, a, "nobody")
 	a.delta("uid", "m1", "here")
-	local.awaitText("m1", "here")
+	local.waitForText("m1", "here")
 	a.delta("nobody", "m1", "here") // the Lease may come later than the work
-	nobody.awaitText("m1", "here")
+	nobody.waitForText("m1", "here")
 	if got := a.options.Streams.Stats().Open; got != 0 {
 		t.Errorf("%d streams, want none", got)
 	}
@@ -74,7 +74,7 @@ func TestHandOver(t *testing.T) {
 		i.assign("uid", r.Member)
 		call := fmt.Sprint("m", n)
 		r.delta("uid", call, "by "+r.Name)
-		v.awaitText(call, "by "+r.Name)
+		v.waitForText(call, "by "+r.Name)
 		before := v.changes
 		r.engine.Changed(ledger.Agent{UID: "uid"})
 		v.await("the reply is void", func() bool { return v.call == "" && v.changes > before })
@@ -91,13 +91,13 @@ func TestStaleHolder(t *testing.T) {
 	i.assign("uid", a.Member)
 	v := follow(t, b, "uid")
 	a.delta("uid", "m1", "old")
-	v.awaitText("m1", "old")
+	v.waitForText("m1", "old")
 	i.assign("uid", c.Member)
 	c.delta("uid", "m2", "new")
-	v.awaitText("m2", "new")
+	v.waitForText("m2", "new")
 	a.delta("uid", "m1", "late")
 	c.delta("uid", "m2", "er")
-	v.awaitText("m2", "newer")
+	v.waitForText("m2", "newer")
 }
 
 // through changes a member so that others reach it through a network that can fail.
@@ -116,14 +116,14 @@ func TestCutConnection(t *testing.T) {
 	i.assign("uid", a.Member)
 	v := follow(t, b, "uid")
 	a.delta("uid", "m1", "one ")
-	v.awaitText("m1", "one ")
+	v.waitForText("m1", "one ")
 	for n := range 5 {
 		before := v.changes
 		net.cut()
 		a.delta("uid", "m1", fmt.Sprint(n))
 		v.await("a change after the gap", func() bool { return v.changes > before })
 	}
-	v.awaitText("m1", "one 01234") // nothing lost or repeated
+	v.waitForText("m1", "one 01234") // nothing lost or repeated
 	eventually(t, "the owner has one reader", func() bool { return a.engine.Readers() == 1 })
 }
 
@@ -136,7 +136,7 @@ func TestSilentConnection(t *testing.T) {
 	i.assign("uid", a.Member)
 	v := follow(t, b, "uid")
 	a.delta("uid", "m1", "before")
-	v.awaitText("m1", "before")
+	v.waitForText("m1", "before")
 	net.freeze()
 	a.delta("uid", "m1", ", during")
 	eventually(t, "the owner ends the stream", func() bool { return a.engine.Readers() == 0 })
@@ -151,7 +151,7 @@ func TestDeadReplica(t *testing.T) {
 	i.assign("uid", a.Member)
 	v := follow(t, b, "uid")
 	a.delta("uid", "m1", "of a")
-	v.awaitText("m1", "of a")
+	v.waitForText("m1", "of a")
 	a.stop()
 	i.remove(a.Member)
 	i.assign("uid", c.Member)
@@ -171,7 +171,7 @@ func TestSubscriptionEndsWithTheReader(t *testing.T) {
 		a.delta(uid, "m1", uid)
 	}
 	for uid, v := range views {
-		v.awaitText("m1", uid)
+		v.waitForText("m1", uid)
 	}
 	if got := net.connections(); got != 1 {
 		t.Errorf("%d connections, want 1", got)
@@ -187,7 +187,7 @@ func TestSubscriptionEndsWithTheReader(t *testing.T) {
 	})
 	i.assign("uid-0", a.Member)
 	again := follow(t, b, "uid-0")
-	again.awaitText("m1", "uid-0")
+	again.waitForText("m1", "uid-0")
 }
 
 // TestSlowFollower has a replica that opens a stream and does not read it. The engine and other followers do not wait for it, and it
@@ -199,7 +199,7 @@ func TestSlowFollower(t *testing.T) {
 	i.assign("uid", a.Member)
 	stream := slow.get(t, a.Member, "uid")
 	v := follow(t, b, "uid")
-	v.awaitChange()
+	v.waitForChange()
 	const deltas, size = 10_000, 1000 // far more than all buffers of the connection
 	for n := range deltas {
 		a.delta("uid", "m1", fmt.Sprintf("%0*d", size, n))
@@ -222,7 +222,7 @@ func TestSlowReader(t *testing.T) {
 	a, b := i.start(t, "a"), i.start(t, "b")
 	i.assign("uid", a.Member)
 	slow, fast := follow(t, b, "uid"), follow(t, b, "uid")
-	fast.awaitChange()
+	fast.waitForChange()
 	for range 10_000 {
 		a.delta("uid", "m1", strings.Repeat("x", 1000))
 	}
@@ -252,12 +252,12 @@ func TestTooManyStreams(t *testing.T) {
 	i.assign("one", a.Member)
 	i.assign("two", a.Member)
 	one := follow(t, b, "one")
-	one.awaitChange()
+	one.waitForChange()
 	two := follow(t, b, "two")
 	eventually(t, "the second one is refused", func() bool { return a.options.Streams.Stats().Refused > 0 })
 	a.delta("two", "m1", "x")
 	one.close()
-	two.awaitText("m1", "x") // it was tried again
+	two.waitForText("m1", "x") // it was tried again
 }
 
 func TestStoppedRelay(t *testing.T) {
@@ -265,7 +265,7 @@ func TestStoppedRelay(t *testing.T) {
 	a, b := i.start(t, "a"), i.start(t, "b")
 	i.assign("uid", a.Member)
 	v := follow(t, b, "uid")
-	v.awaitChange()
+	v.waitForChange()
 	b.stop()
 	eventually(t, "its streams end", func() bool { return a.engine.Readers() == 0 })
 	late := b.Hub().Follow("uid") // a request during the shutdown

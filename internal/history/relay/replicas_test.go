@@ -78,12 +78,10 @@ func (i *installation) assign(uid string, to replicas.Member) {
 	i.change(func() { i.holders[shard.Hash(uid)] = to })
 }
 
-// remove removes a replica that has left.
 func (i *installation) remove(member replicas.Member) {
 	i.change(func() { i.members = slices.DeleteFunc(i.members, func(m replicas.Member) bool { return m == member }) })
 }
 
-// replica is one process.
 type replica struct {
 	*Relay
 	replicas.Member
@@ -92,7 +90,6 @@ type replica struct {
 	stop   func()
 }
 
-// start starts a replica and adds it to the installation.
 func (i *installation) start(t testing.TB, name string, adjust ...func(*Options)) *replica {
 	t.Helper()
 	identity, err := NewIdentity()
@@ -131,7 +128,6 @@ func (r *replica) delta(uid, call, text string) {
 	r.engine.OnDelta(uid, call, model.Delta{Text: text})
 }
 
-// view is what a reader has seen.
 type view struct {
 	t       testing.TB
 	reader  *live.Reader
@@ -183,13 +179,12 @@ func (v *view) read() {
 	}
 }
 
-func (v *view) awaitText(call, text string) {
+func (v *view) waitForText(call, text string) {
 	v.t.Helper()
 	v.await(fmt.Sprintf("%s of %s", text, call), func() bool { return v.call == call && v.text == text })
 }
 
-// awaitChange waits for the next change.
-func (v *view) awaitChange() {
+func (v *view) waitForChange() {
 	v.t.Helper()
 	before := v.changes
 	v.await("another change", func() bool { return v.changes > before })
@@ -315,7 +310,6 @@ func (n *network) thaw() {
 	}
 }
 
-// cut closes all connections.
 func (n *network) cut() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -129,7 +129,6 @@ func benchmarkTransport(b *testing.B, t transport, database string) {
 	latencies.report(b)
 }
 
-// uids yields the UIDs of the agents.
 func uids(yield func(string) bool) {
 	for n := range benchmarkAgents {
 		if !yield(fmt.Sprint("agent-", n)) {
@@ -255,7 +254,6 @@ func listen(ctx context.Context, b *testing.B, database string, running *sync.Wa
 	})
 }
 
-// ownerProcess is the process that runs the agents.
 type ownerProcess struct {
 	replicas.Member
 

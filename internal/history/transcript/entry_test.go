@@ -176,7 +176,7 @@ func TestEntriesOfLimitsAndCrashes(t *testing.T) {
 	)
 }
 
-func TestReasoningIsInTheEntryOfItsReply(t *testing.T) {
+func TestReasoningIsInReplyEntry(t *testing.T) {
 	pen := historytest.Chat("team-a", "release", "uid")
 	l := ledgertest.OpenSQLite(t)
 	for _, fact := range []func() agent.Fact{

@@ -44,9 +44,9 @@ func (p *positionCache) before(uid string, seq int64) position {
 	if best < 0 {
 		return position{}
 	}
-	found := p.entries[best]
-	p.entries = append(slices.Delete(p.entries, best, best+1), found)
-	return found.position
+	entry := p.entries[best]
+	p.entries = append(slices.Delete(p.entries, best, best+1), entry)
+	return entry.position
 }
 
 // add caches a position and evicts the least recently used one.

@@ -18,7 +18,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 )
 
-// countingEvents counts reads of a ledger.
 type countingEvents struct {
 	ledger       transcript.Events
 	events, most int
@@ -53,7 +52,7 @@ func longChat(t testing.TB, l ledger.Ledger, n int) string {
 	return pen.Record.UID
 }
 
-func TestTenThousandMessagesAreReadInPages(t *testing.T) {
+func TestLongTranscriptIsPaged(t *testing.T) {
 	const messages, page = 10_000, 250
 	l := ledgertest.OpenSQLite(t)
 	uid := longChat(t, l, messages)

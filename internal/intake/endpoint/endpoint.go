@@ -70,12 +70,12 @@ func New(options Options) (http.Handler, error) {
 func admit(tokens authenticator.Request, gateway string, next http.Handler) http.Handler {
 	requests := streams.NewLimiter(streams.Limits{Total: maxRequests})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		found, ok, err := tokens.AuthenticateRequest(r.WithContext(authenticator.WithAudiences(r.Context(), authenticator.Audiences{intake.Audience})))
+		response, ok, err := tokens.AuthenticateRequest(r.WithContext(authenticator.WithAudiences(r.Context(), authenticator.Audiences{intake.Audience})))
 		if err != nil || !ok {
 			http.Error(w, "send a token of the gateway for the audience "+intake.Audience, http.StatusUnauthorized)
 			return
 		}
-		if found.User.GetName() != gateway {
+		if response.User.GetName() != gateway {
 			http.Error(w, "only the gateway is admitted", http.StatusForbidden)
 			return
 		}

@@ -87,7 +87,7 @@ func connect(t *testing.T, url, token string) *intake.Client {
 	return client
 }
 
-func TestWebhookArrivesAsItWasSent(t *testing.T) {
+func TestWebhookArrivesUnchanged(t *testing.T) {
 	client := connect(t, serve(t), "right")
 	receipt, err := client.Deliver(t.Context(), intake.Webhook{Namespace: "team", Trigger: "review", Header: http.Header{"X-Event": {"push"}}, Body: []byte("\xff{}")})
 	if err != nil || receipt.Outcome != trigger.Fired || receipt.Name != "\ufffd{}push" {

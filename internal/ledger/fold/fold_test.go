@@ -134,7 +134,7 @@ func TestTextsInsideStringsBecomeReferences(t *testing.T) {
 	}
 }
 
-func TestMatchDoesNotStartInsideAnEscape(t *testing.T) {
+func TestMatchStartsOutsideEscape(t *testing.T) {
 	for _, test := range []struct {
 		content string
 		at      int
@@ -156,7 +156,7 @@ func TestFieldNamesAreNotFolded(t *testing.T) {
 }
 
 // Outputs of an agent may start with the same bytes, and repeat them.
-func TestSamePrefixesDoNotSlowDownTheSearch(t *testing.T) {
+func TestSamePrefixesStayFast(t *testing.T) {
 	var events log
 	ruler := strings.Repeat("=", 80_000)
 	event, _ := plainjson.Marshal(ruler + "x")
@@ -170,7 +170,7 @@ func TestSamePrefixesDoNotSlowDownTheSearch(t *testing.T) {
 	}
 }
 
-func TestDocumentThatLooksFoldedIsUnchanged(t *testing.T) {
+func TestFoldLookalikeIsUnchanged(t *testing.T) {
 	text := strings.Repeat("x", 500)
 	event, _ := plainjson.Marshal(text)
 	document := []byte(`{"a":{"$text":[1,0,502]},"b":"` + text + `"}`)

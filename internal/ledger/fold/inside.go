@@ -4,7 +4,7 @@
 package fold
 
 const (
-	// window is the number of bytes at the beginning of a text that must match before it is compared.
+	// window is the number of bytes at the beginning of text that must match before it is compared.
 	window = 64
 	// minSearched is the minimum length of a string that is searched for texts.
 	minSearched = 512

@@ -49,7 +49,6 @@ const maxSamePrefix = 8
 // digest identifies a string within the process.
 type digest [16]byte
 
-// digestOf returns the digest of a string with quotes.
 func digestOf(token []byte) digest { return digestOfContent(token[1 : len(token)-1]) }
 
 func digestOfContent(content []byte) digest {
@@ -148,7 +147,7 @@ func (d *Draft) Fold(document []byte) ([]byte, bool) {
 	return append(folded, document[done:]...), true
 }
 
-// Find returns the location of a text that is not JSON itself.
+// Find returns the location of text that is not JSON itself.
 func (d *Draft) Find(text []byte) (Ref, bool) {
 	if len(text) < minLength || d.isEmpty() || !utf8.Valid(text) {
 		return Ref{}, false

@@ -82,7 +82,6 @@ func toolCall(key, callID string, seconds int) ledger.ToolCall {
 	return ledger.ToolCall{Key: key, CallID: callID, Tool: "bash", Arguments: `{"command": "ls"}`, StartedAt: at(seconds)}
 }
 
-// pages reads a list page by page and returns all of its items.
 func pages[T any](t testing.TB, limit int, read func(ledger.Page) (ledger.List[T], error)) []T {
 	t.Helper()
 	var items []T
@@ -98,7 +97,6 @@ func pages[T any](t testing.TB, limit int, read func(ledger.Page) (ledger.List[T
 	return items
 }
 
-// names returns the names of items.
 func names[T any](items []T, name func(T) string) []string {
 	out := make([]string, len(items))
 	for i, item := range items {

@@ -94,7 +94,7 @@ func (a *Acknowledged) Events() int64 {
 }
 
 // Check fails the test unless every acknowledged event exists, in histories without gaps or duplicates. Beyond them there may be
-// at most one batch of each writer, which was in flight during the crash. Events that Check has seen must exist from then on.
+// at most one batch of each writer, which was in flight during the crash. Events that Check has read must exist from then on.
 func (a *Acknowledged) Check(t testing.TB, l ledger.Ledger) {
 	t.Helper()
 	a.mu.Lock()

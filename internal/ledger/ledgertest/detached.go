@@ -22,7 +22,6 @@ import (
 // detachedTTL is longer than any test takes.
 const detachedTTL = time.Hour
 
-// detachable returns calls of an agent a with these keys.
 func detachable(keys ...string) []ledger.DetachedCall {
 	calls := make([]ledger.DetachedCall, len(keys))
 	for i, key := range keys {
@@ -48,7 +47,7 @@ func forget(t *testing.T, l ledger.Ledger, own ledger.Fence, keys ...string) {
 func finish(t *testing.T, l ledger.Ledger, key, result string, want bool) {
 	t.Helper()
 	if got := must(l.FinishDetached(t.Context(), key, []byte(result)))(t); got != want {
-		t.Errorf("finish call %s: somebody waits: %t, want %t", key, got, want)
+		t.Errorf("finish call %s: has a waiter: %t, want %t", key, got, want)
 	}
 }
 
@@ -178,7 +177,7 @@ func testNothingIsDetachedAfterTakeOver(t *testing.T, db Database) {
 	old := must(first.TakeOver(t.Context(), 2, 0, "first", at(0)))(t)
 	const writers = 4
 	started := make(chan struct{}, writers)
-	var found []ledger.DetachedCall
+	var calls []ledger.DetachedCall
 	inParallel(t, writers+1, func(i int) error {
 		if i == writers {
 			for range writers {
@@ -188,7 +187,7 @@ func testNothingIsDetachedAfterTakeOver(t *testing.T, db Database) {
 				return err
 			}
 			var err error
-			found, err = second.DetachedCalls(t.Context(), 2)
+			calls, err = second.DetachedCalls(t.Context(), 2)
 			return err
 		}
 		for n := 0; ; n++ {
@@ -208,7 +207,7 @@ func testNothingIsDetachedAfterTakeOver(t *testing.T, db Database) {
 			}
 		}
 	})
-	if diff := cmp.Diff(found, must(second.DetachedCalls(t.Context(), 2))(t), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(calls, must(second.DetachedCalls(t.Context(), 2))(t), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("changed after the take-over (-found +later):\n%s", diff)
 	}
 }
@@ -269,7 +268,7 @@ func testStaleDetachedCallsAreDeleted(t *testing.T, db Database) {
 	finish(t, l, "finished", "late", true) // The day begins with the result.
 	young := ledger.DetachedCall{Key: "young", Agent: "a", Expired: true}
 	finished := ledger.DetachedCall{Key: "finished", Agent: "a", Result: []byte("late")}
-	// An owner deletes the stale calls of all shards, and records one of them anew.
+	// An owner deletes the stale calls of all shards, and records one of them again.
 	detach(t, l, second, "second", "mine", "again")
 	wantDetached(t, l, 2, finished, detachable("old")[0], young)
 	wantDetached(t, l, 3, detachable("again", "mine")...)
@@ -321,7 +320,7 @@ func testDetachedCallsMoveToNewShards(t *testing.T, db Database) {
 	finish(t, l, "k", "result", true)
 }
 
-// testRacingFinishAndForget finishes calls while their owner forgets them: a result must not appear after that, also if the call is
+// testRacingFinishAndForget finishes calls while their owner forgets them: a result must not appear after that, even if the call is
 // detached again.
 func testRacingFinishAndForget(t *testing.T, db Database) {
 	old, owner := db.Open(t), db.Open(t)

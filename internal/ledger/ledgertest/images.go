@@ -26,11 +26,11 @@ func testImagesAreStoredOnce(t *testing.T, db Database) {
 	if n := db.rows(t, "images"); n != 2 {
 		t.Errorf("%d images are stored, want 2", n)
 	}
-	found := must(l.Images(t.Context(), []string{red.Digest, "sha256:none", blue.Digest}))(t)
-	if len(found) != 2 {
-		t.Fatalf("found %d images, want 2", len(found))
+	images := must(l.Images(t.Context(), []string{red.Digest, "sha256:none", blue.Digest}))(t)
+	if len(images) != 2 {
+		t.Fatalf("found %d images, want 2", len(images))
 	}
-	for _, image := range found {
+	for _, image := range images {
 		want := red
 		if image.Digest == blue.Digest {
 			want = blue

@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
-// longText returns a text of some thousand bytes with everything that JSON escapes.
+// longText returns text of some thousand bytes with everything that JSON escapes.
 func longText(n int) string {
 	return strings.Repeat(fmt.Sprintf("Line %d says \"<é>\" & \\ more\t\u2028.\n", n), 150)
 }
@@ -28,12 +28,12 @@ func encoded(v any) json.RawMessage {
 	return data
 }
 
-// textEvent returns an event that contains a text.
+// textEvent returns an event that contains text.
 func textEvent(text string, seconds int) ledger.Event {
 	return ledger.Event{Type: "Heard", At: at(seconds), Data: encoded(map[string]string{"text": text})}
 }
 
-// bodies returns the bytes of all columns that may repeat a text.
+// bodies returns the bytes of all columns that may repeat text.
 func (d Database) bodies(t testing.TB) (sum int64) {
 	t.Helper()
 	for _, query := range []string{
@@ -50,7 +50,7 @@ func (d Database) bodies(t testing.TB) (sum int64) {
 	return sum
 }
 
-// repeatedText returns a batch that repeats a text wherever possible.
+// repeatedText returns a batch that repeats text wherever possible.
 func repeatedText(agent, text string, seconds int) ledger.Batch {
 	batch := First(Agent(agent), 1)
 	batch.Events = append(batch.Events, textEvent(text, seconds))

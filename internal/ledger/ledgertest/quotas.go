@@ -14,7 +14,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// thisHour is the hour of start.
 var thisHour = start.Truncate(time.Hour)
 
 // startCalls starts an agent with open model calls, one second apart.

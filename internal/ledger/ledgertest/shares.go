@@ -21,7 +21,6 @@ import (
 // shareTTL is longer than any test takes.
 const shareTTL = time.Hour
 
-// updateShares stores shares of a replica and returns those that it has read.
 func updateShares(t *testing.T, l ledger.Ledger, replica string, resources []string, next ...ledger.Share) []ledger.Share {
 	t.Helper()
 	var read []ledger.Share

@@ -84,7 +84,6 @@ func testQuotaIsOfOneNamespace(t *testing.T, db Database) {
 	}
 }
 
-// output returns the result of a tool.
 func output(key string, size, seconds int) ledger.ToolResult {
 	return ledger.ToolResult{Key: key, Status: ledger.StatusSuccess, Output: bytes.Repeat([]byte("x"), size), FinishedAt: at(seconds)}
 }
@@ -96,11 +95,11 @@ func testBytesAreCounted(t *testing.T, db Database) {
 	one.ToolCalls, one.ToolResults = []ledger.ToolCall{toolCall("one/t", "c", 1)}, []ledger.ToolResult{output("one/t", 100_000, 2)}
 	Append(t, l, one, two)
 	sizes := func() map[string]int64 {
-		found := map[string]int64{}
+		bytes := map[string]int64{}
 		for _, b := range must(l.Bytes(t.Context()))(t) {
-			found[b.Namespace+"/"+b.UID] = b.Bytes
+			bytes[b.Namespace+"/"+b.UID] = b.Bytes
 		}
-		return found
+		return bytes
 	}
 	if got := sizes(); got["team-a/uid-1"] != int64(one.Size()) || got["team-b/"] != int64(two.Size()) {
 		t.Errorf("the bytes are %v, want %d and %d", got, one.Size(), two.Size())

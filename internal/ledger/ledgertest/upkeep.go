@@ -27,7 +27,6 @@ func aged(uid string, events int, end time.Time) ledger.Batch {
 	return batch
 }
 
-// rows counts the rows of a table.
 func (d Database) rows(t testing.TB, table string) int {
 	t.Helper()
 	var n int
@@ -147,7 +146,7 @@ func testLedgerFromBeforeTheFirstReleaseIsRefused(t *testing.T, db Database) {
 	db.Exec(t, `UPDATE schema_migrations SET name = 'ledger' WHERE version = 1`)
 	_, err := connect.Open(t.Context(), db.DSN)
 	var failure *ledger.Error
-	if !errors.As(err, &failure) || failure.Reason != ledger.ReasonSchemaTooOld || !strings.Contains(err.Error(), "begin anew") {
+	if !errors.As(err, &failure) || failure.Reason != ledger.ReasonSchemaTooOld || !strings.Contains(err.Error(), "start over") {
 		t.Errorf("open: %v, want %s and what to do", err, ledger.ReasonSchemaTooOld)
 	}
 }

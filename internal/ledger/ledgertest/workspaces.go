@@ -81,11 +81,11 @@ func testWorkspacesCountInTheirNamespace(t *testing.T, db Database) {
 		}
 	}
 	sizes := func() map[string]int64 {
-		found := map[string]int64{}
+		bytes := map[string]int64{}
 		for _, b := range must(l.Bytes(t.Context()))(t) {
-			found[b.Namespace+"/"+b.UID] = b.Bytes
+			bytes[b.Namespace+"/"+b.UID] = b.Bytes
 		}
-		return found
+		return bytes
 	}
 	want := int64(one.Size() + 100_000 + len(summary))
 	if got := sizes(); got["team-a/uid-1"] != want || got["team-b/"] != int64(two.Size()) {

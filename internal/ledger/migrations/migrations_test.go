@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestBothDriversHaveTheSameMigrations(t *testing.T) {
+func TestBothDriversHaveSameMigrations(t *testing.T) {
 	sqlite, err := SQLite()
 	if err != nil {
 		t.Fatal(err)

@@ -36,9 +36,9 @@ func crashes(t *testing.T) int {
 	return n
 }
 
-// TestAcknowledgedEventsSurviveAServerKill repeatedly kills the server while writers append. The ledger stays open and
-// must recover by itself when the server is back.
-func TestAcknowledgedEventsSurviveAServerKill(t *testing.T) {
+// TestAcknowledgedEventsSurviveServerKill repeatedly kills the server while writers append. The ledger stays open and
+// must recover automatically when the server is back.
+func TestAcknowledgedEventsSurviveServerKill(t *testing.T) {
 	l := newDatabase(t).Open(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

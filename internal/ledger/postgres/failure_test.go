@@ -59,7 +59,7 @@ func TestBrokenIdleConnectionsAreReplaced(t *testing.T) {
 	ledgertest.Append(t, l, ledger.Batch{Agent: "a", After: 1, Events: ledgertest.Events("a", 1)})
 }
 
-func TestReadOnlyDatabaseIsRecognisedAndRecovers(t *testing.T) {
+func TestReadOnlyDatabaseRecovers(t *testing.T) {
 	db := newDatabase(t)
 	l := db.Open(t)
 	ledgertest.Append(t, l, ledgertest.First(ledgertest.Agent("a"), 1))

@@ -90,7 +90,7 @@ func malformed(why string) error {
 		"user and the password as %%XX, for example %%40 for @", ledger.ErrInvalid, why)
 }
 
-// redact removes the secrets from a text.
+// redact removes the secrets from text.
 func (d *database) redact(message string) string {
 	for _, secret := range d.secrets {
 		if secret != "" {

@@ -13,9 +13,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/postgres"
 )
 
-// TestNoPartOfAPasswordIsPrinted opens ledgers with passwords that contain all kinds of characters, escaped and not. The
+// TestErrorsHidePasswords opens ledgers with passwords that contain all kinds of characters, escaped and not. The
 // passwords have a mark at both ends, to detect parts of them.
-func TestNoPartOfAPasswordIsPrinted(t *testing.T) {
+func TestErrorsHidePasswords(t *testing.T) {
 	const mark = "Zq9"
 	host := serverHost()
 	rapid.Check(t, func(r *rapid.T) {

@@ -51,7 +51,7 @@ func backup(t *testing.T, dsn string) (copied []byte, acknowledged int64) {
 	return to.Bytes(), enough
 }
 
-func TestBackupOfALedgerInUseCanBeRestored(t *testing.T) {
+func TestBackupOfLedgerInUse(t *testing.T) {
 	copied, acknowledged := backup(t, newDatabase(t).DSN)
 	file := filepath.Join(t.TempDir(), "ledger.db")
 	if err := sqlite.Restore(t.Context(), "sqlite:"+file, bytes.NewReader(copied)); err != nil {
@@ -98,7 +98,7 @@ func TestInvalidBackupIsRefused(t *testing.T) {
 	}
 }
 
-func TestBackupOfAMissingLedgerFails(t *testing.T) {
+func TestBackupOfMissingLedgerFails(t *testing.T) {
 	var to bytes.Buffer
 	if err := sqlite.Backup(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "none.db"), &to); err == nil || to.Len() > 0 {
 		t.Errorf("%v, %d bytes", err, to.Len())

@@ -55,8 +55,8 @@ func TestAcknowledgedEventsSurviveAKill(t *testing.T) {
 	t.Logf("%d acknowledged events survived %d crashes", promised.Events(), crashes)
 }
 
-// TestTwoProcessesNeverShareASequence runs two operators by mistake on the same agents and kills them now and then.
-func TestTwoProcessesNeverShareASequence(t *testing.T) {
+// TestTwoProcessesNeverShareSequence runs two operators by mistake on the same agents and kills them now and then.
+func TestTwoProcessesNeverShareSequence(t *testing.T) {
 	db := newDatabase(t)
 	random := newRandom(t)
 	promised := ledgertest.NewAcknowledged(2)

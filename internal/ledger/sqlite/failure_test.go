@@ -145,8 +145,8 @@ func write(t *testing.T, file string, data []byte) {
 	}
 }
 
-// TestReadOnlyFileIsRecognisedAndRecovers runs in a child process without root privileges, because root may write to every file.
-func TestReadOnlyFileIsRecognisedAndRecovers(t *testing.T) {
+// TestReadOnlyFileRecovers runs in a child process without root privileges, because root may write to every file.
+func TestReadOnlyFileRecovers(t *testing.T) {
 	dir := t.TempDir()
 	if os.Getuid() == 0 {
 		if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o711), os.Chown(dir, nobody, nobody)); err != nil {

@@ -27,7 +27,6 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// child returns the test binary in a role.
 func child(t *testing.T, role, dsn string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()

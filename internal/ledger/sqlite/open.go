@@ -153,7 +153,7 @@ func syncDirectory(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// existingURI returns the URI of a file that must exist: a connection that is opened later must not create a new file in place of
+// existingURI returns the URI of a file that must exist: a connection that is opened later must not create a new file instead of
 // a deleted one.
 func existingURI(file string, pragmas ...string) string { return uri(file, pragmas...) + "&mode=rw" }
 

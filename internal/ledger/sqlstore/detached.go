@@ -211,7 +211,7 @@ func (s *Store) AbandonDetached(ctx context.Context, own ledger.Fence, key strin
 }
 
 func (s *Store) ForgetDetached(ctx context.Context, own ledger.Fence, keys []string) error {
-	op := fmt.Sprintf("forget detached calls of shard %d", own.Shard)
+	op := fmt.Sprintf("delete detached calls of shard %d", own.Shard)
 	if err := checkNames(op, keys...); err != nil {
 		return err
 	}

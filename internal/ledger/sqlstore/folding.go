@@ -72,7 +72,7 @@ type chainEnd struct {
 	toolCalls json.RawMessage
 }
 
-// maxCachedTexts bounds the cache: a text takes about 200 bytes.
+// maxCachedTexts bounds the cache: an entry takes about 200 bytes.
 const maxCachedTexts = 100_000
 
 func (m *textCache) get(agent string, isNew bool) *agentTexts {
@@ -159,7 +159,7 @@ func (s *Store) loadTexts(ctx context.Context, agent string, until int64, k *age
 	for after := int64(0); after < until; {
 		page, err := list(ctx, s.driver.Reader(), scanEventText, eventsAfter, agent, after, ledger.Page{Limit: math.MaxInt32}.Size())
 		if err != nil {
-			return s.fail("read the texts of agent "+agent, err)
+			return s.fail("read the strings of agent "+agent, err)
 		}
 		if len(page) == 0 {
 			break
@@ -234,7 +234,7 @@ func (f *folded) foldToolCalls(draft *fold.Draft) {
 	}
 }
 
-// reference returns NULL for a text that is stored in its own column.
+// reference returns NULL for text that is stored in its own column.
 func reference(ref string) any {
 	if ref == "" {
 		return nil

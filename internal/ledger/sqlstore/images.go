@@ -51,15 +51,15 @@ func (s *Store) Images(ctx context.Context, digests []string) ([]ledger.Image, e
 }
 
 func (s *Store) ImageOf(ctx context.Context, agent, digest string) (ledger.Image, error) {
-	found, err := list(ctx, s.driver.Reader(), scanImage,
+	images, err := list(ctx, s.driver.Reader(), scanImage,
 		`SELECT i.digest, i.media_type, i.data FROM image_uses u JOIN images i ON i.digest = u.digest WHERE u.agent_uid = $1 AND u.digest = $2`, agent, text(digest))
-	if err == nil && len(found) == 0 {
+	if err == nil && len(images) == 0 {
 		return ledger.Image{}, fmt.Errorf("image %s of agent %s: %w", digest, agent, ledger.ErrNotFound)
 	}
 	if err != nil {
 		return ledger.Image{}, s.fail("read an image", err)
 	}
-	return found[0], nil
+	return images[0], nil
 }
 
 func scanImage(r row) (ledger.Image, error) {

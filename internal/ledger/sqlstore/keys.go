@@ -26,7 +26,6 @@ func (k callKind) rowKey(agent, key string) string {
 	return text(key)
 }
 
-// hasKey adds the condition for the row of a call.
 func (w *where) hasKey(kind callKind, key string) {
 	agent, _, _ := strings.Cut(key, ledger.KeySeparator)
 	w.conditions = append(w.conditions, "(agent = "+agentID(w.arg(text(agent)))+" AND row_key = "+w.arg(kind.rowKey(agent, key))+

@@ -14,7 +14,7 @@ import (
 
 var at = time.UnixMicro(1_794_998_791_371_793).UTC()
 
-func TestEventIsStoredAsItsFact(t *testing.T) {
+func TestEventIsStoredAsFact(t *testing.T) {
 	for data, stored := range map[string]string{
 		`{"v":1,"type":"Woke","time":1794998791371,"fact":{}}`:          `{}`,
 		`{"v":1,"type":"Woke","time":1794998791371,"fact":{"a":"}}"}}`:  `{"a":"}}"}`,
@@ -41,7 +41,7 @@ func TestEventIsStoredAsItsFact(t *testing.T) {
 	}
 }
 
-func TestUsageIsStoredInItsColumns(t *testing.T) {
+func TestUsageIsStoredInColumns(t *testing.T) {
 	n := func(n int64) *int64 { return &n }
 	for response, stored := range map[string]string{
 		`{"usage":{"promptTokens":7,"cachedTokens":3,"completionTokens":2,"totalTokens":9},"a":1}`:         `{"usage":0,"a":1}`,
@@ -68,7 +68,7 @@ func TestUsageIsStoredInItsColumns(t *testing.T) {
 	}
 }
 
-func TestDigestIsStoredInHalfOfItsLength(t *testing.T) {
+func TestDigestIsStoredBinary(t *testing.T) {
 	sum := strings.Repeat("0a", 32)
 	for sent, bytes := range map[string]int{
 		`{"bodyDigest":"` + sum + `","model":"m"}`:                  32,

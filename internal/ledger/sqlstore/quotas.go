@@ -78,7 +78,7 @@ func (s *Store) Reserve(ctx context.Context, requests []ledger.QuotaRequest) ([]
 	return answers, nil
 }
 
-// reserve answers one request. The statements after the lock see all earlier reservations.
+// reserve answers one request. The statements after the lock read all earlier reservations.
 func reserve(ctx context.Context, tx Tx, q ledger.QuotaRequest) (ledger.QuotaAnswer, error) {
 	var answer ledger.QuotaAnswer
 	if _, err := tx.Exec(ctx, statement(lockNamespace, text(q.Namespace), micros(q.At))); err != nil {

@@ -32,14 +32,14 @@ func (s *Store) KeepWorkspace(ctx context.Context, w ledger.Workspace) error {
 }
 
 func (s *Store) WorkspaceOf(ctx context.Context, owner string) (ledger.Workspace, error) {
-	found, err := list(ctx, s.driver.Reader(), scanWorkspace, `SELECT owner_uid, agent_uid, source, captured_at, summary, archive FROM workspace_changes WHERE owner_uid = $1`, text(owner))
-	if err == nil && len(found) == 0 {
+	workspaces, err := list(ctx, s.driver.Reader(), scanWorkspace, `SELECT owner_uid, agent_uid, source, captured_at, summary, archive FROM workspace_changes WHERE owner_uid = $1`, text(owner))
+	if err == nil && len(workspaces) == 0 {
 		return ledger.Workspace{}, fmt.Errorf("workspace of %s: %w", owner, ledger.ErrNotFound)
 	}
 	if err != nil {
 		return ledger.Workspace{}, s.fail("read a workspace", err)
 	}
-	return found[0], nil
+	return workspaces[0], nil
 }
 
 func scanWorkspace(r row) (ledger.Workspace, error) {

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestAChildEndsWithItsParent(t *testing.T) {
+func TestChildEndsWithParent(t *testing.T) {
 	parent := exec.Command(os.Args[0])
 	parent.Env = append(os.Environ(), parentVariable+"=1")
 	stdout, err := parent.StdoutPipe()
@@ -58,7 +58,7 @@ func TestAChildEndsWithItsParent(t *testing.T) {
 	}
 }
 
-func TestACommandKeepsItsArgumentsAndItsOutcome(t *testing.T) {
+func TestCommandKeepsArgumentsAndOutcome(t *testing.T) {
 	var out bytes.Buffer
 	cmd := exec.Command("sh", "-c", `printf '%s|' "$@"; cat; exit 7`, "sh", "a b", "$c", "")
 	cmd.Stdout = &out
@@ -77,7 +77,7 @@ func TestACommandKeepsItsArgumentsAndItsOutcome(t *testing.T) {
 }
 
 // A lifeline that ends after its process must not signal another process that has reused the id.
-func TestAnEndedProcessIsNotSignalled(t *testing.T) {
+func TestEndedProcessIsNotSignalled(t *testing.T) {
 	read, line, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package serving has the metrics of servers for people and programs, which the gateway has too: they know neither the engine nor the ledger.
+// Package serving has the metrics of servers for people and programs, which the gateway has too: they use neither the engine nor the ledger.
 package serving
 
 import (

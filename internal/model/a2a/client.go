@@ -121,7 +121,7 @@ var (
 )
 
 // connect reads the card of the remote agent and returns a session with it. Nothing is sent to another host than that of the endpoint,
-// whatever the card says: an agent behind a proxy may not know its own address, and the headers are for this host alone.
+// whatever the card says: an agent behind a proxy may report a wrong address, and the headers are for this host alone.
 func (c *Client) connect(ctx context.Context, call *wire.Call, req model.Request) (*session, error) {
 	client := c.httpClient(call)
 	card, err := c.card(ctx, client)

@@ -41,7 +41,6 @@ func request(text string) model.Request {
 		Messages: []model.Message{{Role: model.RoleSystem, Text: "You are a sub-agent."}, {Role: model.RoleUser, Text: text}}}
 }
 
-// next returns the request that follows a reply with an answer.
 func next(req model.Request, reply model.Reply, call, answer string) model.Request {
 	req.Call = call
 	req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)], reply.Message())
@@ -243,7 +242,7 @@ func TestCancelWithoutAList(t *testing.T) {
 
 // TestPartialAnswer asks for what there is when a limit was reached.
 func TestPartialAnswer(t *testing.T) {
-	for dropped, cancels := range map[int]int{0: 1, 1000: 5} { // it has an answer also if the agent does not cancel
+	for dropped, cancels := range map[int]int{0: 1, 1000: 5} { // it has an answer even if the agent does not cancel
 		agent := a2atest.Start(t, a2atest.Options{DropCancels: dropped})
 		interrupt(t, clientOf(t, agent.URL, nil))
 		req := request("work hard")
@@ -259,8 +258,8 @@ func TestEndsOfTasks(t *testing.T) {
 	for text, want := range map[string]struct{ tool, argument, value string }{
 		"fail now":   {"submit_error", "error", "The remote agent has failed: The station is down."},
 		"reject now": {"submit_error", "error", "The remote agent has rejected the task."},
-		"silent now": {"submit_result", "result", "The remote agent has completed the task without a text."},
-		"login now":  {"ask_user", "question", "The remote agent needs an authorization that Nestor cannot give. Give it where the agent expects it, then answer here. It says: Log in at the station."},
+		"silent now": {"submit_result", "result", "The remote agent has completed the task without text."},
+		"login now":  {"ask_user", "question", "The remote agent needs an authorization that Nestor cannot give. Give it where the agent expects it, then answer here. Its message: Log in at the station."},
 	} {
 		agent := a2atest.Start(t, a2atest.Options{})
 		if got := argument(t, complete(t, clientOf(t, agent.URL, nil), request(text)), want.tool, want.argument); got != want.value {

@@ -43,10 +43,10 @@ func readConversation(req model.Request) conversation {
 		}
 		input = i + 1
 		for _, item := range m.ReasoningItems {
-			var kept exchange
-			if item.API == model.A2A && item.Model == req.Model && json.Unmarshal(item.Data, &kept) == nil {
-				c.last = kept
-				c.known = append(c.known, kept.Task)
+			var last exchange
+			if item.API == model.A2A && item.Model == req.Model && json.Unmarshal(item.Data, &last) == nil {
+				c.last = last
+				c.known = append(c.known, last.Task)
 			}
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/nestor-dev/nestor/test/npm"
 )
 
-// startJS starts the agent on the A2A SDK for JavaScript.
 func startJS(t *testing.T, arguments ...string) *npm.Server {
 	t.Helper()
 	return npm.Program{Dir: "a2a-sdk", Script: "agent.mjs", Args: arguments}.Serve(t)
@@ -34,7 +33,7 @@ func TestForeignAgent(t *testing.T) {
 					t.Errorf("the answer is %+v", reply)
 				}
 			}
-			if messages := server.AwaitPrinted(t, "message: ", 2); len(messages) != 2 || messages[0] != messageID(req)+" task" || messages[1] != messageID(answer)+" answer" {
+			if messages := server.WaitForPrinted(t, "message: ", 2); len(messages) != 2 || messages[0] != messageID(req)+" task" || messages[1] != messageID(answer)+" answer" {
 				t.Errorf("the agent got %q", messages)
 			}
 		})
@@ -48,7 +47,7 @@ func TestForeignAgentIsCancelled(t *testing.T) {
 	if err := clientOf(t, server.URL, nil).Cancel(t.Context(), next(request("weather please"), asked, "", "")); err != nil {
 		t.Fatal(err)
 	}
-	if cancelled := server.AwaitPrinted(t, "cancelled: ", 1); len(cancelled) != 1 || cancelled[0] != asked.ID {
+	if cancelled := server.WaitForPrinted(t, "cancelled: ", 1); len(cancelled) != 1 || cancelled[0] != asked.ID {
 		t.Errorf("cancelled %q, want %s", cancelled, asked.ID)
 	}
 	req := request("work hard")

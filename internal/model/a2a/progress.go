@@ -134,7 +134,7 @@ func (p *progress) reply(req model.Request) (model.Reply, error) {
 		submit(&reply, "submit_error", "error", cmp.Or(ends[state]+separator(said)+said, ends[state]))
 	default:
 		if reply.Text = cmp.Or(reply.Text, said); strings.TrimSpace(reply.Text) == "" {
-			submit(&reply, "submit_result", "result", "The remote agent has completed the task without a text.")
+			submit(&reply, "submit_result", "result", "The remote agent has completed the task without text.")
 		}
 	}
 	if len(reply.Text) > wire.MaxText {
@@ -156,8 +156,8 @@ var ends = map[a2a.TaskState]string{
 	a2a.TaskStateCanceled: "The remote agent has cancelled the task",
 }
 
-func separator(said string) string {
-	if said == "" {
+func separator(text string) string {
+	if text == "" {
 		return "."
 	}
 	return ": "
@@ -166,11 +166,11 @@ func separator(said string) string {
 // maxQuestion bounds a question, in characters. People read it.
 const maxQuestion = 4000
 
-func ask(reply *model.Reply, state a2a.TaskState, said string) {
-	question := cmp.Or(said, "The remote agent needs input to go on.")
+func ask(reply *model.Reply, state a2a.TaskState, text string) {
+	question := cmp.Or(text, "The remote agent needs input to continue.")
 	if state == a2a.TaskStateAuthRequired {
-		question = "The remote agent needs an authorization that Nestor cannot give. Give it where the agent expects it, then answer here. It says: " +
-			cmp.Or(said, "(nothing)")
+		question = "The remote agent needs an authorization that Nestor cannot give. Give it where the agent expects it, then answer here. Its message: " +
+			cmp.Or(text, "(nothing)")
 	}
 	submit(reply, "ask_user", "question", shorten.Head(question, maxQuestion))
 }

@@ -272,8 +272,8 @@ func TestRejectedThinkingIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestToolsOfTheHistoryAreDeclared: the API does not accept calls in the history without tools.
-func TestToolsOfTheHistoryAreDeclared(t *testing.T) {
+// TestToolsOfHistoryAreDeclared: the API does not accept calls in the history without tools.
+func TestToolsOfHistoryAreDeclared(t *testing.T) {
 	client, server := playScript(t, "rules: [{reply: {text: Three.}}]")
 	req := question()
 	req.Messages = append(req.Messages,

@@ -15,7 +15,7 @@ import (
 
 type thinkingForm int
 
-// The forms. The first, 0, sets a number of tokens: older models know nothing else.
+// The forms. The first, 0, sets a number of tokens: older models support nothing else.
 const (
 	// thinkByEffort lets the model decide, with an effort.
 	thinkByEffort thinkingForm = iota + 1

@@ -196,7 +196,7 @@ func appendSystem(b []byte, req model.Request) []byte {
 	return append(append(b[:len(b)-1], cacheMark...), "}]"...)
 }
 
-// isBlank reports whether a text has nothing but white space, which the API rejects.
+// isBlank reports whether text has nothing but white space, which the API rejects.
 func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // turns appends the messages. The API requires that turns of the user and of the model alternate, so consecutive messages are

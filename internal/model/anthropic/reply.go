@@ -213,7 +213,7 @@ func (a *accumulator) beginCall(b *building, input json.RawMessage) error {
 	return nil
 }
 
-// callInput returns arguments that came at once: an object, or a text if they are not one. It is empty for the empty object
+// callInput returns arguments that came at once: an object, or text if they are not one. It is empty for the empty object
 // with which a stream begins.
 func callInput(input json.RawMessage) string {
 	input = bytes.TrimSpace(input)

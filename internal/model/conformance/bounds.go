@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
-// endless sends a text repeatedly until the client disconnects or a gigabyte was sent.
+// endless sends text repeatedly until the client disconnects or a gigabyte was sent.
 func endless(first, again string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")

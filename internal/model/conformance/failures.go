@@ -64,7 +64,6 @@ func testFailures(t *testing.T, s Subject) {
 	}
 }
 
-// reportedFailures are failures that the provider reports.
 func reportedFailures() map[string]failureCase {
 	rateLimited := failed(model.RateLimited, 429, "Slow down.", "status: 429, message: Slow down.")
 	return map[string]failureCase{

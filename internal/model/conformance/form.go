@@ -13,7 +13,7 @@ import (
 
 // form writes parts of responses in the form of an API, for responses that a script cannot express.
 type form struct {
-	// text, reasoning and arguments begin a stream and continue it with a piece of a text, of the reasoning, or of the
+	// text, reasoning and arguments begin a stream and continue it with a piece of text, of the reasoning, or of the
 	// arguments of a tool call. An API that sends only whole calls has no arguments.
 	text, reasoning, arguments streamed
 	// calls is a stream with this number of tool calls.
@@ -32,13 +32,11 @@ type form struct {
 	model  string
 }
 
-// streamed is a stream of pieces.
 type streamed struct {
 	begin string
 	piece func(text string) string
 }
 
-// formOf returns the form of an API.
 func formOf(api model.API) form {
 	switch api {
 	case model.Anthropic:
@@ -53,7 +51,6 @@ func formOf(api model.API) form {
 
 func events(data ...string) string { return "data: " + strings.Join(data, "\n\ndata: ") + "\n\n" }
 
-// join returns n texts, joined.
 func join(n int, separator string, text func(i int) string) string {
 	texts := make([]string, n)
 	for i := range texts {
@@ -65,7 +62,7 @@ func join(n int, separator string, text func(i int) string) string {
 func quote(text string) string {
 	quoted, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // a text is always encoded
+		panic(err) // text is always encoded
 	}
 	return string(quoted)
 }

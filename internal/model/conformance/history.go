@@ -82,8 +82,8 @@ func testFullRequest(t *testing.T, s Subject) {
 			if err != nil || got.Text != "Three." {
 				t.Fatalf("got %+v, %v", got, err)
 			}
-			asked := p.requests()[0]
-			if key := asked.header.Get("Idempotency-Key"); key != "agent-1/7" {
+			request := p.requests()[0]
+			if key := request.header.Get("Idempotency-Key"); key != "agent-1/7" {
 				t.Errorf("the idempotency key is %q", key)
 			}
 			if n := len(p.requests()); n != 1 {
@@ -115,8 +115,8 @@ func testStoredRequest(t *testing.T, s Subject) {
 			t.Fatal(err)
 		}
 	}
-	asked := p.requests()
-	if diff := cmp.Diff(string(asked[0].body), string(asked[1].body)); diff != "" {
+	requests := p.requests()
+	if diff := cmp.Diff(string(requests[0].body), string(requests[1].body)); diff != "" {
 		t.Errorf("the restored request differs:\n%s", diff)
 	}
 }
@@ -277,9 +277,9 @@ func testPrefixIsStable(t *testing.T, s Subject) {
 	for range 3 {
 		l.next()
 	}
-	asked := p.requests()
-	for i := 1; i < len(asked); i++ {
-		before, after := split(t, asked[i-1].body), split(t, asked[i].body)
+	requests := p.requests()
+	for i := 1; i < len(requests); i++ {
+		before, after := split(t, requests[i-1].body), split(t, requests[i].body)
 		if diff := cmp.Diff(before.rest, after.rest); diff != "" {
 			t.Errorf("request %d differs outside the messages:\n%s", i+1, diff)
 		}

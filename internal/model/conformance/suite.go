@@ -88,7 +88,6 @@ type received struct {
 	body   []byte
 }
 
-// play starts a provider that plays a script.
 func (s Subject) play(t testing.TB, script string, options scripted.Options) *provider {
 	t.Helper()
 	parsed, err := scripted.Parse("test.yaml", []byte(script))
@@ -99,7 +98,6 @@ func (s Subject) play(t testing.TB, script string, options scripted.Options) *pr
 	return s.serve(t, scripted.NewServer(options))
 }
 
-// serve starts a provider with a handler.
 func (s Subject) serve(t testing.TB, handler http.Handler) *provider {
 	t.Helper()
 	p := &provider{subject: s}
@@ -164,7 +162,6 @@ func question() model.Request {
 	}}
 }
 
-// reply returns a script with one rule.
 func reply(body string) string {
 	return "rules:\n- reply:\n" + indent(strings.Trim(body, "\n"), "    ")
 }
@@ -178,7 +175,6 @@ func indent(s, by string) string {
 	return by + strings.ReplaceAll(s, "\n", "\n"+by) + "\n"
 }
 
-// failure returns the *model.Error of a call.
 func failure(t testing.TB, err error) *model.Error {
 	t.Helper()
 	var failed *model.Error

@@ -44,7 +44,6 @@ func connect(t testing.TB, handler http.Handler) *gemini.Client {
 	return client
 }
 
-// send returns a client of a provider that sends this body.
 func send(t testing.TB, body string) *gemini.Client {
 	t.Helper()
 	return connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }))
@@ -126,7 +125,6 @@ func decode(t *testing.T, data []byte) any {
 	return value
 }
 
-// thinkingOf returns the thinking config of each request.
 func thinkingOf(t *testing.T, server *scripted.Server) []map[string]any {
 	t.Helper()
 	var all []map[string]any
@@ -215,7 +213,6 @@ rules:
 	}
 }
 
-// loop returns a request in a tool loop.
 func loop(items ...model.ReasoningItem) model.Request {
 	req := question()
 	req.Tools = []model.Tool{{Name: "ls"}}

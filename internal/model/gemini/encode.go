@@ -240,7 +240,7 @@ func functionName(name string) string {
 // placeholderSignature stands for the signature of a call of another model. The API documents it for this purpose.
 const placeholderSignature = `"c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="` // skip_thought_signature_validator
 
-// assistantParts returns the parts of a message of the model, each with its signature.
+// assistantParts returns the parts of the model's message, each with its signature.
 func assistantParts(m model.Message, req model.Request, used dialect) []*part {
 	var parts []*part
 	text := strings.TrimPrefix(m.Text+"\n"+m.Refusal, "\n")

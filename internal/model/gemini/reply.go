@@ -80,7 +80,7 @@ type accumulator struct {
 	size       int
 }
 
-// ofText is the key of the signature of the text.
+// ofText is the key of the text's signature.
 const ofText = -1
 
 // addWhole adds a response that is not a stream of events.
@@ -207,7 +207,7 @@ func (a *accumulator) reply(req model.Request) (model.Reply, error) {
 		}
 		data, err := json.Marshal(signature)
 		if err != nil {
-			continue // cannot happen: a text is always encoded
+			continue // cannot happen: text is always encoded
 		}
 		item := model.ReasoningItem{API: model.Gemini, Model: req.Model, Data: data}
 		if i != ofText {

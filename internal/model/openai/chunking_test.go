@@ -116,8 +116,8 @@ func (h chunking) stream(t *rapid.T, calls []model.ToolCall) string {
 	return body.String() + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n"
 }
 
-// TestAnyChunkingGivesTheSameCalls streams random calls in random ways.
-func TestAnyChunkingGivesTheSameCalls(t *testing.T) {
+// TestAnyChunkingGivesSameCalls streams random calls in random ways.
+func TestAnyChunkingGivesSameCalls(t *testing.T) {
 	var next atomic.Value
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, next.Load()) }))
 	defer provider.Close()

@@ -15,7 +15,7 @@ type dialect struct {
 	// noStreamOptions: the endpoint rejects stream_options, so usage is unknown unless it is sent anyway.
 	noStreamOptions bool
 	// completionLimit: the model requires the output limit as max_completion_tokens and rejects max_tokens. The older
-	// name is tried first, because a server that does not know the newer one ignores it and would reply without a
+	// name is tried first, because a server that does not support the newer one ignores it and would reply without a
 	// limit.
 	completionLimit bool
 	// noReasoningEffort: the model does not reason, or the endpoint does not know reasoning_effort.

@@ -32,7 +32,7 @@ func serve(t *testing.T, handler http.HandlerFunc) *openai.Client {
 	return client
 }
 
-// stream sends a text repeatedly until the client disconnects or a gigabyte was sent.
+// stream sends text repeatedly until the client disconnects or a gigabyte was sent.
 func stream(first, again string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")

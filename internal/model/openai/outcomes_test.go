@@ -48,7 +48,6 @@ func connect(t testing.TB, server *scripted.Server, timeout time.Duration) *open
 	return client
 }
 
-// reply returns a script with one rule.
 func reply(body string) string {
 	return "rules:\n- reply:\n" + indent(strings.Trim(body, "\n"), "    ")
 }

@@ -41,8 +41,8 @@ func TestOddUsageIsReadOrUnknown(t *testing.T) {
 	}
 }
 
-// TestAReplyWithoutChoicesKeepsItsUsage: a provider may charge for an empty reply.
-func TestAReplyWithoutChoicesKeepsItsUsage(t *testing.T) {
+// TestReplyWithoutChoicesKeepsUsage: a provider may charge for an empty reply.
+func TestReplyWithoutChoicesKeepsUsage(t *testing.T) {
 	client, _ := playScript(t, rawReply("application/json", `{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2}}`))
 	_, err := client.Complete(t.Context(), question(), nil)
 	var failure *model.Error

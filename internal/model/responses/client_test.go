@@ -54,7 +54,7 @@ func answered(output string) func(http.ResponseWriter) {
 
 const hello = `{"type":"message","content":[{"type":"output_text","text":"Hello."}]}`
 
-// TestParametersOfReasoningAreLearned calls a model that knows none of them. The second call does not try them again.
+// TestParametersOfReasoningAreLearned calls a model that supports none of them. The second call does not try them again.
 func TestParametersOfReasoningAreLearned(t *testing.T) {
 	client, bodies, keys := serve(t,
 		refused("Your organization must be verified to generate reasoning summaries."),

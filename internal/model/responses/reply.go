@@ -152,7 +152,7 @@ func (a *accumulator) addDelta(e wireEvent) error {
 	var text string
 	if len(e.Delta) > 0 && e.Delta[0] == '"' {
 		if err := json.Unmarshal(e.Delta, &text); err != nil {
-			return wire.Malformed("the provider sent a delta that is not a text: " + err.Error())
+			return wire.Malformed("the provider sent a delta that is not text: " + err.Error())
 		}
 	}
 	if err := a.grow(len(text)); err != nil {
@@ -202,7 +202,6 @@ func (a *accumulator) grow(size int) error {
 	return nil
 }
 
-// addItem adds an item that begins or is complete.
 func (a *accumulator) addItem(index int, raw json.RawMessage, complete bool) error {
 	var read wireItem
 	if err := json.Unmarshal(raw, &read); err != nil {

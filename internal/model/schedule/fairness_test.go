@@ -102,8 +102,8 @@ func TestNamespacesAreServedEqually(t *testing.T) {
 	}
 }
 
-// TestChatsTakeTurnsInsideANamespace gives one chat ten times the load of another.
-func TestChatsTakeTurnsInsideANamespace(t *testing.T) {
+// TestChatsTakeTurnsInsideNamespace gives one chat ten times the load of another.
+func TestChatsTakeTurnsInsideNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := schedule.New(schedule.Options{})
 		s.SetProvider(schedule.Provider{Name: "p", Concurrent: 1})

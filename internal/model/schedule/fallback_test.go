@@ -72,7 +72,7 @@ func TestFewAttemptsReachEveryFallback(t *testing.T) {
 	}
 }
 
-func TestBackOffHoldsTheWholeProvider(t *testing.T) {
+func TestBackOffHoldsWholeProvider(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := schedule.New(schedule.Options{})
 		s.SetProvider(schedule.Provider{Name: "main"})
@@ -94,7 +94,7 @@ func TestBackOffHoldsTheWholeProvider(t *testing.T) {
 	})
 }
 
-func TestCallsThatWouldWaitTooLongGoToAFallback(t *testing.T) {
+func TestLongWaitUsesFallback(t *testing.T) {
 	for name, tc := range map[string]struct {
 		backOff       time.Duration
 		secondBackOff time.Duration
@@ -161,9 +161,9 @@ func TestPatienceEnds(t *testing.T) {
 	})
 }
 
-// TestFallbackThatBacksOffGivesItsCallsBack sends a call to the fallback, which then backs off for longer than the
+// TestBackedOffFallbackReturnsCalls sends a call to the fallback, which then backs off for longer than the
 // call's own provider.
-func TestFallbackThatBacksOffGivesItsCallsBack(t *testing.T) {
+func TestBackedOffFallbackReturnsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := schedule.New(schedule.Options{Patience: 15 * time.Second})
 		defer s.Close()
@@ -186,7 +186,7 @@ func TestFallbackThatBacksOffGivesItsCallsBack(t *testing.T) {
 	})
 }
 
-func TestLongQueueSendsCallsToTheFallbackAtOnce(t *testing.T) {
+func TestLongQueueUsesFallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := schedule.New(schedule.Options{Patience: 15 * time.Second})
 		defer s.Close()
@@ -203,7 +203,7 @@ func TestLongQueueSendsCallsToTheFallbackAtOnce(t *testing.T) {
 	})
 }
 
-func TestFailingCallGoesToTheFallbacksInTurn(t *testing.T) {
+func TestFailingCallTriesFallbacks(t *testing.T) {
 	s := schedule.New(schedule.Options{})
 	s.SetProvider(schedule.Provider{Name: "main", Fallback: []string{"gone", "second", "third"}})
 	s.SetProvider(schedule.Provider{Name: "second"})

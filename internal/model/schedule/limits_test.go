@@ -64,7 +64,6 @@ func drawCall(rt *rapid.T) plannedCall {
 	return c
 }
 
-// simulation is the provider's view.
 type simulation struct {
 	provider schedule.Provider
 	calls    []plannedCall
@@ -180,7 +179,7 @@ func TestEstimateIsCorrectedByUsage(t *testing.T) {
 	})
 }
 
-func TestCallLargerThanTheMinuteIsServedAlone(t *testing.T) {
+func TestOversizedCallIsServedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := schedule.New(schedule.Options{})
 		s.SetProvider(schedule.Provider{Name: "p", TokensPerMinute: 1000})

@@ -17,9 +17,9 @@ import (
 	"github.com/nestor-dev/nestor/test/patience"
 )
 
-// TestRateLimitSendsCallsToTheFallback uses two real providers. The first answers with one 429 and gets no further
+// TestRateLimitUsesFallback uses two real providers. The first answers with one 429 and gets no further
 // calls; the failed call and the waiting ones go to the second.
-func TestRateLimitSendsCallsToTheFallback(t *testing.T) {
+func TestRateLimitUsesFallback(t *testing.T) {
 	s := schedule.New(schedule.Options{})
 	defer s.Close()
 	main, mainServer := providerOf(t, "rules:\n- {reply: {error: {status: 429, retryAfter: 60s, message: Slow down.}}}")

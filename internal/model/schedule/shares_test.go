@@ -129,8 +129,8 @@ func TestDemandsAreReported(t *testing.T) {
 	})
 }
 
-// TestScarceShareSendsCallsToAFallback has a share of one call of a provider that would otherwise serve many.
-func TestScarceShareSendsCallsToAFallback(t *testing.T) {
+// TestScarceShareUsesFallback has a share of one call of a provider that would otherwise serve many.
+func TestScarceShareUsesFallback(t *testing.T) {
 	for name, scarce := range map[string]bool{"more can be had": false, "others have the rest": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

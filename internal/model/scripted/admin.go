@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// listModels lists the models. Two APIs have this path; the header tells them apart.
+// listModels lists the models. Two APIs have this path; the header distinguishes them.
 func (s *Server) listModels(w http.ResponseWriter, r *http.Request) {
 	var p protocol = chat{}
 	list := s.listOpenAIModels

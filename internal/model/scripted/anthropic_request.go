@@ -77,7 +77,6 @@ type cacheControl struct {
 	TTL  *string `json:"ttl"`
 }
 
-// anthropicContent is a string or a list of blocks.
 type anthropicContent struct {
 	set    bool
 	blocks []anthropicBlock

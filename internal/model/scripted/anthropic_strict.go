@@ -349,7 +349,7 @@ func (m *anthropicMessage) calls() []string {
 	return ids
 }
 
-// validateResults checks that a message begins with exactly the results of the calls of the message before.
+// validateResults checks that a message begins with exactly the results of the message's calls before.
 func (m *anthropicMessage) validateResults(path string, calls []string) error {
 	answered := map[string]bool{}
 	leading := true

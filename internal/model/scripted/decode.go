@@ -74,7 +74,6 @@ func (o object) unknown(allowed ...string) string {
 	return slices.Min(found)
 }
 
-// isObject reports whether JSON is an object.
 func isObject(data json.RawMessage) bool {
 	data = bytes.TrimSpace(data)
 	return len(data) > 0 && data[0] == '{' && json.Valid(data)

@@ -62,8 +62,8 @@ func TestRolesOfExamples(t *testing.T) {
 	}
 }
 
-// TestOtherWorkInRolesOfExamples checks that the demo rejects other work in the roles of the examples.
-func TestOtherWorkInRolesOfExamples(t *testing.T) {
+// TestExampleRolesDoOtherWork checks that the demo rejects other work in the roles of the examples.
+func TestExampleRolesDoOtherWork(t *testing.T) {
 	scripts, err := scripted.Demo()
 	if err != nil {
 		t.Fatal(err)

@@ -74,14 +74,14 @@ type geminiContent struct {
 	Parts []geminiPart `json:"parts"`
 }
 
-// geminiPart is a part of a content: a text, a file, a call or its result.
+// geminiPart is a part of a content: text, a file, a call or its result.
 type geminiPart struct {
 	Text             *string         `json:"text"`
 	InlineData       *geminiBlob     `json:"inlineData"`
 	FileData         *geminiFile     `json:"fileData"`
 	FunctionCall     *geminiCall     `json:"functionCall"`
 	FunctionResponse *geminiResponse `json:"functionResponse"`
-	// Thought marks a text of the model's reasoning.
+	// Thought marks text of the model's reasoning.
 	Thought          bool   `json:"thought"`
 	ThoughtSignature string `json:"thoughtSignature"`
 
@@ -139,7 +139,7 @@ type geminiFunction struct {
 	ResponseJSONSchema   ignored         `json:"responseJsonSchema"`
 }
 
-// geminiSchema is the API's own form of schemas, which knows only these fields.
+// geminiSchema is the API's own form of schemas, which has only these fields.
 type geminiSchema struct {
 	Type       string                   `json:"type"`
 	Properties map[string]*geminiSchema `json:"properties"`
@@ -255,7 +255,7 @@ func (f *geminiResponse) take(open *[]toolCall) string {
 	return ""
 }
 
-// text returns the text of a result. The API wants an object; a text is in its field output, result or error.
+// text returns the text of a result. The API requires an object; text is in its field output, result or error.
 func (f *geminiResponse) text() string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(f.Response, &fields) == nil && len(fields) == 1 {

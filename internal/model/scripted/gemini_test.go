@@ -90,7 +90,7 @@ func TestGeminiWireIsStrict(t *testing.T) {
 		"a call with a bad name":            {contents(user, strings.Replace(unsigned, `"ls"`, `"1ls"`, 1), result), "Invalid function name."},
 		"a call without its signature":      {contents(user, unsigned, result), "Function call is missing a thought_signature in functionCall parts."},
 		"a later call without signature":    {contents(user, use, result, unsigned, result), "missing a thought_signature"},
-		"a signature of somebody else":      {contents(user, strings.Replace(unsigned, `{"functionCall"`, `{"thoughtSignature":"eHh4","functionCall"`, 1), result), "Corrupted thought signature."},
+		"a foreign signature":               {contents(user, strings.Replace(unsigned, `{"functionCall"`, `{"thoughtSignature":"eHh4","functionCall"`, 1), result), "Corrupted thought signature."},
 		"a signature of another call":       {contents(user, strings.Replace(use, `"ls"`, `"rm"`, 1), strings.Replace(result, `"ls"`, `"rm"`, 1)), "Corrupted thought signature."},
 		"a signature of an old turn":        {contents(user, `{"role":"model","parts":[{"text":"hi","thoughtSignature":"eHh4"}]}`, user), "Corrupted thought signature."},
 		"a function with a bad name":        {function(`{"name":"l s"}`), "Invalid function name."},

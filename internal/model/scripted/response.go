@@ -171,7 +171,7 @@ func (d duration) setHeader(h http.Header) {
 	}
 }
 
-// split splits a text into parts of n characters.
+// split splits text into parts of n characters.
 func split(s string, n int) []string {
 	if n == 0 {
 		n = defaultChunkSize

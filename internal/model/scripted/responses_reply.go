@@ -126,7 +126,7 @@ func (s *responsesStream) addTo(name string, fields map[string]any) {
 	s.add(name, fields)
 }
 
-// deltas sends a text in pieces and then the whole. The names are those of the event and of the field.
+// deltas sends text in pieces and then the whole. The names are those of the event and of the field.
 func (s *responsesStream) deltas(name, field, text string, at map[string]any) {
 	for _, piece := range split(text, s.size) {
 		s.addTo(name+".delta", with(at, "delta", piece))

@@ -62,7 +62,6 @@ type responsesTool struct {
 	DeferLoading ignored         `json:"defer_loading"`
 }
 
-// responsesInput is a string or a list of items.
 type responsesInput struct {
 	set   bool
 	items []responsesItem
@@ -126,7 +125,6 @@ func (i *responsesItem) kind() string {
 	return i.Type
 }
 
-// responsesParts is a string or a list of parts.
 type responsesParts struct {
 	set   bool
 	plain bool // a string

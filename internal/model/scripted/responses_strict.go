@@ -11,7 +11,6 @@ import (
 	"strings"
 )
 
-// maxCallID is the longest ID of a call.
 const maxCallID = 64
 
 // validate rejects what the real API rejects.

@@ -84,7 +84,7 @@ func TestResponsesWireIsStrict(t *testing.T) {
 		"an id of another item":            {input(user, strings.Replace(use, `"call_id"`, `"id":"call_1","call_id"`, 1), result), "Expected an ID that begins with 'fc'."},
 		"reasoning without an id":          {input(user, `{"type":"reasoning","summary":[]}`, use, result), "Missing required parameter: 'input[1].id'"},
 		"reasoning without a summary":      {input(user, `{"type":"reasoning","id":"rs_1"}`, use, result), "Missing required parameter: 'input[1].summary'"},
-		"reasoning of somebody else":       {input(user, `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"}`, use, result), "could not be verified"},
+		"foreign reasoning":                {input(user, `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"}`, use, result), "could not be verified"},
 		"reasoning under another id":       {input(user, strings.Replace(reasoning, `"rs_`, `"rs_1`, 1), use, result), "could not be verified"},
 		"reasoning alone":                  {input(user, reasoning, user), "was provided without its required following item"},
 		"reasoning at the end":             {input(user, reasoning), "was provided without its required following item"},

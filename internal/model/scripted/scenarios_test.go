@@ -71,7 +71,6 @@ func clients() map[model.API]func(wire.Endpoint) (model.Client, error) {
 	}
 }
 
-// playScenario plays one file and compares the transcript.
 func playScenario(t *testing.T, client model.Client, file string) {
 	data, err := os.ReadFile(file)
 	if err != nil {

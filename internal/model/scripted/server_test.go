@@ -36,7 +36,6 @@ func serve(t testing.TB, options scripted.Options) (*scripted.Server, string) {
 	return server, listening.URL
 }
 
-// post posts a body and returns the status and the response.
 func post(t testing.TB, url, body string) (int, string) {
 	t.Helper()
 	response, err := http.Post(url, "application/json", strings.NewReader(body))
@@ -217,7 +216,7 @@ func TestServerAdministration(t *testing.T) {
 	}
 }
 
-func TestRequestIsInFlightUntilItsClientDisconnects(t *testing.T) {
+func TestRequestEndsWithClient(t *testing.T) {
 	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "fallback: {fault: {kind: hang}}")}})
 	ctx, leave := context.WithCancel(t.Context())
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(hello))
@@ -232,15 +231,15 @@ func TestRequestIsInFlightUntilItsClientDisconnects(t *testing.T) {
 			_ = response.Body.Close()
 		}
 	}()
-	awaitRequests(t, url+"/_scripted/requests?key=alice/", 1, 1)
-	awaitRequests(t, url+"/_scripted/requests?key=bob/", 1, 0)
+	waitForRequests(t, url+"/_scripted/requests?key=alice/", 1, 1)
+	waitForRequests(t, url+"/_scripted/requests?key=bob/", 1, 0)
 	leave()
 	<-left
-	awaitRequests(t, url+"/_scripted/requests?key=alice/", 0, 1)
+	waitForRequests(t, url+"/_scripted/requests?key=alice/", 0, 1)
 }
 
-// awaitRequests waits until the server reports the given number of replies in flight and of requests.
-func awaitRequests(t *testing.T, url string, underWay, told int) {
+// waitForRequests waits until the server reports the given number of replies in flight and of requests.
+func waitForRequests(t *testing.T, url string, underWay, told int) {
 	t.Helper()
 	if !patience.Until(func() bool {
 		response, err := http.Get(url)
@@ -278,7 +277,7 @@ func TestRecorderKeepsTheNewest(t *testing.T) {
 	}
 }
 
-func TestSameRequestGetsTheSameBytes(t *testing.T) {
+func TestSameRequestGetsSameBytes(t *testing.T) {
 	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "fallback: {text: Hello., toolCalls: [{name: ls}]}")}})
 	_, first := post(t, url+"/v1/chat/completions", hello)
 	_, second := post(t, url+"/v1/chat/completions", hello)

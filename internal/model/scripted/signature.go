@@ -12,7 +12,6 @@ import (
 // APIs sign the reasoning that they want back, or encrypt it. Here a signature depends only on what it signs: the server
 // has no state, repeats its bytes, and still detects reasoning that was changed.
 
-// signature returns the signature of a text, for one purpose.
 func signature(purpose, text string) string {
 	sum := sha256.Sum256([]byte("scripted model|" + purpose + "|" + text))
 	return base64.StdEncoding.EncodeToString(sum[:])
@@ -20,7 +19,7 @@ func signature(purpose, text string) string {
 
 const sealedBytes = 16
 
-// seal returns a text with its signature, in an opaque form.
+// seal returns text with its signature, in an opaque form.
 func seal(purpose, text string) string {
 	sum := sha256.Sum256([]byte("scripted model|" + purpose + "|" + text))
 	return base64.StdEncoding.EncodeToString(append(sum[:sealedBytes:sealedBytes], text...))

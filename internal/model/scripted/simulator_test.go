@@ -53,7 +53,6 @@ func (s *simulator) logf(depth int, format string, args ...any) {
 	s.log = append(s.log, strings.Repeat("  ", depth)+fmt.Sprintf(format, args...))
 }
 
-// run holds the whole conversation.
 func (s *simulator) run() []string {
 	s.histories, s.summaries = map[string][]model.Message{}, map[string]any{}
 	s.history = []model.Message{{Role: model.RoleSystem, Text: "You are the main agent. Delegate, or answer."}}
@@ -175,7 +174,6 @@ func (s *simulator) spawn(args map[string]any, depth int) string {
 	return mustJSON(s.t, map[string]any{"sub_agent_results": results})
 }
 
-// agent runs a sub-agent from its beginning.
 func (s *simulator) agent(name, role, task string, depth int) string {
 	s.logf(depth, "%s (%s): %s", name, role, task)
 	s.histories[name] = []model.Message{

@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 )
 
-func TestStrictModeRejectsWhatTheAPIRejects(t *testing.T) {
+func TestStrictModeRejectsInvalidRequests(t *testing.T) {
 	const user = `{"role":"user","content":"hi"}`
 	const call = `{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"}}]}`
 	const result = `{"role":"tool","tool_call_id":"a","content":"x"}`

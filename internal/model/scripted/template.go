@@ -40,7 +40,7 @@ func templateFunctions() template.FuncMap {
 			}
 			return make([]struct{}, n), nil
 		},
-		// json parses a text, for example a tool's result.
+		// json parses text, for example a tool's result.
 		"json": func(text string) (any, error) {
 			var v any
 			err := json.Unmarshal([]byte(text), &v)

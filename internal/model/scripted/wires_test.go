@@ -121,7 +121,7 @@ func TestRecordedRequestsHaveTheirAPI(t *testing.T) {
 	}
 }
 
-func TestModelsInTheFormOfEachAPI(t *testing.T) {
+func TestModelsOfEachAPI(t *testing.T) {
 	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "models: [one, two]\nfallback: {}")}, APIKey: "secret"})
 	for name, tc := range map[string]struct{ path, header, key, want string }{
 		"OpenAI":          {"/v1/models", "Authorization", "Bearer secret", `{"data":[{"id":"one","object":"model","created":1767225600,"owned_by":"nestor"},`},
@@ -203,7 +203,7 @@ rules:
 	}
 }
 
-func TestToolsThatMayNotBeCalledAreNotOffered(t *testing.T) {
+func TestForbiddenToolsAreNotOffered(t *testing.T) {
 	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "rules: [{match: {noTools: true}, reply: {text: none}}]\nfallback: {text: some}")}})
 	for api, tools := range map[model.API][2]string{
 		model.OpenAI:          {`,"tools":[{"type":"function","function":{"name":"ls"}}]`, `,"tool_choice":"none"`},

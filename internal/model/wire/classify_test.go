@@ -12,7 +12,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
-// TestErrorsOfVendors has errors as the vendors report them.
 func TestErrorsOfVendors(t *testing.T) {
 	anthropic := func(kind, message string) string {
 		return `{"type":"error","error":{"type":"` + kind + `","message":"` + message + `"},"request_id":"req_1"}`

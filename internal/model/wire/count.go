@@ -10,7 +10,7 @@ import (
 )
 
 // maxCount bounds a count of tokens, so that sums and costs do not overflow. It is far beyond every context; the
-// caller, which knows the request, checks what is plausible.
+// caller, which has the request, checks what is plausible.
 const maxCount = 1 << 40
 
 // Count is a count of tokens. Providers and gateways send it as an integer, a fraction or a string. Values above

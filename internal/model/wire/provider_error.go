@@ -122,7 +122,7 @@ func textOf(raw json.RawMessage) string {
 // which an address may lead by mistake or on purpose, should not be readable through their errors.
 const maxPlain = 120
 
-// plainText returns the first line of a text. HTML pages of proxies and unknown JSON are dropped.
+// plainText returns the first line of text. HTML pages of proxies and unknown JSON are dropped.
 func plainText(body []byte) string {
 	if bytes.HasPrefix(body, []byte("<")) || json.Valid(body) {
 		return ""

@@ -87,8 +87,8 @@ func sendable(c rune) rune {
 	return '_'
 }
 
-// SendableArguments wraps arguments that are not JSON, which servers with chat templates reject. The model still sees
-// what it wrote.
+// SendableArguments wraps arguments that are not JSON, which servers with chat templates reject. The model still receives
+// its own text.
 func SendableArguments(call model.ToolCall) string {
 	if call.ArgumentsError == "" {
 		return call.Arguments

@@ -51,7 +51,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.message }
 
-// hints tell what to check, by the error codes of RFC 6749, section 5.2, and RFC 8707. Other codes are not shown.
+// hints name what to check, by the error codes of RFC 6749, section 5.2, and RFC 8707. Other codes are not shown.
 var hints = map[string]string{
 	"invalid_client":         "check clientID and the Secret in clientSecretKeyRef",
 	"invalid_grant":          "check that the client may use the client credentials grant",

@@ -113,7 +113,7 @@ func TestTheRequestFollowsTheStandard(t *testing.T) {
 	}
 }
 
-func TestTokensAreRenewedBeforeTheyExpire(t *testing.T) {
+func TestTokensAreRenewedEarly(t *testing.T) {
 	for _, c := range []struct {
 		life          string
 		still, passed time.Duration
@@ -135,7 +135,7 @@ func TestTokensAreRenewedBeforeTheyExpire(t *testing.T) {
 	}
 }
 
-func TestAnOldTokenServesWhileTheEndpointFails(t *testing.T) {
+func TestOldTokenServesDuringOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{life: `,"expires_in":600`}
 		source := oauth.NewSource(client(secretOf("s")), e)
@@ -188,7 +188,7 @@ func TestConcurrentCallsShareARequest(t *testing.T) {
 	})
 }
 
-func TestAChangedSecretIsUsedAtOnce(t *testing.T) {
+func TestChangedSecretIsUsedImmediately(t *testing.T) {
 	e, secret := &endpoint{}, secretOf("old")
 	source := oauth.NewSource(client(secret), e)
 	wantToken(t, source, "token-1")
@@ -210,7 +210,7 @@ func TestAChangedSecretIsUsedAtOnce(t *testing.T) {
 }
 
 // A request that began with the old secret ends after the secret has changed: its token must not be kept.
-func TestATokenOfTheOldSecretIsNotKept(t *testing.T) {
+func TestOldSecretTokenIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, secret := &endpoint{gate: make(chan struct{})}, secretOf("old")
 		source := oauth.NewSource(client(secret), e)
@@ -234,7 +234,7 @@ func TestATokenOfTheOldSecretIsNotKept(t *testing.T) {
 	})
 }
 
-func TestARefusedTokenIsReplacedOnceInAWhile(t *testing.T) {
+func TestRefusedTokenReplacementIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{}
 		source := oauth.NewSource(client(secretOf("s")), e)
@@ -258,7 +258,7 @@ func TestARefusedTokenIsReplacedOnceInAWhile(t *testing.T) {
 	})
 }
 
-func TestErrorsTellWhatToCheckAndNothingElse(t *testing.T) {
+func TestErrorsHideSecrets(t *testing.T) {
 	const secret = "very-secret"
 	echo := func(status int, body string) func(http.ResponseWriter) {
 		return func(w http.ResponseWriter) {
@@ -334,7 +334,7 @@ func TestForbiddenAndMissingEndpoints(t *testing.T) {
 	}
 }
 
-func TestASlowEndpointIsGivenUp(t *testing.T) {
+func TestSlowEndpointIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{gate: make(chan struct{})}
 		_, err := oauth.NewSource(client(secretOf("s")), e).Token(t.Context())

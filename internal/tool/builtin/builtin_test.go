@@ -36,7 +36,7 @@ func (o outputs) FullOutput(_ context.Context, agent, callID string) (string, er
 // pruned marks an output that was deleted.
 const pruned = "pruned"
 
-func TestReadResultReportsAPrunedOutput(t *testing.T) {
+func TestReadResultReportsPrunedOutput(t *testing.T) {
 	set := makeSet(t, builtin.Options{Results: outputs{"agent-1/call_9": pruned}})
 	if result := execute(t, set, builtin.ReadResult, `{"call_id": "call_9"}`); !strings.Contains(result.Text, `The output of call "call_9" was deleted because of its age.`) {
 		t.Errorf("got %q", result.Text)
@@ -59,7 +59,7 @@ func execute(t *testing.T, set tool.Set, name, arguments string) tool.Result {
 	})
 }
 
-func TestAllToolsAreReadOnlyAndNamed(t *testing.T) {
+func TestToolsAreReadOnlyAndNamed(t *testing.T) {
 	set := makeSet(t, builtin.Options{Results: outputs{}, Search: &builtin.Search{}})
 	if diff := cmp.Diff(builtin.Names(), set.Names()); diff != "" {
 		t.Errorf("names (-listed +made):\n%s", diff)
@@ -71,7 +71,7 @@ func TestAllToolsAreReadOnlyAndNamed(t *testing.T) {
 	}
 }
 
-func TestToolsThatAreNotConfiguredAreNotOffered(t *testing.T) {
+func TestUnconfiguredToolsAreNotOffered(t *testing.T) {
 	names := makeSet(t, builtin.Options{}).Names()
 	if slices.Contains(names, builtin.WebSearch) || slices.Contains(names, builtin.ReadResult) {
 		t.Errorf("offered without configuration: %v", names)
@@ -118,12 +118,12 @@ func TestCurrentTime(t *testing.T) {
 	}
 }
 
-func TestReadResultPagesThroughAnOutput(t *testing.T) {
+func TestReadResultPagesThroughOutput(t *testing.T) {
 	whole := strings.Repeat("0123456789", 25_000/10)
 	set := makeSet(t, builtin.Options{Results: outputs{"agent-1/call_9": whole, "agent-2/call_8": "private"}})
 
 	first := execute(t, set, builtin.ReadResult, `{"call_id": "call_9"}`)
-	if !strings.HasPrefix(first.Text, whole[:16_000]) || !strings.HasSuffix(first.Text, "[bytes 0 to 16000 of 25000; to go on: offset 16000]") {
+	if !strings.HasPrefix(first.Text, whole[:16_000]) || !strings.HasSuffix(first.Text, "[bytes 0 to 16000 of 25000; continue with offset 16000]") {
 		t.Errorf("first page ends %q", first.Text[len(first.Text)-80:])
 	}
 	last := execute(t, set, builtin.ReadResult, `{"call_id": "call_9", "offset": 1.6e4, "limit": 32000}`)

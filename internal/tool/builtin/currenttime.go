@@ -16,7 +16,7 @@ import (
 func currentTime(now func() time.Time) definition {
 	return define(tool.Spec{
 		Name:        CurrentTime,
-		Description: "Tells the current date and time. You cannot know it otherwise: use it whenever an answer depends on today, on age or on a deadline.",
+		Description: "Returns the current date and time. You have no other source for it: use it whenever an answer depends on today, on age or on a deadline.",
 		Parameters: json.RawMessage(`{
 			"type": "object",
 			"additionalProperties": false,

@@ -35,7 +35,7 @@ const (
 func readResult(results Results) definition {
 	spec := tool.Spec{
 		Name: ReadResult,
-		Description: "Reads more of an earlier tool call's output that was shortened. The marker in the shortened output names the call_id and the offset to go on from. " +
+		Description: "Reads more of an earlier tool call's shortened output. The marker in the shortened output names the call_id and the next offset.  " +
 			"Read only what you need: a narrower first call is often better than paging through everything.",
 		Parameters: json.RawMessage(`{
 			"type": "object",
@@ -77,7 +77,7 @@ func page(whole string, offset, limit int) tool.Output {
 	text, next := shorten.PageBytes(whole, offset, min(limit, maxPage))
 	footer := fmt.Sprintf("\n[bytes %d to %d of %d; this is the end]", next-len(text), next, len(whole))
 	if next < len(whole) {
-		footer = fmt.Sprintf("\n[bytes %d to %d of %d; to go on: offset %d]", next-len(text), next, len(whole), next)
+		footer = fmt.Sprintf("\n[bytes %d to %d of %d; continue with offset %d]", next-len(text), next, len(whole), next)
 	}
 	return tool.Output{Text: text + footer}
 }

@@ -25,6 +25,6 @@ func think() definition {
 			}
 		}`),
 	}, func(context.Context, tool.Invocation, struct{ Thought string }) (tool.Output, error) {
-		return tool.Output{Text: "Noted. Go on."}, nil
+		return tool.Output{Text: "Noted. Continue."}, nil
 	})
 }

@@ -98,7 +98,7 @@ func webSearch(search Search) definition {
 func (s Search) run(ctx context.Context, call tool.Invocation, a searchArguments) (tool.Output, error) {
 	key, err := s.Keys.SearchKey(ctx, call.Namespace)
 	if errors.Is(err, ErrNoKey) || err == nil && key == "" {
-		return tool.Output{}, fmt.Errorf("web search is not set up in namespace %s: it needs a Secret nestor-tools with the key TAVILY_API_KEY. Go on without it and say so in your answer", call.Namespace)
+		return tool.Output{}, fmt.Errorf("web search is not set up in namespace %s: it needs a Secret nestor-tools with the key TAVILY_API_KEY. Continue without it and mention that in your answer", call.Namespace)
 	}
 	if err != nil {
 		return tool.Output{}, fmt.Errorf("read the search key of namespace %s: %w", call.Namespace, err)
@@ -142,7 +142,7 @@ func (s Search) post(ctx context.Context, key string, a searchArguments) (search
 	}
 	var answer searchResponse
 	if err := json.Unmarshal(content, &answer); err != nil {
-		return searchResponse{}, fmt.Errorf("the search service's answer is not what it should be: %w", err)
+		return searchResponse{}, fmt.Errorf("the search service returned an unexpected answer: %w", err)
 	}
 	return answer, nil
 }
@@ -159,11 +159,11 @@ func statusError(status int, content []byte) error {
 	}
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Errorf("the search service refuses the key of this namespace%s: an operator must replace it. Go on without web search", detail)
+		return fmt.Errorf("the search service refuses the key of this namespace%s: an operator must replace it. Continue without web search", detail)
 	case http.StatusTooManyRequests:
-		return fmt.Errorf("the search service is asked too often%s: go on with something else and try again later", detail)
+		return fmt.Errorf("the search service is rate limited%s: continue with something else and try again later", detail)
 	case 432, 433: // the plan's or the key's limit, see Tavily's API reference
-		return fmt.Errorf("the search plan of this namespace is used up%s: go on without web search", detail)
+		return fmt.Errorf("the search plan of this namespace is used up%s: continue without web search", detail)
 	case http.StatusBadRequest:
 		return fmt.Errorf("the search service does not accept the request%s: change the query", detail)
 	default:

@@ -21,7 +21,6 @@ import (
 
 const searchKey = "tvly-secret-0123456789"
 
-// keys are the search keys of namespaces.
 type keys map[string]string
 
 func (k keys) SearchKey(_ context.Context, namespace string) (string, error) {
@@ -104,15 +103,15 @@ func TestWebSearchFindsPages(t *testing.T) {
 	}
 }
 
-func TestWebSearchFailuresSayWhatToDoAndHideTheKey(t *testing.T) {
+func TestWebSearchFailuresHideKey(t *testing.T) {
 	_, set := makeSearch(t, keys{"team-a": searchKey})
 	for query, want := range map[string]string{
 		"nothing":   "Nothing was found",
 		"too often": "excessive requests",
-		"used up":   "go on without web search",
+		"used up":   "continue without web search",
 		"bad":       "change the query",
 		"broken":    "status 502",
-		"not json":  "not what it should be",
+		"not json":  "unexpected answer",
 		"elsewhere": "status 307",
 	} {
 		result := execute(t, set, builtin.WebSearch, fmt.Sprintf(`{"query":%q}`, query))
@@ -123,7 +122,7 @@ func TestWebSearchFailuresSayWhatToDoAndHideTheKey(t *testing.T) {
 	}
 }
 
-func TestWebSearchWithoutAKeyNamesTheSecret(t *testing.T) {
+func TestWebSearchWithoutKey(t *testing.T) {
 	for _, k := range []keys{{}, {"team-a": ""}} {
 		_, set := makeSearch(t, k)
 		result := execute(t, set, builtin.WebSearch, `{"query":"anything"}`)
@@ -135,7 +134,7 @@ func TestWebSearchWithoutAKeyNamesTheSecret(t *testing.T) {
 	}
 }
 
-func TestWebSearchWithARefusedKeyHidesIt(t *testing.T) {
+func TestWebSearchWithRefusedKey(t *testing.T) {
 	_, set := makeSearch(t, keys{"team-a": "tvly-revoked"})
 	result := execute(t, set, builtin.WebSearch, `{"query":"anything"}`)
 	if !strings.Contains(result.Text, "an operator must replace it") || strings.Contains(result.Text, "tvly-revoked") {
@@ -143,7 +142,7 @@ func TestWebSearchWithARefusedKeyHidesIt(t *testing.T) {
 	}
 }
 
-func TestWebSearchWithoutAServerHidesTheKey(t *testing.T) {
+func TestWebSearchWithoutServer(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	set := makeSet(t, builtin.Options{Search: &builtin.Search{Keys: keys{"team-a": searchKey}, BaseURL: server.URL}})
@@ -154,7 +153,7 @@ func TestWebSearchWithoutAServerHidesTheKey(t *testing.T) {
 	checkNoKey(t, result)
 }
 
-func TestWebSearchStopsWithItsContext(t *testing.T) {
+func TestWebSearchStopsWithContext(t *testing.T) {
 	_, set := makeSearch(t, keys{"team-a": searchKey})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("the chat was deleted"))

@@ -25,8 +25,8 @@ func (g *guardedTripper) authorize(ctx context.Context, request *http.Request) (
 	if g.tokens == nil {
 		return g.base.RoundTrip(request)
 	}
-	seen := exchangeOf(ctx)
-	token, err := g.setToken(ctx, request, seen)
+	exchange := exchangeOf(ctx)
+	token, err := g.setToken(ctx, request, exchange)
 	if err != nil {
 		return nil, err
 	}
@@ -39,8 +39,8 @@ func (g *guardedTripper) authorize(ctx context.Context, request *http.Request) (
 		return response, err
 	}
 	_ = response.Body.Close() // the body is not needed
-	seen.recordResponse(request.Method, response.StatusCode)
-	if _, err := g.setToken(ctx, again, seen); err != nil {
+	exchange.recordResponse(request.Method, response.StatusCode)
+	if _, err := g.setToken(ctx, again, exchange); err != nil {
 		return nil, err
 	}
 	return g.base.RoundTrip(again)
@@ -48,12 +48,12 @@ func (g *guardedTripper) authorize(ctx context.Context, request *http.Request) (
 
 // setToken sets the token of a request and returns it. The context is the one without the trace of the request, because the request to the
 // token endpoint is not a message to the server.
-func (g *guardedTripper) setToken(ctx context.Context, request *http.Request, seen *exchange) (string, error) {
+func (g *guardedTripper) setToken(ctx context.Context, request *http.Request, observed *exchange) (string, error) {
 	token, err := g.tokens.Token(ctx)
 	if err != nil {
 		return "", fmt.Errorf("get an access token: %w", err)
 	}
-	seen.setSecrets(request, http.Header{"Authorization": {"Bearer " + token}})
+	observed.setSecrets(request, http.Header{"Authorization": {"Bearer " + token}})
 	return token, nil
 }
 

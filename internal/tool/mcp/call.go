@@ -43,7 +43,7 @@ func (s *Session) attempt(ctx context.Context, name string, repeatable bool, cal
 // send makes one attempt. It returns a result, a lost call that the server did not answer, or the error with which
 // the server answered.
 func (s *Session) send(ctx context.Context, conn *connection, name string, call tool.Invocation, r round) (*sdk.CallToolResult, *lostCall, error) {
-	ctx, seen := observe(ctx)
+	ctx, observed := observe(ctx)
 	active := newActiveCall(ctx, s.server.Key.Server, name, call)
 	defer conn.register(active)()
 	ctx = withActiveCall(ctx, active)
@@ -62,14 +62,14 @@ func (s *Session) send(ctx context.Context, conn *connection, name string, call 
 	switch {
 	case err == nil:
 		return result, nil, nil
-	case seen.wasAccepted() && errors.As(err, &answer) && answer.Code == codeURLElicitation:
+	case observed.wasAccepted() && errors.As(err, &answer) && answer.Code == codeURLElicitation:
 		return nil, nil, answer
-	case seen.wasAccepted() && errors.As(err, &answer):
-		return nil, nil, fmt.Errorf("the server answers: %s", seen.messageUpTo(errors.New(answer.Message), maxAnswer))
-	case errors.As(seen.cause(), new(*oauth.Error)):
+	case observed.wasAccepted() && errors.As(err, &answer):
+		return nil, nil, fmt.Errorf("the server answers: %s", observed.messageUpTo(errors.New(answer.Message), maxAnswer))
+	case errors.As(observed.cause(), new(*oauth.Error)):
 		conn.close() // without tokens nothing works: connecting again shows why, until it succeeds
 	}
-	return nil, &lostCall{err, seen}, nil
+	return nil, &lostCall{err, observed}, nil
 }
 
 // workingConnection returns conn if it still works, else its successor.
@@ -101,7 +101,7 @@ func (l *lostCall) explain(server string) error {
 	case l.seen.unauthorized():
 		return fmt.Errorf("tool server %s refuses the credentials of this namespace (%s): an operator must correct them", server, text)
 	case l.seen.throttled():
-		return fmt.Errorf("tool server %s is asked too often (%s): try again later", server, text)
+		return fmt.Errorf("tool server %s is rate limited (%s): try again later", server, text)
 	case l.seen.hadNoEffect():
 		return fmt.Errorf("tool server %s did not take the call (%s): try again later", server, text)
 	default:

@@ -77,9 +77,9 @@ func breakAnswer(times int32) func(http.ResponseWriter, *http.Request, string, h
 	}
 }
 
-// TestAnswerThatCannotBeResumedIsUnknown: a server that accepted a call and then lost the session has run it, so its
+// TestUnresumableAnswerIsUnknown: a server that accepted a call and then lost the session has run it, so its
 // refusal to resume the answer proves nothing.
-func TestAnswerThatCannotBeResumedIsUnknown(t *testing.T) {
+func TestUnresumableAnswerIsUnknown(t *testing.T) {
 	var runs atomic.Int32
 	h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "act"}, count(&runs))))
 	session := makeClient(t, mcp.Options{}).connect(t, describe(h, mcp.StreamableHTTP))
@@ -108,7 +108,7 @@ func count(n *atomic.Int32) sdk.ToolHandler {
 	}
 }
 
-func TestLostCallsAreRepeatedOnlyIfSafe(t *testing.T) {
+func TestLostCallRepeatsIfSafe(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		hints   sdk.ToolAnnotations
@@ -134,7 +134,7 @@ func TestLostCallsAreRepeatedOnlyIfSafe(t *testing.T) {
 			if runs.Load() != c.runs {
 				t.Errorf("the tool ran %d times, want %d", runs.Load(), c.runs)
 			}
-			if c.unknown && !strings.Contains(result.Text, "find out before you call it again") {
+			if c.unknown && !strings.Contains(result.Text, "check before you call it again") {
 				t.Errorf("the model is not warned: %s", result.Text)
 			}
 		})
@@ -145,7 +145,7 @@ func TestRejectedCallsGiveTheReason(t *testing.T) {
 	for status, want := range map[int]string{
 		http.StatusUnauthorized:    "refuses the credentials of this namespace",
 		http.StatusForbidden:       "refuses the credentials of this namespace",
-		http.StatusTooManyRequests: "is asked too often",
+		http.StatusTooManyRequests: "is rate limited",
 	} {
 		var runs atomic.Int32
 		h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "act"}, count(&runs))))

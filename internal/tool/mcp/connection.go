@@ -52,7 +52,7 @@ func (s *Session) connect() (*connection, listing, error) {
 	}
 	// The SSE transport reads its stream under this context, so it must outlive connecting, and the session while
 	// calls are in flight. Only connecting is bound by a time limit and by the end of the session.
-	ctx, seen := observe(context.Background())
+	ctx, observed := observe(context.Background())
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(s.options.ConnectTimeout, func() { cancel(errSlowConnect) })
 	defer timer.Stop()
@@ -69,7 +69,7 @@ func (s *Session) connect() (*connection, listing, error) {
 	conn := &connection{listChanged: changed, cancel: cancel, over: make(chan struct{}), idle: make(chan struct{}), ended: make(chan struct{})}
 	session, err := s.client(nestor, notify, conn).Connect(ctx, s.server.transport(tripper), nil)
 	if err != nil {
-		err = s.connectError(ctx, seen, err)
+		err = s.connectError(ctx, observed, err)
 		cancel(nil)
 		return nil, listing{}, err
 	}
@@ -89,7 +89,7 @@ func (s *Session) connect() (*connection, listing, error) {
 		err = cmp.Or(conn.err, sdk.ErrConnectionClosed)
 	}
 	if err != nil {
-		err = s.connectError(ctx, seen, fmt.Errorf("list tools: %w", err))
+		err = s.connectError(ctx, observed, fmt.Errorf("list tools: %w", err))
 		conn.close()
 		return nil, listing{}, err
 	}
@@ -97,25 +97,25 @@ func (s *Session) connect() (*connection, listing, error) {
 }
 
 // connectError returns why there is no connection, in a form that may be shown.
-func (s *Session) connectError(ctx context.Context, seen *exchange, err error) error {
+func (s *Session) connectError(ctx context.Context, observed *exchange, err error) error {
 	var noToken *oauth.Error
 	switch {
 	case errors.Is(context.Cause(ctx), errSlowConnect):
 		return errSlowConnect
-	case errors.As(seen.cause(), &noToken):
-		return &unusableError{tokenReasons[noToken.Problem], seen.message(err)}
-	case errors.As(seen.cause(), new(*outbound.NotAllowedError)) || errors.Is(seen.cause(), errRedirect):
-		return &unusableError{NotAllowed, seen.message(err)}
-	case seen.cause() != nil || errors.As(err, new(*unusableError)):
-		return &unusableError{InvalidResponse, seen.message(err)}
-	case seen.unauthorized():
+	case errors.As(observed.cause(), &noToken):
+		return &unusableError{tokenReasons[noToken.Problem], observed.message(err)}
+	case errors.As(observed.cause(), new(*outbound.NotAllowedError)) || errors.Is(observed.cause(), errRedirect):
+		return &unusableError{NotAllowed, observed.message(err)}
+	case observed.cause() != nil || errors.As(err, new(*unusableError)):
+		return &unusableError{InvalidResponse, observed.message(err)}
+	case observed.unauthorized():
 		check := "check headersFrom and the Secret that it names"
 		if s.tokens != nil {
 			check = "check what the token of auth.oauth is for: scopes, audience and resource"
 		}
-		return fmt.Errorf("%w (%s): %s", errUnauthorized, seen.message(err), check)
+		return fmt.Errorf("%w (%s): %s", errUnauthorized, observed.message(err), check)
 	default:
-		return errors.New(seen.message(err))
+		return errors.New(observed.message(err))
 	}
 }
 
@@ -175,7 +175,7 @@ func (c *connection) sleep(ctx context.Context, pause time.Duration) bool {
 	return false
 }
 
-// ping pings the server and reports whether it still knows the session.
+// ping pings the server and reports whether it still has the session.
 func (c *connection) ping(ctx context.Context) bool {
 	select {
 	case <-c.over:
@@ -184,8 +184,8 @@ func (c *connection) ping(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
-	ctx, seen := observe(ctx)
+	ctx, observed := observe(ctx)
 	err := c.session.Ping(ctx, nil)
 	// A server that answers at all is alive, even if it does not support ping.
-	return err == nil || seen.wasAccepted() && errors.As(err, new(*jsonrpc.Error))
+	return err == nil || observed.wasAccepted() && errors.As(err, new(*jsonrpc.Error))
 }

@@ -52,7 +52,7 @@ func TestCallsAllocateLittle(t *testing.T) {
 		fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}}\n\n", id)
 	}}
 	session := maliciousServer{}.session(t, func(o *mcp.Options) { o.HTTP = inProcess{server} })
-	session.AwaitStatus(t.Context())
+	session.WaitForStatus(t.Context())
 	call := func() {
 		if got := run(t.Context(), session, "foe__act", `{}`); got.Text != "done" {
 			t.Fatalf("got %+v", got)
@@ -94,9 +94,9 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	}
 }
 
-// TestServerAsksOnItsOwnStream: servers of earlier revisions may send a request for input on the stream that a GET opened, whether they report
+// TestServerAsksOnOwnStream: servers of earlier revisions may send a request for input on the stream that a GET opened, whether they report
 // changes of their tools or not.
-func TestServerAsksOnItsOwnStream(t *testing.T) {
+func TestServerAsksOnOwnStream(t *testing.T) {
 	asked, answered := make(chan struct{}), make(chan json.RawMessage, 1)
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var m struct {
@@ -218,7 +218,7 @@ func TestAnswersThatAreStreams(t *testing.T) {
 			t.Parallel()
 			server := &scripted{streams: tc.streams}
 			session := maliciousServer{}.session(t, func(o *mcp.Options) { o.HTTP = inProcess{server} })
-			session.AwaitStatus(t.Context())
+			session.WaitForStatus(t.Context())
 			got := run(t.Context(), session, "foe__act", `{}`)
 			if got.Failure != tc.failure || tc.text != "" && got.Text != tc.text {
 				t.Errorf("got %s: %q", got.Failure, got.Text)
@@ -262,7 +262,7 @@ func TestCancelledCallNotifiesTheServer(t *testing.T) {
 		}
 	})
 	session := maliciousServer{}.session(t, func(o *mcp.Options) { o.HTTP = inProcess{server} })
-	session.AwaitStatus(t.Context())
+	session.WaitForStatus(t.Context())
 	ctx, cancel := context.WithCancel(t.Context())
 	ids := make(chan string, 1)
 	go func() {

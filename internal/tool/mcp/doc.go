@@ -4,7 +4,7 @@
 // Package mcp makes the tools of MCP servers available as Nestor tools, with the official Go SDK.
 //
 // A [Pool] has one [Session] for each pair of namespace and server, so that tenants never share server state. A
-// session connects by itself, lists the server's tools, lists them again when the server reports a change, and
+// session connects automatically, lists the server's tools, lists them again when the server reports a change, and
 // reconnects with growing pauses when the connection is lost:
 //
 //	Connecting ──> Connected ──> Reconnecting ──> Connected

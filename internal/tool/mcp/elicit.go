@@ -20,7 +20,7 @@ const (
 	// maxQuestion bounds a question in characters, and maxRequestSchema the schema of its answer in bytes.
 	maxQuestion      = 4000
 	maxRequestSchema = 16 << 10
-	// maxURL bounds the address of a page that a server wants a person to open.
+	// maxURL bounds the address of a page that a server asks a person to open.
 	maxURL = 2000
 	// maxAnswers is how often a person is asked for the same input before the request counts as cancelled.
 	maxAnswers = 3
@@ -46,7 +46,7 @@ func newElicitation(params *sdk.ElicitParams) (elicitation, error) {
 	if params.Mode == "url" || params.URL != "" {
 		u, err := url.Parse(params.URL)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || len(params.URL) > maxURL {
-			return elicitation{}, fmt.Errorf("the server asks to open a page whose address is not http or https, or too long")
+			return elicitation{}, fmt.Errorf("the server requests to open a page with an address that is too long, or neither http nor https")
 		}
 		e.URL = u.String()
 		return e, nil
@@ -56,11 +56,11 @@ func newElicitation(params *sdk.ElicitParams) (elicitation, error) {
 	}
 	schema, err := json.Marshal(params.RequestedSchema)
 	if err != nil || len(schema) > maxRequestSchema {
-		return elicitation{}, fmt.Errorf("the server asks for input with a schema that is invalid or larger than %d KiB", maxRequestSchema>>10)
+		return elicitation{}, fmt.Errorf("the server requests input with a schema that is invalid or larger than %d KiB", maxRequestSchema>>10)
 	}
 	// The SDK checks an answer again, without a bound.
 	if err := tool.CheckSchema(schema); err != nil {
-		return elicitation{}, fmt.Errorf("the server asks for input with a schema that cannot be used: %w", err)
+		return elicitation{}, fmt.Errorf("the server requests input with an unsupported schema: %w", err)
 	}
 	e.Schema = schema
 	return e, nil

@@ -141,9 +141,9 @@ func TestServerEverythingGetsNoModel(t *testing.T) {
 	}
 }
 
-// TestServerEverythingsTaskToolIsLeftOut: its research tool also appears after initialization and declares that it
+// TestServerEverythingTaskTool: its research tool also appears after initialization and declares that it
 // can only run as an MCP task.
-func TestServerEverythingsTaskToolIsLeftOut(t *testing.T) {
+func TestServerEverythingTaskTool(t *testing.T) {
 	c := makeClient(t, mcp.Options{})
 	session := c.connect(t, foreign("every", mcp.StreamableHTTP, startEverything(t, "streamableHttp")+"/mcp"))
 	for !strings.Contains(session.Status().Message, "simulate-research-query: it can only run as an MCP task") {
@@ -208,7 +208,7 @@ func TestServerFilesystem(t *testing.T) {
 	})
 }
 
-// onRequest is a transport that calls a function when a request that contains a text has been sent.
+// onRequest is a transport that calls a function when a request with a given text has been sent.
 type onRequest struct {
 	text string
 	sent func()

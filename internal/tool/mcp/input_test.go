@@ -242,7 +242,7 @@ func TestUnsupportedInput(t *testing.T) {
 	})
 	session := makeClient(t, mcp.Options{}).connect(t, describe(h, mcp.StreamableHTTP))
 	result, questions := respond(t, session, "lab__samples")
-	if len(questions) > 0 || result.Failure == tool.NoFailure || !strings.Contains(result.Text, "not supported") {
+	if len(questions) > 0 || result.Failure == tool.NoFailure || !strings.Contains(result.Text, "unsupported kind") {
 		t.Errorf("asked %q, and the tool says %q", questions, result.Text)
 	}
 }

@@ -163,7 +163,7 @@ func TestUnusableListsAreRejected(t *testing.T) {
 					o.ConnectTimeout = 3 * time.Second
 				}
 			})
-			status := session.AwaitStatus(t.Context())
+			status := session.WaitForStatus(t.Context())
 			if status.Ready || !strings.Contains(status.Message, tc.says) {
 				t.Errorf("status is %+v, want one that says %q", status, tc.says)
 			}
@@ -188,7 +188,7 @@ func TestUnusableToolsAreLeftOut(t *testing.T) {
 			`{"name":"` + strings.Repeat("n", 200) + `","inputSchema":{"type":"object"}}`,
 		}, ",")+`]}`)
 	}}.session(t)
-	status := session.AwaitStatus(t.Context())
+	status := session.WaitForStatus(t.Context())
 	if !status.Ready || len(status.Tools) != 1 || len(status.LeftOut) != 4 {
 		t.Fatalf("status is %+v", status)
 	}
@@ -207,7 +207,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		w.Header().Set("Location", other.URL)
 		w.WriteHeader(http.StatusTemporaryRedirect)
 	}}.session(t)
-	status := session.AwaitStatus(t.Context())
+	status := session.WaitForStatus(t.Context())
 	if status.Reason != mcp.NotAllowed || !strings.Contains(status.Message, "redirects") || len(reached) > 0 {
 		t.Errorf("status is %+v", status)
 	}
@@ -215,15 +215,15 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 
 func TestForbiddenAddressesAreRejected(t *testing.T) {
 	session := maliciousServer{}.session(t, func(o *mcp.Options) { o.HTTP = outbound.New(outbound.Options{}) })
-	status := session.AwaitStatus(t.Context())
+	status := session.WaitForStatus(t.Context())
 	if status.Reason != mcp.NotAllowed || !strings.Contains(status.Message, "127.0.0.1: it is a loopback address") {
 		t.Errorf("status is %+v", status)
 	}
 }
 
-// TestAStreamWithoutEndIsCut: a server that sends endless requests and reads no answers would fill the queue of
+// TestStreamWithoutEndIsCut: a server that sends endless requests and reads no answers would fill the queue of
 // answers.
-func TestAStreamWithoutEndIsCut(t *testing.T) {
+func TestStreamWithoutEndIsCut(t *testing.T) {
 	cut := make(chan int, 10)
 	session := maliciousServer{stream: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -237,7 +237,7 @@ func TestAStreamWithoutEndIsCut(t *testing.T) {
 		}
 		cut <- sent
 	}}.session(t)
-	session.AwaitStatus(t.Context())
+	session.WaitForStatus(t.Context())
 	select {
 	case sent := <-cut:
 		if sent > 128<<20 {
@@ -252,7 +252,7 @@ func TestLargeResultsAreRejected(t *testing.T) {
 	session := maliciousServer{call: func(w http.ResponseWriter, id, _ json.RawMessage) {
 		result(w, id, `{"content":[{"type":"text","text":"`+strings.Repeat("x", 15<<20)+`"}]}`)
 	}}.session(t)
-	session.AwaitStatus(t.Context())
+	session.WaitForStatus(t.Context())
 	got := run(t.Context(), session, "foe__act", `{}`)
 	if got.Failure == "" || !strings.Contains(got.Text, "larger than 14 MiB") {
 		t.Errorf("got %.300s", got.Text)

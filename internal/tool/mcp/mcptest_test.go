@@ -60,7 +60,6 @@ func (h *host) seen(name string) []string {
 	return values
 }
 
-// setIntercept sets the function that intercepts requests.
 func (h *host) setIntercept(meddle func(w http.ResponseWriter, r *http.Request, method string, next http.Handler)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -164,11 +163,10 @@ func reason(wanted mcp.Reason) func(mcp.Status) bool {
 	return func(status mcp.Status) bool { return status.Reason == wanted }
 }
 
-// connect returns a connected session to the host.
 func (c *client) connect(t *testing.T, server mcp.Server) *mcp.Session {
 	t.Helper()
 	session := c.Ensure(server)
-	if status := session.AwaitStatus(t.Context()); !status.Ready {
+	if status := session.WaitForStatus(t.Context()); !status.Ready {
 		t.Fatalf("not connected: %+v", status)
 	}
 	return session
@@ -185,7 +183,6 @@ func run(ctx context.Context, session *mcp.Session, name, arguments string) tool
 	return tool.Executor{}.Execute(ctx, session.Tools(), tool.Invocation{ID: "call_1", Name: name, Arguments: json.RawMessage(arguments)})
 }
 
-// lab returns an MCP server with the given tools.
 func lab(tools ...func(*sdk.Server)) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "lab", Version: "1"}, nil)
 	for _, add := range tools {

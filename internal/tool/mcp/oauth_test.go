@@ -28,7 +28,7 @@ type authorization struct {
 	secret string
 	status int // of the answers, if not 0
 	issued int
-	valid  map[string]bool // nil if the server knows none of the tokens
+	valid  map[string]bool // nil if the server accepts none of the tokens
 	// refused counts the requests with a bad token, by their method.
 	refused map[string]int
 }
@@ -81,7 +81,6 @@ func (a *authorization) guard(w http.ResponseWriter, r *http.Request, method str
 	next.ServeHTTP(w, r)
 }
 
-// revoke makes all tokens invalid.
 func (a *authorization) revoke() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -148,8 +147,8 @@ func TestARefusedTokenIsReplaced(t *testing.T) {
 	}
 }
 
-// TestAServerThatRefusesEveryToken must not cause a loop of calls or of requests for tokens.
-func TestAServerThatRefusesEveryToken(t *testing.T) {
+// TestServerThatRefusesEveryToken must not cause a loop of calls or of requests for tokens.
+func TestServerThatRefusesEveryToken(t *testing.T) {
 	a := startAuthorization(t)
 	act, effects := counter()
 	h := makeHost(t, mcp.StreamableHTTP, lab(act))
@@ -183,7 +182,7 @@ func secretValue(value string) *atomic.Value {
 	return &v
 }
 
-// checkNoSecrets fails if a text has the client secret or a token.
+// checkNoSecrets fails if text has the client secret or a token.
 func checkNoSecrets(t *testing.T, shown ...any) {
 	t.Helper()
 	for _, s := range shown {
@@ -229,7 +228,7 @@ func TestNamespacesShareTokens(t *testing.T) {
 	}
 }
 
-func TestASessionWithoutATokenTellsWhy(t *testing.T) {
+func TestSessionWithoutToken(t *testing.T) {
 	answers := func(status int) func(*authorization, *mcp.Server) {
 		return func(a *authorization, _ *mcp.Server) { a.status = status }
 	}
@@ -253,7 +252,7 @@ func TestASessionWithoutATokenTellsWhy(t *testing.T) {
 			a := startAuthorization(t)
 			config, _ := protect(t, mcp.StreamableHTTP, a)
 			a.change(func() { c.change(a, &config) })
-			status := makeClient(t, mcp.Options{}).Ensure(config).AwaitStatus(t.Context())
+			status := makeClient(t, mcp.Options{}).Ensure(config).WaitForStatus(t.Context())
 			if status.Reason != c.reason || !strings.Contains(status.Message, c.want) {
 				t.Errorf("status is %+v", status)
 			}

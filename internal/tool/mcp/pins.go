@@ -90,7 +90,7 @@ func offered(tools []listed, pins Pins) (tool.Set, error) {
 	return tool.NewSet(offered...)
 }
 
-// digestOf hashes what models and people see of a tool. JSON sorts the keys of maps.
+// digestOf hashes the parts of a tool that models and people read. JSON sorts the keys of maps.
 func digestOf(t *sdk.Tool) (string, error) {
 	encoded, err := json.Marshal([]any{t.Name, t.Title, t.Description, t.InputSchema, t.OutputSchema, t.Annotations})
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// TestPinsAreReadOnceForEachVersionAndListing: every call needs the offered tools, so pins are evaluated again only
+// TestPinsAreCached: every call needs the offered tools, so pins are evaluated again only
 // if they or the tools changed.
-func TestPinsAreReadOnceForEachVersionAndListing(t *testing.T) {
+func TestPinsAreCached(t *testing.T) {
 	server := lab(addTool(sdk.Tool{Name: "act"}, answer(text("done"))))
 	c := makeClient(t, mcp.Options{})
 	session := c.connect(t, describe(makeHost(t, mcp.StreamableHTTP, server), mcp.StreamableHTTP))

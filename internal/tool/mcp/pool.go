@@ -155,13 +155,13 @@ func (p *Pool) Close(ctx context.Context) error {
 	p.mu.Unlock()
 	p.Retain(func(Key) bool { return false })
 
-	gone := make(chan struct{})
+	closed := make(chan struct{})
 	go func() {
 		p.closing.Wait()
-		close(gone)
+		close(closed)
 	}()
 	select {
-	case <-gone:
+	case <-closed:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -89,7 +89,7 @@ func TestClosedPoolStartsNothing(t *testing.T) {
 	if err := pool.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if status := pool.Ensure(describe(h, mcp.StreamableHTTP)).AwaitStatus(t.Context()); status.Ready {
+	if status := pool.Ensure(describe(h, mcp.StreamableHTTP)).WaitForStatus(t.Context()); status.Ready {
 		t.Errorf("status is %+v", status)
 	}
 }
@@ -147,17 +147,17 @@ func TestSecretsAreRemovedFromErrors(t *testing.T) {
 		t.Errorf("got %q, %v", result.Text, result.Err)
 	}
 	config.Key.Server, config.URL = "refusing", h.URL+"/refuse?key="+secret
-	status := c.Ensure(config).AwaitStatus(t.Context())
+	status := c.Ensure(config).WaitForStatus(t.Context())
 	if status.Reason != mcp.Unauthorized || !strings.Contains(status.Message, "check headersFrom") || strings.Contains(status.Message, secret) {
 		t.Errorf("status is %+v", status)
 	}
 }
 
-func TestSecretInTheURLIsRemovedFromErrors(t *testing.T) {
+func TestErrorsHideURLSecret(t *testing.T) {
 	h := httptest.NewServer(http.NotFoundHandler())
 	h.Close()
 	config := mcp.Server{Key: mcp.Key{Server: "lab"}, Transport: mcp.StreamableHTTP, URL: h.URL + "/mcp?key=" + secret}
-	status := makeClient(t, mcp.Options{}).Ensure(config).AwaitStatus(t.Context())
+	status := makeClient(t, mcp.Options{}).Ensure(config).WaitForStatus(t.Context())
 	if status.Reason != mcp.ConnectFailed || strings.Contains(status.Message, secret) {
 		t.Errorf("status is %+v", status)
 	}
@@ -166,7 +166,7 @@ func TestSecretInTheURLIsRemovedFromErrors(t *testing.T) {
 func TestUnreadableHeadersAreReported(t *testing.T) {
 	config := describe(makeHost(t, mcp.StreamableHTTP, lab()), mcp.StreamableHTTP)
 	config.Headers = func(context.Context) (http.Header, error) { return nil, errors.New("secret github-token not found") }
-	status := makeClient(t, mcp.Options{}).Ensure(config).AwaitStatus(t.Context())
+	status := makeClient(t, mcp.Options{}).Ensure(config).WaitForStatus(t.Context())
 	if status.Ready || !strings.Contains(status.Message, "secret github-token not found") {
 		t.Errorf("status is %+v", status)
 	}
@@ -199,7 +199,7 @@ func TestHeadersStayAtTheirOrigin(t *testing.T) {
 			server := httptest.NewServer(c.handler)
 			defer server.Close()
 			config := mcp.Server{Key: mcp.Key{Server: name}, Transport: c.transport, URL: server.URL, Headers: bearer(&token)}
-			if status := makeClient(t, mcp.Options{}).Ensure(config).AwaitStatus(t.Context()); status.Ready {
+			if status := makeClient(t, mcp.Options{}).Ensure(config).WaitForStatus(t.Context()); status.Ready {
 				t.Errorf("status is %+v", status)
 			}
 		})

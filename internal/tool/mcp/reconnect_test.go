@@ -22,13 +22,13 @@ func unavailable(w http.ResponseWriter, _ *http.Request, _ string, _ http.Handle
 	http.Error(w, "upgrading", http.StatusServiceUnavailable)
 }
 
-func TestConnectsOnceTheServerIsUp(t *testing.T) {
+func TestConnectsOnceServerIsUp(t *testing.T) {
 	h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "act"}, answer(text("done")))))
 	h.setIntercept(unavailable)
 	c := makeClient(t, mcp.Options{})
 	session := c.Ensure(describe(h, mcp.StreamableHTTP))
 
-	status := session.AwaitStatus(t.Context())
+	status := session.WaitForStatus(t.Context())
 	if status.Ready || status.Reason != mcp.ConnectFailed || !strings.Contains(status.Message, "Service Unavailable") {
 		t.Fatalf("status is %+v", status)
 	}
@@ -47,9 +47,9 @@ func TestConnectsOnceTheServerIsUp(t *testing.T) {
 	}
 }
 
-// TestServerThatForgotTheSessionRunsTheCallOnce: a replaced server does not know the session and so cannot have run
+// TestForgottenSessionRunsCallOnce: a replaced server does not have the session and so cannot have run
 // the call, which makes it safe to send it again.
-func TestServerThatForgotTheSessionRunsTheCallOnce(t *testing.T) {
+func TestForgottenSessionRunsCallOnce(t *testing.T) {
 	for name, meddle := range map[string]func(http.ResponseWriter, *http.Request, string, http.Handler){
 		"with status 404": legacy,
 		"with status 400": func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
@@ -90,7 +90,7 @@ func (w *statusWriter) WriteHeader(status int) {
 
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func TestToolsStayWhileTheServerIsDown(t *testing.T) {
+func TestToolsStayDuringOutage(t *testing.T) {
 	for transport, normal := range map[mcp.Transport]func(http.ResponseWriter, *http.Request, string, http.Handler){
 		mcp.StreamableHTTP: legacy, // newer servers have no sessions
 		mcp.SSE:            nil,
@@ -145,7 +145,7 @@ func TestSilentServerFailsInTime(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 	})
 	session := makeClient(t, mcp.Options{ConnectTimeout: 20 * time.Millisecond}).Ensure(describe(h, mcp.StreamableHTTP))
-	status := session.AwaitStatus(t.Context())
+	status := session.WaitForStatus(t.Context())
 	if status.Reason != mcp.ConnectFailed || status.Message != "the server does not answer in time" {
 		t.Errorf("status is %+v", status)
 	}
@@ -160,7 +160,7 @@ func TestInvalidServersAreNotRetried(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			config := mcp.Server{Key: mcp.Key{Namespace: "a", Server: "lab"}, Transport: mcp.SSE, URL: "http://127.0.0.1:1/"}
 			change(&config)
-			status := makeClient(t, mcp.Options{}).Ensure(config).AwaitStatus(t.Context())
+			status := makeClient(t, mcp.Options{}).Ensure(config).WaitForStatus(t.Context())
 			if status.Reason != mcp.InvalidServer || !strings.Contains(status.Message, "lab") {
 				t.Errorf("status is %+v", status)
 			}
@@ -168,7 +168,7 @@ func TestInvalidServersAreNotRetried(t *testing.T) {
 	}
 }
 
-func TestBackoffGrowsAndEndsWithItsContext(t *testing.T) {
+func TestBackoffGrowsUntilCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for attempt, longest := range map[int]time.Duration{
 			1: time.Second, 2: 2 * time.Second, 4: 8 * time.Second, 7: 64 * time.Second, 8: 2 * time.Minute, 1000: 2 * time.Minute,

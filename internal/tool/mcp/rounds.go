@@ -29,7 +29,7 @@ const (
 	codeURLElicitation = -32042
 )
 
-var errUnsupportedInput = errors.New("the tool asks for input of a kind that is not supported here (sampling or roots). Go on without it")
+var errUnsupportedInput = errors.New("the tool requests an unsupported kind of input (sampling or roots). Continue without it")
 
 // round is the state between two rounds of a call: what the server asks for, and what a person has answered.
 type round struct {
@@ -51,7 +51,7 @@ type roundRequest struct {
 func newRound(result *sdk.CallToolResult) (round, error) {
 	r := round{State: result.RequestState}
 	if len(result.InputRequests) > maxRequests || len(r.State) > maxRequestState {
-		return round{}, fmt.Errorf("the server asks for more than %d inputs, or wants more than %d KiB back", maxRequests, maxRequestState>>10)
+		return round{}, fmt.Errorf("the server requests more than %d inputs, or a state of more than %d KiB", maxRequests, maxRequestState>>10)
 	}
 	for _, id := range slices.Sorted(maps.Keys(result.InputRequests)) {
 		params, ok := result.InputRequests[id].(*sdk.ElicitParams)
@@ -174,7 +174,7 @@ func (s *Session) Call(ctx context.Context, name string, repeatable bool, call t
 		if len(r.Requests) > 0 {
 			return r.ask(s.server.Key.Server, name, "")
 		}
-		if err := Pause(ctx, busyPause); err != nil { // the server only wants the call again, later
+		if err := Pause(ctx, busyPause); err != nil { // the server only requests the call again, later
 			return tool.Output{}, err
 		}
 	}

@@ -23,7 +23,7 @@ const (
 	relistBurst = 10
 )
 
-// Session is the connection of one namespace to one server. It reconnects by itself.
+// Session is the connection of one namespace to one server. It reconnects automatically.
 type Session struct {
 	server  Server
 	options Options
@@ -79,8 +79,8 @@ func (s *Session) inHeaders(name string) bool {
 	return s.headers[name]
 }
 
-// AwaitStatus waits until the session is connected or has failed to connect, or ctx ends, and returns its status.
-func (s *Session) AwaitStatus(ctx context.Context) Status {
+// WaitForStatus waits until the session is connected or has failed to connect, or ctx ends, and returns its status.
+func (s *Session) WaitForStatus(ctx context.Context) Status {
 	for {
 		s.mu.Lock()
 		status, turn := s.status, s.changed
@@ -221,7 +221,7 @@ func (s *Session) connection(ctx context.Context, old *connection) (*connection,
 			return conn, nil
 		}
 		if conn == nil && !status.Reason.connecting() {
-			return nil, fmt.Errorf("tool server %s is not connected: %s. Go on with something else or try again later",
+			return nil, fmt.Errorf("tool server %s is not connected: %s. Continue with something else or try again later",
 				s.server.Key.Server, status.Message)
 		}
 		select {

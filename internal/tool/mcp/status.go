@@ -51,7 +51,7 @@ type ToolStatus struct {
 type Status struct {
 	Ready  bool
 	Reason Reason
-	// Message tells people what is wrong and what to do. It has no secrets and no times, so that it changes only with
+	// Message explains what is wrong and what to do. It has no secrets and no times, so that it changes only with
 	// the cause.
 	Message string
 	// Tools are the tools of the server, in order, from the last list.

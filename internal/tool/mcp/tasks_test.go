@@ -56,7 +56,7 @@ func (m *marked) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func TestToolsThatNeedAnMCPTaskAreLeftOut(t *testing.T) {
+func TestTaskOnlyToolsAreOmitted(t *testing.T) {
 	for _, transport := range []mcp.Transport{mcp.StreamableHTTP, mcp.SSE} {
 		t.Run(string(transport), func(t *testing.T) {
 			server := lab(

@@ -22,7 +22,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-func TestToolsAreListedWithTheirHints(t *testing.T) {
+func TestToolsAreListedWithHints(t *testing.T) {
 	for _, transport := range []mcp.Transport{mcp.StreamableHTTP, mcp.SSE} {
 		t.Run(string(transport), func(t *testing.T) {
 			server := lab(

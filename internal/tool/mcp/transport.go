@@ -80,14 +80,14 @@ func (g *guardedTripper) send(request *http.Request, sent outgoingMessage) (*htt
 		return nil, fmt.Errorf("the server points to %s, which is not the configured host", request.URL.Host)
 	}
 	ctx := request.Context()
-	seen := exchangeOf(ctx)
-	request = seen.trace(request)
+	observed := exchangeOf(ctx)
+	request = observed.trace(request)
 	if g.headers != nil {
 		headers, err := g.headers(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("read headers: %w", err)
 		}
-		seen.setSecrets(request, headers)
+		observed.setSecrets(request, headers)
 	}
 	if request.Method == http.MethodPost && !sent.expectsResponse() {
 		limited, cancel := context.WithTimeout(ctx, noticeTimeout)
@@ -96,14 +96,14 @@ func (g *guardedTripper) send(request *http.Request, sent outgoingMessage) (*htt
 	}
 	response, err := g.authorize(ctx, request)
 	if err != nil {
-		return nil, seen.recordProblem(err)
+		return nil, observed.recordProblem(err)
 	}
-	seen.recordResponse(request.Method, response.StatusCode)
+	observed.recordResponse(request.Method, response.StatusCode)
 	if response.StatusCode >= 300 && response.StatusCode < 400 {
 		_ = response.Body.Close() // the body is not needed
-		return nil, seen.recordProblem(errRedirect)
+		return nil, observed.recordProblem(errRedirect)
 	}
-	response.Body = &observedBody{bound(sent, response), seen}
+	response.Body = &observedBody{bound(sent, response), observed}
 	g.tasks.watch(request, sent, response)
 	return response, nil
 }

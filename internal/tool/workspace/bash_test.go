@@ -32,7 +32,7 @@ func TestBashReportsOutputAndExitCode(t *testing.T) {
 	c.fails("bash", args{"command": "pwd", "cwd": "sub/a.txt"}, "not a directory")
 }
 
-func TestBashHasNoInputAndNoTerminal(t *testing.T) {
+func TestBashHasNoTerminal(t *testing.T) {
 	c := serve(t, nil)
 	contains(t, c.ok("bash", args{"command": "cat; tty; true"}), "not a tty")
 }
@@ -77,7 +77,7 @@ func TestBashInheritsNoOpenFile(t *testing.T) {
 	}
 }
 
-func TestBashEndsAtItsTimeLimit(t *testing.T) {
+func TestBashEndsAtTimeLimit(t *testing.T) {
 	for limit := time.Second; ; limit *= 4 { // a busy machine may not even start the command in a second
 		c := serve(t, nil, func(o *workspace.Options) {
 			o.Limits = workspace.DefaultLimits()
@@ -95,9 +95,9 @@ func TestBashEndsAtItsTimeLimit(t *testing.T) {
 	}
 }
 
-// TestBashEndsWhatTheCommandLeavesBehind starts descendants that try to survive the command. Each writes its process
+// TestBashEndsDescendants starts descendants that try to survive the command. Each writes its process
 // ID to the file pid, and the command ends once that exists.
-func TestBashEndsWhatTheCommandLeavesBehind(t *testing.T) {
+func TestBashEndsDescendants(t *testing.T) {
 	for name, command := range map[string]string{
 		"background":        `sleep 1000 & echo $! > pid`,
 		"own session":       `setsid bash -c 'echo $$ > pid; exec sleep 1000' &`,
@@ -118,7 +118,7 @@ func TestBashEndsWhatTheCommandLeavesBehind(t *testing.T) {
 	}
 }
 
-func TestCancellingACallEndsTheCommand(t *testing.T) {
+func TestCancellingCallEndsCommand(t *testing.T) {
 	c := serve(t, nil)
 	alive := filepath.Join(c.root, "alive")
 	if err := syscall.Mkfifo(alive, 0o600); err != nil {

@@ -33,7 +33,7 @@ func (w *Workspace) isRestored() bool {
 	return err == nil
 }
 
-// onceRestored refuses requests until kept changes have been restored: a call before would see old files, and could lose its own work.
+// onceRestored refuses requests until kept changes have been restored: a call before would read old files, and could lose its own work.
 func (w *Workspace) onceRestored(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if !w.isRestored() {
@@ -78,7 +78,7 @@ func (w *Workspace) refuse(rw http.ResponseWriter, err error) {
 	http.Error(rw, err.Error(), status)
 }
 
-// restore restores an archive. A repeated request does nothing, so that a client may send it until it knows that it succeeded.
+// restore restores an archive. A repeated request does nothing, so that a client may send it until it succeeds.
 func (w *Workspace) restore(rw http.ResponseWriter, r *http.Request) {
 	w.restoring.Lock()
 	defer w.restoring.Unlock()
@@ -94,7 +94,7 @@ func (w *Workspace) restore(rw http.ResponseWriter, r *http.Request) {
 	// Without an archive the files are as they were cloned, or empty.
 	if len(archive) > 0 {
 		if err := w.changes.Restore(r.Context(), archive); err != nil {
-			w.log.Error("Kept changes cannot be restored", "error", err.Error())
+			w.log.Error("Saved changes cannot be restored", "error", err.Error())
 			http.Error(rw, err.Error(), http.StatusUnprocessableEntity)
 			return
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/shell"
 )
 
-// TestBashChangesNothingOutsideTheRoot checks the restriction by Landlock.
-func TestBashChangesNothingOutsideTheRoot(t *testing.T) {
+// TestBashChangesNothingOutsideRoot checks the restriction by Landlock.
+func TestBashChangesNothingOutsideRoot(t *testing.T) {
 	if !shell.CanConfine() {
 		t.Skip("this kernel has no Landlock, or too old a one")
 	}
@@ -59,9 +59,9 @@ echo x > /dev/null; echo y | tee "$(mktemp)" > "$HOME/z"; sleep 100 & kill %1
 git init -q . && git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m first`})
 }
 
-// TestBashCannotReachTheServerProcess checks that commands can neither read the server's memory and files nor stop
+// TestBashCannotReachServerProcess checks that commands can neither read the server's memory and files nor stop
 // it, not even as root (root may read its environment; for other users see the test of nestor-workspace).
-func TestBashCannotReachTheServerProcess(t *testing.T) {
+func TestBashCannotReachServerProcess(t *testing.T) {
 	if !shell.CanConfine() {
 		t.Skip("this kernel has no Landlock, or too old a one")
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-func TestResultsHaveWhatWasChangedBesideTheText(t *testing.T) {
+func TestResultsHaveDiff(t *testing.T) {
 	c := serve(t, map[string]string{"a.txt": "one\ntwo\n", "pic": "\x00", "latin": "caf\xe9\n"})
 	long := strings.Repeat("a line\n", tool.MaxDiff/7)
 	for _, step := range []struct {

@@ -280,7 +280,7 @@ func attempts(dir string) []attempt {
 	}
 }
 
-func TestNothingOutsideTheRootIsReadOrChanged(t *testing.T) {
+func TestToolsStayInsideRoot(t *testing.T) {
 	if n := len(attempts("")); n < 40 {
 		t.Fatalf("only %d attempts", n)
 	}

@@ -39,7 +39,7 @@ func (c *client) askFile(t *testing.T, bearer, cwd, path string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-func TestAFileIsReadBesideTheTools(t *testing.T) {
+func TestFileIsReadBesideTools(t *testing.T) {
 	c := serve(t, map[string]string{
 		"a.txt": "inside\n", "sub/b.txt": "below\n", "empty": "", "pic": "\x00", "latin": "caf\xe9",
 		"full": strings.Repeat("x", files.MaxText), "large": strings.Repeat("x", files.MaxText+1),
@@ -75,7 +75,7 @@ func TestAFileIsReadBesideTheTools(t *testing.T) {
 	}
 }
 
-func TestAFileOutsideIsNotRead(t *testing.T) {
+func TestFileOutsideIsNotRead(t *testing.T) {
 	b := newBeside(t)
 	outside := filepath.Join(b.dir, "canary.txt")
 	for _, name := range []string{"link.txt:" + outside, "dir:" + filepath.Join(b.dir, "outside"), "up:../canary.txt", "inner:a.txt", "loop:loop", "dangling:nothing", "git:.git"} {
@@ -103,7 +103,7 @@ func TestAFileOutsideIsNotRead(t *testing.T) {
 	}
 }
 
-func TestAFileIsNotReadBeforeTheRestoring(t *testing.T) {
+func TestFileReadWaitsForRestore(t *testing.T) {
 	// The client of MCP could not connect to a workspace that waits, so the marker is removed after that.
 	marker := filepath.Join(t.TempDir(), "restored")
 	put(t, marker, "")

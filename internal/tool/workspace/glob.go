@@ -56,26 +56,26 @@ func (w *Workspace) glob(ctx context.Context, in toolspec.GlobArgs) (*mcp.CallTo
 	if err != nil {
 		return nil, err
 	}
-	found, err := search.Glob(ctx, files, atMost(in.Limit, globPaths, maxGlobPaths))
+	result, err := search.Glob(ctx, files, atMost(in.Limit, globPaths, maxGlobPaths))
 	if err != nil {
 		return nil, w.searchError(ctx, err)
 	}
 	a := &answer{limit: w.limits.OutputBytes}
 	listed := 0
-	for _, path := range found.Paths {
+	for _, path := range result.Paths {
 		if !a.addLine("%s", in.Display(path)) {
 			break
 		}
 		listed++
 	}
-	if found.Total == 0 {
+	if result.Total == 0 {
 		a.addNote("no file matches; files that .gitignore excludes need include_ignored")
 	}
-	if left := found.Total - listed; left > 0 {
+	if left := result.Total - listed; left > 0 {
 		a.addNote("%s more; use a narrower pattern or path", plural(left, "file"))
 	}
-	if found.Unreadable > 0 {
-		a.addNote("%s could not be read", plural(found.Unreadable, "directory"))
+	if result.Unreadable > 0 {
+		a.addNote("%s could not be read", plural(result.Unreadable, "directory"))
 	}
 	return a.result(), nil
 }

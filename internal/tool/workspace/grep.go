@@ -31,43 +31,43 @@ func (w *Workspace) grep(ctx context.Context, in toolspec.GrepArgs) (*mcp.CallTo
 	}
 	around := min(max(in.Context, 0), maxGrepContext)
 	query := search.GrepQuery{Pattern: pattern, Before: around, After: around, Limit: atMost(in.Limit, grepMatches, maxGrepMatches)}
-	found, err := search.Grep(ctx, files, query)
+	result, err := search.Grep(ctx, files, query)
 	if err != nil {
 		return nil, w.searchError(ctx, err)
 	}
 	a := &answer{limit: w.limits.OutputBytes}
 	switch {
-	case found.Matches == 0:
+	case result.Matches == 0:
 		a.addNote("no match; files that .gitignore excludes need include_ignored")
 	case in.FilesOnly:
-		listPaths(a, in, found, query.Limit)
+		listPaths(a, in, result, query.Limit)
 	default:
-		listMatches(a, in, found)
+		listMatches(a, in, result)
 	}
-	if found.Matches == 0 && found.Skipped.Binary > 0 {
-		a.addNote("%s not searched", plural(found.Skipped.Binary, "binary file"))
+	if result.Matches == 0 && result.Skipped.Binary > 0 {
+		a.addNote("%s not searched", plural(result.Skipped.Binary, "binary file"))
 	}
-	noteSkipped(a, found.Skipped, w.limits.SearchFileBytes)
+	noteSkipped(a, result.Skipped, w.limits.SearchFileBytes)
 	return a.result(), nil
 }
 
-func listPaths(a *answer, in toolspec.GrepArgs, found search.GrepResult, limit int) {
+func listPaths(a *answer, in toolspec.GrepArgs, result search.GrepResult, limit int) {
 	listed := 0
-	for _, f := range found.Files[:min(limit, len(found.Files))] {
+	for _, f := range result.Files[:min(limit, len(result.Files))] {
 		if !a.addLine("%s: %s", in.Display(f.Path), plural(f.Count, "match")) {
 			break
 		}
 		listed++
 	}
-	if left := found.MatchedFiles - listed; left > 0 {
+	if left := result.MatchedFiles - listed; left > 0 {
 		a.addNote("%s more with matches; use a narrower pattern, path or include", plural(left, "file"))
 	}
 }
 
-func listMatches(a *answer, in toolspec.GrepArgs, found search.GrepResult) {
+func listMatches(a *answer, in toolspec.GrepArgs, result search.GrepResult) {
 	listed := 0
 	last := 0
-	for _, f := range found.Files {
+	for _, f := range result.Files {
 		path := in.Display(f.Path)
 		for i, line := range f.Lines {
 			// As in grep, "--" separates passages that are not adjacent.
@@ -87,8 +87,8 @@ func listMatches(a *answer, in toolspec.GrepArgs, found search.GrepResult) {
 			}
 		}
 	}
-	if left := found.Matches - listed; left > 0 {
-		a.addNote("%s more, of %d in %s; use a narrower pattern, path or include, or files_only", plural(left, "match"), found.Matches, plural(found.MatchedFiles, "file"))
+	if left := result.Matches - listed; left > 0 {
+		a.addNote("%s more, of %d in %s; use a narrower pattern, path or include, or files_only", plural(left, "match"), result.Matches, plural(result.MatchedFiles, "file"))
 	}
 }
 

@@ -56,7 +56,7 @@ func (w *Workspace) Handler() http.Handler {
 	return mux
 }
 
-// requestBytes leaves room for JSON escapes, which can double the size of a text.
+// requestBytes leaves room for JSON escapes, which can double the size of text.
 func requestBytes(file int64) int64 { return 2*file + 1<<20 }
 
 // onlyTools refuses methods of capabilities that the server does not declare. The SDK would answer some of them, with empty lists.

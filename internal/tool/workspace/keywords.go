@@ -31,14 +31,14 @@ func (w *Workspace) keywordSearch(ctx context.Context, in toolspec.KeywordArgs) 
 		return nil, err
 	}
 	query := search.KeywordQuery{Words: in.Keywords, Limit: atMost(in.Limit, keywordFiles, maxKeywordFiles), Lines: keywordLines}
-	found, err := search.Keywords(ctx, files, query)
+	result, err := search.Keywords(ctx, files, query)
 	if err != nil {
 		return nil, w.searchError(ctx, err)
 	}
 	a := &answer{limit: w.limits.OutputBytes}
 	listed := 0
-	for _, hit := range found.Hits {
-		if !a.addLine("%s (%d of %s)", in.Display(hit.Path), hit.Words, plural(found.Words, "word")) {
+	for _, hit := range result.Hits {
+		if !a.addLine("%s (%d of %s)", in.Display(hit.Path), hit.Words, plural(result.Words, "word")) {
 			break
 		}
 		for _, line := range hit.Lines {
@@ -46,12 +46,12 @@ func (w *Workspace) keywordSearch(ctx context.Context, in toolspec.KeywordArgs) 
 		}
 		listed++
 	}
-	if found.Total == 0 {
+	if result.Total == 0 {
 		a.addNote("no file has any of the words; files that .gitignore excludes need include_ignored")
 	}
-	if left := found.Total - listed; left > 0 {
+	if left := result.Total - listed; left > 0 {
 		a.addNote("%s more with at least one of the words; add words, or narrow path or include", plural(left, "file"))
 	}
-	noteSkipped(a, found.Skipped, w.limits.SearchFileBytes)
+	noteSkipped(a, result.Skipped, w.limits.SearchFileBytes)
 	return a.result(), nil
 }

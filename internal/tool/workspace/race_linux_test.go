@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSwappingADirectoryForALinkLeadsNowhere swaps a directory of the root for a link to the outside and back as fast
+// TestSwappedLinkLeadsNowhere swaps a directory of the root for a link to the outside and back as fast
 // as possible while every tool works in it. No call may read or change anything outside.
-func TestSwappingADirectoryForALinkLeadsNowhere(t *testing.T) {
+func TestSwappedLinkLeadsNowhere(t *testing.T) {
 	b := newBeside(t)
 	put(t, filepath.Join(b.root, "d/canary.txt"), "inside\n")
 	symlink(t, filepath.Join(b.dir, "outside"), filepath.Join(b.root, "l"))

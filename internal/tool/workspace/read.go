@@ -57,7 +57,7 @@ func (w *Workspace) page(lines [][]byte, first, limit int) *mcp.CallToolResult {
 		next++
 	}
 	if left := len(lines) - next + 1; left > 0 {
-		a.addNote("%s more; go on with offset=%d", plural(left, "line"), next)
+		a.addNote("%s more; continue with offset=%d", plural(left, "line"), next)
 	}
 	return a.result()
 }
@@ -74,7 +74,7 @@ func describeBinary(name string, data []byte) string {
 	kind := http.DetectContentType(data)
 	hint := "it cannot be shown as text"
 	if strings.HasPrefix(kind, "image/") {
-		hint = "use read_image to see it"
+		hint = "use read_image to show it"
 	}
 	return fmt.Sprintf("[%s is a binary file (%s, %s); %s]", name, kind, size(int64(len(data))), hint)
 }

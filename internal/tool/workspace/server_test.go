@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace"
 )
 
-func TestToolsAreListedWithHintsAndSchema(t *testing.T) {
+func TestToolsHaveHintsAndSchema(t *testing.T) {
 	c := serve(t, nil)
 	listed, err := c.session.ListTools(t.Context(), nil)
 	if err != nil {
@@ -127,7 +127,7 @@ func TestBrowsersOnOtherSitesAreRefused(t *testing.T) {
 	}
 }
 
-func TestArgumentsAreCheckedBeforeAToolRuns(t *testing.T) {
+func TestArgumentsAreCheckedFirst(t *testing.T) {
 	c := serve(t, map[string]string{"a.txt": "text"})
 	for name, call := range map[string]struct {
 		tool string

@@ -37,7 +37,7 @@ func TestReadNumbersLinesAndPages(t *testing.T) {
 		"bin":      "\x7fELF\x00\x01",
 	})
 	same(t, c.ok("read", args{"path": "five.txt"}), "     1\tone\n     2\ttwo\n     3\tthree\n     4\tfour\n     5\tfive")
-	same(t, c.ok("read", args{"path": "five.txt", "offset": 2, "limit": 2}), "     2\ttwo\n     3\tthree\n[2 lines more; go on with offset=4]")
+	same(t, c.ok("read", args{"path": "five.txt", "offset": 2, "limit": 2}), "     2\ttwo\n     3\tthree\n[2 lines more; continue with offset=4]")
 	same(t, c.ok("read", args{"path": "./five.txt", "offset": 5}), "     5\tfive")
 	same(t, c.ok("read", args{"path": "open.txt"}), "     1\tno line break")
 	same(t, c.ok("read", args{"path": "void.txt"}), "[void.txt is empty]")
@@ -48,7 +48,7 @@ func TestReadNumbersLinesAndPages(t *testing.T) {
 	c.fails("read", args{"path": "."}, "directory")
 }
 
-func TestReadStopsAtTheOutputLimit(t *testing.T) {
+func TestReadStopsAtOutputLimit(t *testing.T) {
 	c := serve(t, map[string]string{"big.txt": strings.Repeat("0123456789\n", 1000)}, func(o *workspace.Options) {
 		o.Limits = workspace.DefaultLimits()
 		o.Limits.OutputBytes = 1000
@@ -58,12 +58,12 @@ func TestReadStopsAtTheOutputLimit(t *testing.T) {
 	if len(first) > 1100 {
 		t.Errorf("the answer has %d bytes", len(first))
 	}
-	contains(t, first, "more; go on with offset=")
+	contains(t, first, "more; continue with offset=")
 	put(t, filepath.Join(c.root, "huge.txt"), strings.Repeat("x", 20_001))
 	c.fails("read", args{"path": "huge.txt"}, "20001 bytes", "limit is 20000")
 }
 
-func TestLsShowsTheKindOfEntries(t *testing.T) {
+func TestLsShowsKindOfEntries(t *testing.T) {
 	c := serve(t, map[string]string{"a.txt": "12345", "dir/b": "", ".git/config": "x", ".hidden": "", "odd\nname": ""})
 	symlink(t, "a.txt", filepath.Join(c.root, "inside"))
 	symlink(t, "../../outside", filepath.Join(c.root, "outside"))
@@ -94,7 +94,7 @@ func TestGlobRespectsIgnoreFiles(t *testing.T) {
 	c.fails("glob", args{"pattern": ""}, "empty")
 }
 
-func TestGrepShowsLinesWithContextAndCounts(t *testing.T) {
+func TestGrepShowsContextAndCounts(t *testing.T) {
 	c := serve(t, map[string]string{
 		"a.go": "package a\n\nfunc Alpha() {}\n\nfunc beta() {}\n", "b/c.txt": "func in text\n", "bin": "func\x00", ".gitignore": "skip\n", "skip/x.go": "func hidden",
 	})
@@ -221,7 +221,7 @@ func TestParallelPatchesAreAllApplied(t *testing.T) {
 	same(t, get(t, filepath.Join(c.root, "f.txt")), after.String())
 }
 
-func TestSearchesFollowALinkAsPath(t *testing.T) {
+func TestSearchesFollowLinkAsPath(t *testing.T) {
 	c := serve(t, map[string]string{"dir/f.txt": "needle\n", "bin": "needle\x00"})
 	symlink(t, "dir/f.txt", filepath.Join(c.root, "file"))
 	symlink(t, "dir", filepath.Join(c.root, "link"))

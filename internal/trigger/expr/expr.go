@@ -168,7 +168,7 @@ func compileForFirings(source Source, field, text string) (*Program, error) {
 	return &Program{field: field, plan: plan}, nil
 }
 
-// firstIssue returns the first of the issues of an expression. Further ones are often consequences of it.
+// firstIssue returns the first of an expression's issues. Further ones are often consequences of it.
 func firstIssue(field string, issues *cel.Issues) *Error {
 	if all := issues.Errors(); len(all) > 0 {
 		issue := all[0]

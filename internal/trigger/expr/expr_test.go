@@ -55,7 +55,7 @@ func TestExpressionsSeeTheRequest(t *testing.T) {
 	}
 }
 
-func TestACompileErrorHasItsPlace(t *testing.T) {
+func TestCompileErrorHasPlace(t *testing.T) {
 	for _, c := range []struct {
 		source     Source
 		text, want string

@@ -27,7 +27,7 @@ type part struct {
 	program *Program
 }
 
-// CompileTemplate compiles the expressions of a text. Field is the field of the spec that contains it, for errors.
+// CompileTemplate compiles the expressions of text. Field is the field of the spec that contains it, for errors.
 func CompileTemplate(source Source, field, text string) (*Template, error) {
 	t := &Template{field: field}
 	for {

@@ -27,23 +27,23 @@ type Cluster struct{ Finder resolve.Finder }
 
 // Of returns what the cluster has of the references and tools of an object.
 func (c Cluster) Of(ctx context.Context, namespace string, object runtime.Object) (validation.Catalog, error) {
-	found := validation.Catalog{Missing: map[validation.Reference]string{}}
+	result := validation.Catalog{Missing: map[validation.Reference]string{}}
 	for _, reference := range validation.References(object) {
 		err := c.find(ctx, namespace, reference)
 		var missing *resolve.Missing
 		switch {
 		case errors.As(err, &missing):
-			found.Missing[reference] = missing.Message
+			result.Missing[reference] = missing.Message
 		case err != nil:
 			return validation.Catalog{}, err
 		case reference.Kind == validation.KindToolServer:
-			found.Unlisted = append(found.Unlisted, reference.Name) // until its tools are found below
+			result.Unlisted = append(result.Unlisted, reference.Name) // until its tools are found below
 		}
 	}
 	if len(validation.Globs(object)) == 0 {
-		return found, nil
+		return result, nil
 	}
-	return found, c.addTools(ctx, namespace, &found)
+	return result, c.addTools(ctx, namespace, &result)
 }
 
 // Live looks up references for a request: what was created just before may not be in the cache yet.
@@ -74,7 +74,7 @@ func (c Cluster) find(ctx context.Context, namespace string, r validation.Refere
 }
 
 // addTools adds the tools that agents of the namespace may have.
-func (c Cluster) addTools(ctx context.Context, namespace string, found *validation.Catalog) error {
+func (c Cluster) addTools(ctx context.Context, namespace string, result *validation.Catalog) error {
 	names := append(builtin.Names(), builtin.ReadSkill, toolspec.ReviewTool, toolspec.PublishTool)
 	files, err := toolspec.Specs(false)
 	if err != nil {
@@ -91,12 +91,12 @@ func (c Cluster) addTools(ctx context.Context, namespace string, found *validati
 		for _, listed := range server.Status.Tools {
 			names = append(names, mcp.ToolName(mcp.Prefix(server.Name), listed.Name))
 		}
-		found.Unlisted = slices.DeleteFunc(found.Unlisted, func(name string) bool { return name == server.Name })
+		result.Unlisted = slices.DeleteFunc(result.Unlisted, func(name string) bool { return name == server.Name })
 		// The status has the first tools only, and none of a server that has not answered.
 		if len(server.Status.Tools) == 0 || int(server.Status.ToolCount) > len(server.Status.Tools) {
-			found.Unlisted = append(found.Unlisted, server.Name)
+			result.Unlisted = append(result.Unlisted, server.Name)
 		}
 	}
-	found.Tools = names
+	result.Tools = names
 	return nil
 }

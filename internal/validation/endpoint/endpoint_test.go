@@ -22,7 +22,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/validation/endpoint"
 )
 
-// catalogs is a Catalogs of one function.
 type catalogs func(ctx context.Context) (validation.Catalog, error)
 
 func (c catalogs) Of(ctx context.Context, _ string, _ runtime.Object) (validation.Catalog, error) {

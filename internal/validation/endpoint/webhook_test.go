@@ -35,7 +35,6 @@ func poet(name string) *v1beta1.AgentRole {
 	return &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: v1beta1.AgentRoleSpec{SystemPrompt: "Write."}}
 }
 
-// causes returns the fields that an error names.
 func causes(err error) []string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {

@@ -195,7 +195,6 @@ func (r *run) measure(ctx context.Context) (Outcome, error) {
 	}, err
 }
 
-// agents runs n agents, atOnce of them in parallel.
 func (r *run) agents(ctx context.Context, prefix string, n, atOnce int) error {
 	began := map[string]time.Time{}
 	begin := func(i int) error {

@@ -14,7 +14,6 @@ import (
 	"github.com/nestor-dev/nestor/test/bench/bare"
 )
 
-// run runs a load on a new ledger and returns the tool calls of its agents.
 func run(t *testing.T, load bare.Load) (bare.Outcome, []ledger.ToolCall) {
 	t.Helper()
 	url := "sqlite:" + filepath.Join(t.TempDir(), "ledger.db")
@@ -47,7 +46,7 @@ func run(t *testing.T, load bare.Load) (bare.Outcome, []ledger.ToolCall) {
 	return outcome, calls
 }
 
-func TestEveryAgentMakesItsTurnsWithIntents(t *testing.T) {
+func TestAgentsMakeTurnsWithIntents(t *testing.T) {
 	outcome, calls := run(t, bare.Load{Agents: 6, AtOnce: 2, Turns: 3, ResultBytes: 1 << 10})
 	if outcome.Failures != 0 || len(outcome.Took) != 6 || outcome.Wall <= 0 || outcome.CPU <= 0 || outcome.PeakRSS <= 0 {
 		t.Errorf("measured %+v", outcome)
@@ -71,7 +70,7 @@ func TestEveryAgentMakesItsTurnsWithIntents(t *testing.T) {
 	}
 }
 
-func TestALongHistoryIsCompactedOnlyIfTheContextIsSmall(t *testing.T) {
+func TestSmallContextCompactsHistory(t *testing.T) {
 	load := bare.Load{Agents: 1, AtOnce: 1, Turns: 20, ResultBytes: 5 << 10, SampleEvery: 2, ContextTokens: 10_000}
 	small, _ := run(t, load)
 	load.ContextTokens = 1 << 40

@@ -50,13 +50,12 @@ func (t *tools) run(_ context.Context, call tool.Invocation) (tool.Output, error
 	return tool.Output{Text: output}, nil
 }
 
-// specs returns the tool for an agent's configuration.
 func (t *tools) specs() []agent.Tool {
 	spec := t.set.Tools()[0].Spec()
 	return []agent.Tool{{Name: spec.Name, Description: spec.Description, Parameters: spec.Parameters, ReadOnly: spec.ReadOnly}}
 }
 
-// text returns a text that is the same for the same seed and different for another, so that a ledger cannot
+// text returns text that is the same for the same seed and different for another, so that a ledger cannot
 // deduplicate two of them.
 func text(seed string, size int) string {
 	const syllables = "ba be bi bo bu da de di do du ka ke ki ko ku la le li lo lu ma me mi mo mu na ne ni no nu ra re ri ro ru sa se si so su ta te ti to tu "

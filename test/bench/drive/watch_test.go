@@ -50,7 +50,7 @@ func TestWatchIsRestarted(t *testing.T) {
 	}
 }
 
-func TestCreatesStopAtTheFirstError(t *testing.T) {
+func TestCreatesStopAtFirstError(t *testing.T) {
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if asked.Add(1) > 100 {

@@ -49,7 +49,6 @@ func agentRate(ctx context.Context, person, operator *drive.Client, name string,
 	return agents, err
 }
 
-// writeAgent makes the four writes of one agent.
 func writeAgent(ctx context.Context, person, operator *drive.Client, name string) error {
 	const spec = `"type":"Agent","role":"worker","instruction":"Work."`
 	task, err := person.Write(ctx, http.MethodPost, ours+"agenttasks", object("AgentTask", name, "", spec, ""))

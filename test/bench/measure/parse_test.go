@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestProcessorTimeOfAnOddName(t *testing.T) {
+func TestProcessorTimeOfOddName(t *testing.T) {
 	const stat = "42 (a b) c) S 1 42 42 0 -1 4194304 100 0 0 0 250 50 9 9 20 0 7 0 1000 1 1 1"
 	seconds, err := parseStat(stat)
 	if err != nil || seconds != 3 {

@@ -269,7 +269,7 @@ func TestComparing(t *testing.T) {
 	}
 }
 
-func TestCostsAreComparedWithAgentsThatDoNothing(t *testing.T) {
+func TestCostsAreComparedWithIdle(t *testing.T) {
 	result := report.Result{Agents: 100, Turns: 500, WallSeconds: 2, CPUSeconds: map[string]float64{"operator": 1, "API server": 2, "etcd": 0.5}}
 	for want, bounds := range map[string]report.Bounds{
 		"CPU: operator 10.0 ms an agent, 2.00 ms a turn; API server 20.0 ms an agent, 4.00 ms a turn; etcd 5.0 ms an agent, 1.00 ms a turn": {},

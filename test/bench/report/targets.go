@@ -26,12 +26,12 @@ const (
 	FigureTriggerCPU    = "CPU while the triggers fire, share of a core"
 	FigureTriggerMemory = "memory of the triggers, with the tasks of their first firings"
 	// FigureSteady is for the replicas scenarios, and the others for hand-overs and limits with several operators.
-	FigureSteady      = "turns/s between the first and the last fifth of the turns"
-	FigureStandstill  = "longest time without a step, agents of the operator that ended, beyond the model's latency"
-	FigureRepeated    = "slow model calls that were made twice"
-	FigureConcurrency = "concurrent requests at the model, at most, of the limit"
-	FigureRequests    = "requests at the model in any 60 s, at most, of the limit"
-	FigureTokens      = "tokens at the model in any 60 s, at most, of the limit"
+	FigureSteady       = "turns/s between the first and the last fifth of the turns"
+	FigureLongestPause = "longest time without a step, agents of the operator that ended, beyond the model's latency"
+	FigureRepeated     = "slow model calls that were made twice"
+	FigureConcurrency  = "concurrent requests at the model, at most, of the limit"
+	FigureRequests     = "requests at the model in any 60 s, at most, of the limit"
+	FigureTokens       = "tokens at the model in any 60 s, at most, of the limit"
 	// FigureLedgerRatio is the ledger's growth relative to the texts of the agent.
 	FigureLedgerRatio = "ledger ÷ seen and said"
 )
@@ -83,9 +83,9 @@ var targets = []target{
 	{"fan-out of 500 x 2 tool turns and fan-in, latency 200 ms", "at most 15 s", "fanout-500-mcp", wall(15)},
 	{"SIGKILL with 1,000 live agents, until all progress again", "at most 5 s after the new operator starts", "recovery-1000-mcp", figure(FigureProgress, 5, "s")},
 	{"three operators of a quarter core each, PostgreSQL, in comparison with one", "at least 2.5 x the turns/s", "replicas-3", scaling(oneOperator, 2.5)},
-	{"SIGTERM of one of three operators: agents of its shards without a step", "at most 1 s", "handover-sigterm", figure(FigureStandstill, 1, "s")},
+	{"SIGTERM of one of three operators: agents of its shards without a step", "at most 1 s", "handover-sigterm", figure(FigureLongestPause, 1, "s")},
 	{"SIGTERM of one of three operators: model calls of 10 s in flight", "each made once", "handover-sigterm", figure(FigureRepeated, 0, "made twice")},
-	{"SIGKILL of one of three operators: agents of its shards without a step", "at most 10 s", "handover-sigkill", figure(FigureStandstill, 10, "s")},
+	{"SIGKILL of one of three operators: agents of its shards without a step", "at most 10 s", "handover-sigkill", figure(FigureLongestPause, 10, "s")},
 	{"limits of a provider with three operators, 10 minutes: concurrent requests", "at most 100 % of the limit", "limits-10m0s", figure(FigureConcurrency, 100, "%")},
 	{"limits of a provider with three operators, 10 minutes: requests in any 60 s", "at most 100 % of the limit", "limits-10m0s", figure(FigureRequests, 100, "%")},
 	{"limits of a provider with three operators, 10 minutes: tokens in any 60 s", "at most 100 % of the limit", "limits-10m0s", figure(FigureTokens, 100, "%")},

@@ -18,7 +18,7 @@ func AskLatency(agents, turns int) Scenario {
 		if err := r.startChat(ctx, chat, "Delegate to lead: Delegate to asker: Ask"); err != nil {
 			return nil, err
 		}
-		posted, err := r.awaitMessage(ctx, chat, func(o drive.Object) bool { return strings.Contains(o.Spec.Content, "Which of the two?") })
+		posted, err := r.waitForMessage(ctx, chat, func(o drive.Object) bool { return strings.Contains(o.Spec.Content, "Which of the two?") })
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +42,7 @@ func DelegateLatency(agents, turns int) Scenario {
 		if err := r.startChat(ctx, chat, "Delegate to lead: Delegate to helper: Submit"); err != nil {
 			return nil, err
 		}
-		if _, err := r.awaitMessage(ctx, chat, func(o drive.Object) bool { return o.Spec.Content == "It is done." }); err != nil {
+		if _, err := r.waitForMessage(ctx, chat, func(o drive.Object) bool { return o.Spec.Content == "It is done." }); err != nil {
 			return nil, err
 		}
 		calls, err := r.ledger.CallsOf(ctx, chat)

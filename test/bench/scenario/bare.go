@@ -51,7 +51,6 @@ func Bare(n, turns int, ledger string, shards int) Scenario {
 // constant; a single round would be too short to measure.
 func bareAgents(atOnce int) int { return max(2*atOnce, min(50*atOnce, 500)) }
 
-// measureBare runs a load on a new ledger.
 func measureBare(ctx context.Context, env Environment, ledger string, load bare.Load, result *report.Result) (outcome bare.Outcome, err error) {
 	url, remove, err := emptyLedger(ctx, ledger)
 	if err != nil {
@@ -141,7 +140,6 @@ func (w *bareMeasurement) readServer(ctx context.Context, result *report.Result)
 	return nil
 }
 
-// emptyLedger creates a ledger for one scenario.
 func emptyLedger(ctx context.Context, ledger string) (url string, remove func() error, err error) {
 	if ledger == stack.PostgreSQL {
 		server, err := pgserver.New(ctx)

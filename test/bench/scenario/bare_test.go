@@ -54,7 +54,7 @@ func TestASmallEndlessRun(t *testing.T) {
 	}
 }
 
-func TestEndlessComparesTheFirstTenthWithTheLast(t *testing.T) {
+func TestEndlessComparesTenths(t *testing.T) {
 	began := time.Now()
 	o := bare.Outcome{UniqueBytes: 4 << 20}
 	for i := range 11 {

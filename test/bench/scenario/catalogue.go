@@ -15,7 +15,6 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// modelLatency is the latency of a fast model.
 const modelLatency = 200 * time.Millisecond
 
 // All returns the scenarios of a full run, in order.
@@ -104,7 +103,6 @@ var (
 	customLive     = regexp.MustCompile(`^live-([1-9]\d{0,5})(?:x([1-9]\d{0,2}))?-(\d+m?s)$`)
 )
 
-// custom returns a scenario with custom numbers.
 func custom(name string) (Scenario, bool) {
 	if groups := customBare.FindStringSubmatch(name); groups != nil {
 		n, turns := parseNumber(0, groups[1]), parseNumber(bareTurns, groups[2])

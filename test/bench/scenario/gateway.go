@@ -21,7 +21,7 @@ import (
 const gatewayRuns = 100
 
 // Gateway compares short runs over the OpenAI door with the same runs over the Kubernetes API, one after the other and by turns, so that both
-// see the same machine.
+// run on the same machine load.
 func Gateway(runs int) Scenario {
 	s := Scenario{
 		Name: "gateway", Title: fmt.Sprintf("%d runs of one model call over the OpenAI door, and as many over the Kubernetes API, by turns", runs), Agents: 2 * runs, Tool: CalculatorTool,

@@ -83,7 +83,6 @@ func serveSlow(ctx context.Context, r *harness, latency time.Duration) (*recorde
 	return slow, nil
 }
 
-// handOver is a run of the scenario.
 type handOver struct {
 	*harness
 
@@ -181,7 +180,7 @@ func (h *handOver) report(ctx context.Context, result *report.Result) error {
 		}
 	}
 	result.Figures = append(result.Figures,
-		report.Figure{Name: report.FigureStandstill, Value: largest(lost), Unit: "s"},
+		report.Figure{Name: report.FigureLongestPause, Value: largest(lost), Unit: "s"},
 		report.Figure{Name: "longest time without a step, agents of the other operators", Value: largest(others), Unit: "s"},
 		report.Figure{Name: "longest time without a step before that", Value: largest(before), Unit: "s"},
 		report.Figure{Name: "shards of the operator that ended", Value: float64(len(h.lost))},

@@ -133,7 +133,6 @@ func makeChain(ctx context.Context, r *harness, names ...string) error {
 	return nil
 }
 
-// orchestratorRole is the role of the chats' orchestrators.
 const orchestratorRole = "chief"
 
 // startChat creates a chat and sends a message to it.
@@ -148,8 +147,8 @@ func (r *harness) startChat(ctx context.Context, name, groups string) error {
 	return err
 }
 
-// awaitMessage waits for a message of the operator in a chat, and returns when it was observed.
-func (r *harness) awaitMessage(ctx context.Context, chat string, fits func(drive.Object) bool) (seen time.Time, err error) {
+// waitForMessage waits for a message of the operator in a chat, and returns when it was observed.
+func (r *harness) waitForMessage(ctx context.Context, chat string, fits func(drive.Object) bool) (seen time.Time, err error) {
 	err = r.api.Watch(ctx, messagesPath, func(o drive.Object) bool {
 		if o.Spec.Chat == chat && o.Spec.Role != string(v1beta1.RoleUser) && fits(o) {
 			seen = time.Now()

@@ -17,7 +17,6 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// arrivals returns requests of one second each that arrive at these seconds.
 func arrivals(seconds ...float64) []recordedRequest {
 	start := time.Unix(0, 0)
 	var all []recordedRequest
@@ -36,7 +35,7 @@ func TestConcurrentRequestsAreCounted(t *testing.T) {
 	}
 }
 
-func TestAWindowMayBeginAtAnyTime(t *testing.T) {
+func TestWindowBeginsAnytime(t *testing.T) {
 	one := func(recordedRequest) int64 { return 1 }
 	requests := arrivals(0, 30, 59, 60, 61, 89, 150)
 	if got := maxInMinute(requests, one); got != 5 { // from 30 to 89
@@ -47,7 +46,7 @@ func TestAWindowMayBeginAtAnyTime(t *testing.T) {
 	}
 }
 
-func TestShardsAreSpreadWhenEveryOperatorHoldsItsPart(t *testing.T) {
+func TestShardsSpreadEvenly(t *testing.T) {
 	r := &harness{operators: []*operator{{id: "a"}, {id: "b"}, {id: "c"}}}
 	holders := map[int]string{}
 	for i := range shards {

@@ -41,7 +41,7 @@ func TestChoosing(t *testing.T) {
 	}
 }
 
-func TestScenariosHaveNamesOfTheirOwnAndScriptsThatParse(t *testing.T) {
+func TestScenarioNamesAndScripts(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range All() {
 		if seen[s.Name] {
@@ -54,7 +54,7 @@ func TestScenariosHaveNamesOfTheirOwnAndScriptsThatParse(t *testing.T) {
 	}
 }
 
-func TestGrowthComparesTheFirstTenthWithTheLast(t *testing.T) {
+func TestGrowthComparesTenths(t *testing.T) {
 	took := make([]float64, 100)
 	for i := range took {
 		took[i] = 10
@@ -71,7 +71,7 @@ func TestGrowthComparesTheFirstTenthWithTheLast(t *testing.T) {
 	}
 }
 
-func TestWallEndsWithTheLastTaskThatReachedItsPhase(t *testing.T) {
+func TestWallEndsWithLastTask(t *testing.T) {
 	now := time.Now()
 	some := newTasks("agent", 3, "Success")
 	if wall := some.wall(); wall != 0 {

@@ -42,7 +42,6 @@ func newTasks(prefix string, n int, want string) *tasks {
 	return newTasksOf(prefix, workerRole, n, want)
 }
 
-// newTasksOf encodes n tasks of a role.
 func newTasksOf(prefix, role string, n int, want string) *tasks {
 	t := &tasks{prefix: prefix + "-", want: want, reached: make([]time.Time, n), phases: make([]string, n), left: n}
 	for i := range n {
@@ -53,10 +52,8 @@ func newTasksOf(prefix, role string, n int, want string) *tasks {
 	return t
 }
 
-// final are the final phases.
 var final = []string{string(v1beta1.TaskSuccess), string(v1beta1.TaskFailed), string(v1beta1.TaskCancelled)}
 
-// run creates the tasks and waits for all of them.
 func (t *tasks) run(ctx context.Context, r *harness) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return t.watch(ctx, r) })
@@ -88,7 +85,6 @@ func (t *tasks) watch(ctx context.Context, r *harness) error {
 	})
 }
 
-// report adds the results of the tasks.
 func (t *tasks) report(result *report.Result) {
 	result.Created += int64(len(t.bodies))
 	var took []float64

@@ -43,7 +43,7 @@ func Triggers(n int) Scenario {
 			return err
 		}
 		result.Created += int64(n)
-		if err := r.awaitTriggers(ctx, n, isSuspended); err != nil {
+		if err := r.waitForTriggers(ctx, n, isSuspended); err != nil {
 			return fmt.Errorf("suspended triggers: %w", err)
 		}
 		suspended, err := observeIdle(ctx, r)
@@ -53,7 +53,7 @@ func Triggers(n int) Scenario {
 		if err := r.resumeTriggers(ctx); err != nil {
 			return err
 		}
-		if err := r.awaitTriggers(ctx, n, hasStarted); err != nil {
+		if err := r.waitForTriggers(ctx, n, hasStarted); err != nil {
 			return fmt.Errorf("first firings: %w", err)
 		}
 		firing, err := measureMinutes(ctx, r, result)
@@ -157,7 +157,6 @@ func triggerBodies(n int) [][]byte {
 	return bodies
 }
 
-// resumeTriggers makes all triggers fire.
 func (r *harness) resumeTriggers(ctx context.Context) error {
 	list, err := r.listTriggers(ctx)
 	if err != nil {
@@ -176,8 +175,8 @@ func (r *harness) resumeTriggers(ctx context.Context) error {
 	return nil
 }
 
-// awaitTriggers waits until a condition is true for n triggers.
-func (r *harness) awaitTriggers(ctx context.Context, n int, condition func(*v1beta1.AgentTrigger) bool) error {
+// waitForTriggers waits until a condition is true for n triggers.
+func (r *harness) waitForTriggers(ctx context.Context, n int, condition func(*v1beta1.AgentTrigger) bool) error {
 	for {
 		list, err := r.listTriggers(ctx)
 		if err != nil {

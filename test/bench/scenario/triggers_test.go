@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
-func TestMinutesAreMeasuredFromTheirMiddle(t *testing.T) {
+func TestMinutesAreMeasuredFromMiddle(t *testing.T) {
 	for now, want := range map[string]string{
 		"10:00:00": "10:00:30", "10:00:30": "10:00:30", "10:00:31": "10:01:30", "23:59:59": "00:00:30",
 	} {

@@ -19,7 +19,6 @@ import (
 // dir is a volume of the pod.
 const dir = "/repositories"
 
-// createRepository runs in dir.
 const createRepository = `
 [ ! -e app.git ] || exit 0
 git init -q -b main /tmp/app

@@ -9,7 +9,7 @@
 //	defer n.Stop()
 //
 // A pod's containers run with the arguments that the operator gave them, only with other directories and ports, and with real volumes: what
-// one container does not mount, it does not see in its arguments. The operator reaches the pods by the names of their Services through a
+// one container does not mount, it does not get in its arguments. The operator reaches the pods by the names of their Services through a
 // proxy, which can also interrupt requests. What a kernel or a network plugin enforces (users, read-only mounts, network policies) is not
 // imitated: test/e2e has a real node for that.
 package node

@@ -42,7 +42,7 @@ type Node struct {
 	intercept Interceptor
 }
 
-// Interceptor sees each request of the operator to a pod. It forwards the request, or not.
+// Interceptor receives each request of the operator to a pod. It forwards the request, or not.
 type Interceptor func(rw http.ResponseWriter, r *http.Request, forward http.HandlerFunc)
 
 // New returns a node whose network exists, and that runs no pods yet.
@@ -61,14 +61,14 @@ func (n *Node) Env() []string {
 	return []string{"HTTP_PROXY=" + n.proxy.URL, "http_proxy=" + n.proxy.URL, "NO_PROXY=", "no_proxy="}
 }
 
-// Route makes containers connect to another URL in place of one that begins with a prefix, as a network would.
+// Route makes containers connect to another URL instead of one that begins with a prefix, as a network would.
 func (n *Node) Route(prefix, to string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.routes[prefix] = to
 }
 
-// Intercept sets what sees the requests to pods; nil ends that.
+// Intercept sets the interceptor of requests to pods; nil ends that.
 func (n *Node) Intercept(i Interceptor) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -24,10 +24,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/localcluster/lifeline"
 )
 
-// filesVolume is the volume with the files of a workspace.
 const filesVolume = "files"
 
-// pod is a pod of the node.
 type pod struct {
 	name types.NamespacedName
 	spec corev1.PodSpec
@@ -56,7 +54,6 @@ func (p *pod) address() string {
 	return p.listen
 }
 
-// volume returns the directory of a volume.
 func (p *pod) volume(name string) string { return filepath.Join(p.dir, name) }
 
 // run runs the containers: each init container to its end, then the server.
@@ -156,7 +153,6 @@ func (p *pod) secret(ctx context.Context, n *Node, name string) (map[string][]by
 	return secret.Data, err
 }
 
-// command returns the process of a container.
 func (p *pod) command(ctx context.Context, n *Node, c corev1.Container) (*exec.Cmd, error) {
 	cmd := exec.Command(n.program) //nolint:noctx // it runs until the pod ends
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.mounted(c, "/tmp")}

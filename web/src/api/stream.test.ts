@@ -50,13 +50,13 @@ describe('a stream', () => {
       if (body === undefined) return new Promise(() => undefined);
       return new Response(body);
     });
-    const heard: string[] = [];
+    const received: string[] = [];
     const states: Connection['state'][] = [];
-    const stream = new Stream((event) => heard.push(event.name), (connection) => states.push(connection.state));
+    const stream = new Stream((event) => received.push(event.name), (connection) => states.push(connection.state));
     stream.listen({ namespace: 'a', transcripts: [] });
     await vi.advanceTimersByTimeAsync(5000);
     stream.stop();
-    expect(heard).toEqual(['object', 'ping']);
+    expect(received).toEqual(['object', 'ping']);
     expect(sent).toEqual([null, 'agentchats%40a=7', 'agentchats%40a=8']);
     expect(states).toEqual(['connecting', 'live', 'offline', 'live', 'offline']);
   });

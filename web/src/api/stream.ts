@@ -8,7 +8,7 @@ import { EventParser, type ServerEvent } from './sse';
 export interface Wanted {
   namespace: string;
   chat?: string;
-  /** A standalone task with everything below it, in place of a chat. */
+  /** A standalone task with everything below it, instead of a chat. */
   task?: string;
   transcripts: { name: string; tail: number }[];
   /** Namespaces whose runs are wanted beside those that the server finds. Without it, the stream has no runs. */
@@ -35,7 +35,7 @@ export class Stream {
   private running?: AbortController;
 
   constructor(
-    private readonly heard: (event: ServerEvent) => void,
+    private readonly received: (event: ServerEvent) => void,
     private readonly changed: (connection: Connection) => void,
   ) {}
 
@@ -93,7 +93,7 @@ export class Stream {
         watchdog = setTimeout(abort, silence);
         for (const event of parser.push(value)) {
           if (signal.aborted) return;
-          this.heard(event);
+          this.received(event);
           this.cursor = event.id;
         }
       }

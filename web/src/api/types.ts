@@ -25,7 +25,7 @@ export interface Condition {
 }
 
 /** Why a chat or a run makes no progress, as the page's server computed it. */
-export interface Standstill {
+export interface WaitState {
   /** What ends it. Queued: its turn comes. Waiting and OverQuota: it resumes automatically. Blocked: a person has to create or repair something. Paused: a person has to write. */
   kind: 'Queued' | 'Waiting' | 'OverQuota' | 'Blocked' | 'Paused';
   head: string;
@@ -79,7 +79,7 @@ export interface TaskDisplay {
   place: number;
   /** The message that caused it. */
   trigger?: string;
-  standstill?: Standstill;
+  waitState?: WaitState;
   /** Its usage without that of its children. */
   own: Usage;
   /** What its running tools report. */
@@ -121,7 +121,7 @@ export interface Resource {
   /** Set on chats and tasks from the stream. */
   run?: RunView;
   /** Set on chats and tasks from the stream. */
-  standstill?: Standstill;
+  waitState?: WaitState;
 }
 
 export interface Usage {

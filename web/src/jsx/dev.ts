@@ -4,9 +4,9 @@
 // The same as runtime.ts, with the source positions that React needs for development messages.
 
 import { Fragment, jsxDEV as make } from 'react/jsx-dev-runtime';
-import { seenProps } from './seen';
+import { showInvisibleProps } from './invisible';
 
 export type { JSX } from 'react/jsx-dev-runtime';
 export { Fragment };
 
-export const jsxDEV: typeof make = (type, props, ...rest) => make(type, seenProps(type, props as Record<string, unknown>), ...rest);
+export const jsxDEV: typeof make = (type, props, ...rest) => make(type, showInvisibleProps(type, props as Record<string, unknown>), ...rest);

@@ -39,7 +39,7 @@ export function sizeOf({ data = '' }: Attachment): number {
   return (data.length / 4) * 3 - (data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0);
 }
 
-/** Adds files to attachments. It returns what to tell the person about each file that cannot be added. */
+/** Adds files to attachments. It returns a message for each file that cannot be added. */
 export async function attach(before: Attachment[], files: readonly File[]): Promise<{ attachments: Attachment[]; problems: string[] }> {
   const attachments = [...before];
   const problems: string[] = [];

@@ -15,13 +15,13 @@ describe('errors of models', () => {
     ['the provider did not complete its reply within 10m0s', 'did not answer in time'],
     ['Not Found (check the provider\'s baseURL: the path /chat/completions was not found under it)', 'does not lead to its API'],
   ])('%s', (text, title) => {
-    const told = explainModel(text);
-    expect(told.title).toContain(title);
-    expect(told.todo).toBeTruthy();
-    expect(told.details).toBe(text);
+    const explained = explainModel(text);
+    expect(explained.title).toContain(title);
+    expect(explained.todo).toBeTruthy();
+    expect(explained.details).toBe(text);
   });
 
-  it('keeps what it does not know, and takes the text out of JSON', () => {
+  it('keeps unknown errors, and takes the text out of JSON', () => {
     expect(explainModel('something odd')).toEqual({ title: 'Something odd.', todo: undefined, details: undefined });
     expect(explainModel('{"error":{"message":"it broke"}}')).toEqual({ title: 'It broke.', details: '{"error":{"message":"it broke"}}' });
     expect(explainModel('a {brace')).toMatchObject({ title: 'A {brace.' });

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { labelTrigger, type Chat, type RunView } from '../api/types';
-import { aRun, aStandstill, aTask } from '../testing';
+import { aRun, aWaitState, aTask } from '../testing';
 import { filterRuns, formatFilter, inOrder, parseFilter, runsOf, waitingOf } from './runs';
 
 function aChat(name: string, run: Partial<RunView> = {}, more: Partial<Chat> & { namespace?: string } = {}): Chat {
@@ -23,7 +23,7 @@ describe('runs', () => {
 
   it('explain what a model provider answered', () => {
     const text = 'Incorrect API key provided: no-key.';
-    const runs = runsOf([aChat('c', { badge: 'failed' }, { standstill: aStandstill('Blocked', 'ModelError', text) })], [aTask('t', { status: { phase: 'Failed', error: { kind: 'ModelError', message: text } } })]);
+    const runs = runsOf([aChat('c', { badge: 'failed' }, { waitState: aWaitState('Blocked', 'ModelError', text) })], [aTask('t', { status: { phase: 'Failed', error: { kind: 'ModelError', message: text } } })]);
     expect(runs.map((run) => run.text)).toEqual(Array(2).fill('The model provider does not accept the API key.'));
   });
 
@@ -53,7 +53,7 @@ describe('the filter', () => {
     expect(parseFilter(formatFilter(all))).toEqual({ state: undefined, kind: undefined, namespace: undefined, ...all });
   });
 
-  it('ignores what it does not know', () => {
+  it('ignores unknown values', () => {
     expect(parseFilter('state=odd&kind=thing')).toEqual({ search: '' });
   });
 });

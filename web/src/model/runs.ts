@@ -13,7 +13,7 @@ export interface Run extends RunView {
   /** What it is about, or what came of it. */
   text?: string;
   role?: string;
-  /** It stands still until somebody does something. */
+  /** It waits until a person acts. */
   stuck?: boolean;
   label?: string;
   created: string;
@@ -27,7 +27,7 @@ export const viewOf = ({ metadata, run }: Resource): RunView => run ?? { title: 
 
 /** The state of a chat in words. */
 export function standing(chat: Chat): string {
-  const { standstill: still } = chat;
+  const { waitState: still } = chat;
   switch (viewOf(chat).badge) {
     case 'waiting':
       return 'Waiting for you';
@@ -59,15 +59,15 @@ function ofChat(chat: Chat): Run {
 const ofResource = ({ metadata: { uid, namespace, name, creationTimestamp } }: Resource) => ({ key: uid, namespace, name, created: creationTimestamp });
 
 function ofTask(task: Task): Run {
-  const { metadata, spec, status, standstill } = task;
-  const stuck = standstill?.kind === 'Blocked';
+  const { metadata, spec, status, waitState } = task;
+  const stuck = waitState?.kind === 'Blocked';
   return {
     ...viewOf(task),
     ...ofResource(task),
     kind: spec.type === 'Tool' ? 'tool' : 'task',
-    text: status?.error ? failureLine(status.error) : (stuck && standstill.message) || status?.result?.summary || spec.instruction || spec.tool,
+    text: status?.error ? failureLine(status.error) : (stuck && waitState.message) || status?.result?.summary || spec.instruction || spec.tool,
     stuck,
-    label: stuck ? standstill.head : undefined,
+    label: stuck ? waitState.head : undefined,
     role: spec.role,
     usage: status?.usage,
     user: spec.user,

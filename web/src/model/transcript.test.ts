@@ -3,84 +3,84 @@
 
 import { describe, expect, it } from 'vitest';
 import { anEntry } from '../testing';
-import { emptyTranscript, filterRows, hear, itemsOf, reasoningOf, recall, rejoin, rowsOf, spoken } from './transcript';
+import { emptyTranscript, filterRows, addEntries, itemsOf, reasoningOf, prependOlder, rejoin, rowsOf, unpostedText } from './transcript';
 
 describe('a transcript', () => {
   const three = [anEntry(1, { kind: 'Started', content: 'do it' }), anEntry(3, { content: 'hello' }), anEntry(5, { kind: 'User' })];
 
   it('takes entries once, in order', () => {
-    const once = hear(emptyTranscript, three);
-    const again = hear(once, [...three, anEntry(6, { content: 'more' })]);
+    const once = addEntries(emptyTranscript, three);
+    const again = addEntries(once, [...three, anEntry(6, { content: 'more' })]);
     expect(again.entries.map((entry) => entry.seq)).toEqual([1, 3, 5, 6]);
     expect(again.complete).toBe(true);
   });
 
   it('finds the reasoning before a reply by its text', () => {
-    const state = hear(emptyTranscript, [anEntry(1, { kind: 'User', content: 'hello' }), anEntry(2, { kind: 'Assistant', content: 'Hi.\n', reasoning: 'They greet me.' }), anEntry(3, { kind: 'Assistant', content: 'Well.' })]);
+    const state = addEntries(emptyTranscript, [anEntry(1, { kind: 'User', content: 'hello' }), anEntry(2, { kind: 'Assistant', content: 'Hi.\n', reasoning: 'They greet me.' }), anEntry(3, { kind: 'Assistant', content: 'Well.' })]);
     expect([...reasoningOf(state)]).toEqual([['Hi.', 'They greet me.']]);
     expect(reasoningOf(undefined).size).toBe(0);
   });
 
   it('hears a reply piece by piece, until the whole comes', () => {
     const delta = (value: object) => anEntry(5, { kind: 'Delta', delta: value });
-    let state = hear(emptyTranscript, [delta({ text: 'Hel' }), delta({ text: 'lo' }), delta({ toolCall: { index: 0, tool: 'read', arguments: '{"a' } }), delta({ toolCall: { index: 0, arguments: '":1}' } })]);
-    expect(state.speaking).toEqual({ text: 'Hello', reasoning: '', toolCalls: [{ tool: 'read', arguments: '{"a":1}' }], lost: false });
-    state = hear(state, [anEntry(6, { content: 'Hello' })]);
-    expect(state.speaking).toBeUndefined();
+    let state = addEntries(emptyTranscript, [delta({ text: 'Hel' }), delta({ text: 'lo' }), delta({ toolCall: { index: 0, tool: 'read', arguments: '{"a' } }), delta({ toolCall: { index: 0, arguments: '":1}' } })]);
+    expect(state.streaming).toEqual({ text: 'Hello', reasoning: '', toolCalls: [{ tool: 'read', arguments: '{"a":1}' }], lost: false });
+    state = addEntries(state, [anEntry(6, { content: 'Hello' })]);
+    expect(state.streaming).toBeUndefined();
   });
 
   it('begins again with another attempt and after a reconnect', () => {
     const delta = (modelCall: string, text: string) => anEntry(5, { kind: 'Delta', modelCall, delta: { text } });
-    let state = hear(emptyTranscript, [delta('a.1', 'Hel'), delta('a.2', 'Good'), delta('a.2', ' day')]);
-    expect(state.speaking?.text).toBe('Good day');
-    state = hear(rejoin(state), [delta('a.2', 'Good day, my'), delta('a.2', ' friend')]);
-    expect(state.speaking?.text).toBe('Good day, my friend');
+    let state = addEntries(emptyTranscript, [delta('a.1', 'Hel'), delta('a.2', 'Good'), delta('a.2', ' day')]);
+    expect(state.streaming?.text).toBe('Good day');
+    state = addEntries(rejoin(state), [delta('a.2', 'Good day, my'), delta('a.2', ' friend')]);
+    expect(state.streaming?.text).toBe('Good day, my friend');
     expect(rejoin(emptyTranscript)).toBe(emptyTranscript);
   });
 
   it('ignores what a provider sends of a reply that was stopped', () => {
     const delta = (modelCall: string, text: string) => anEntry(5, { kind: 'Delta', modelCall, delta: { text } });
-    let state = hear(emptyTranscript, [anEntry(5, { kind: 'Started' }), delta('a.1', 'Half'), anEntry(6, { kind: 'Cancelled', content: 'Half' }), delta('a.1', ' of it')]);
-    expect(state.speaking).toBeUndefined();
-    state = hear(state, [delta('b.1', 'New')]);
-    expect(state.speaking?.text).toBe('New');
-    state = hear(state, [anEntry(7, { modelCall: 'b.1', content: 'New.' }), delta('b.1', '.')]);
-    expect(state.speaking).toBeUndefined();
+    let state = addEntries(emptyTranscript, [anEntry(5, { kind: 'Started' }), delta('a.1', 'Half'), anEntry(6, { kind: 'Cancelled', content: 'Half' }), delta('a.1', ' of it')]);
+    expect(state.streaming).toBeUndefined();
+    state = addEntries(state, [delta('b.1', 'New')]);
+    expect(state.streaming?.text).toBe('New');
+    state = addEntries(state, [anEntry(7, { modelCall: 'b.1', content: 'New.' }), delta('b.1', '.')]);
+    expect(state.streaming).toBeUndefined();
   });
 
   it('does not show a reply again that was there before the page', () => {
-    const state = hear(emptyTranscript, [anEntry(1, { kind: 'Started' }), anEntry(2, { content: 'An old reply, whose message was deleted.' })]);
-    expect(spoken(state, [], Date.now())).toBe('');
-    expect(spoken(hear(state, [anEntry(3, { content: 'A new one.' })]), [], Date.now())).toBe('A new one.');
+    const state = addEntries(emptyTranscript, [anEntry(1, { kind: 'Started' }), anEntry(2, { content: 'An old reply, whose message was deleted.' })]);
+    expect(unpostedText(state, [], Date.now())).toBe('');
+    expect(unpostedText(addEntries(state, [anEntry(3, { content: 'A new one.' })]), [], Date.now())).toBe('A new one.');
   });
 
-  it('keeps what had arrived of a reply that was stopped, and nothing goes on streaming', () => {
-    let state = hear(emptyTranscript, [anEntry(1, { kind: 'Started' }), anEntry(1, { kind: 'Delta', delta: { text: 'Half of a' } })]);
-    state = hear(state, [anEntry(2, { kind: 'Cancelled' })]);
-    expect(state.speaking).toBeUndefined();
-    expect(state.said).toMatchObject({ text: 'Half of a', stopped: true });
-    expect(spoken(state, [], Date.now())).toBe('Half of a');
-    expect(spoken(state, ['Half of a'], Date.now())).toBe('');
+  it('keeps the beginning of a stopped reply, and stops streaming', () => {
+    let state = addEntries(emptyTranscript, [anEntry(1, { kind: 'Started' }), anEntry(1, { kind: 'Delta', delta: { text: 'Half of a' } })]);
+    state = addEntries(state, [anEntry(2, { kind: 'Cancelled' })]);
+    expect(state.streaming).toBeUndefined();
+    expect(state.lastReply).toMatchObject({ text: 'Half of a', stopped: true });
+    expect(unpostedText(state, [], Date.now())).toBe('Half of a');
+    expect(unpostedText(state, ['Half of a'], Date.now())).toBe('');
   });
 
   it('keeps a reply in sight until its message is there', () => {
     const delta = (text: string) => anEntry(5, { kind: 'Delta', delta: { text } });
-    let state = hear(emptyTranscript, [delta('Let me ask'), delta(' a researcher.')]);
-    expect(spoken(state, ['An older message'], Date.now())).toBe('Let me ask a researcher.');
-    state = hear(state, [anEntry(6, { content: 'Let me ask a researcher.', toolCalls: [{ id: 'c1', tool: 'delegate_to_agent', phase: 'Success' }] })]);
-    expect(spoken(state, [], Date.now())).toBe('Let me ask a researcher.');
-    expect(spoken(state, ['Let me ask a researcher.'], Date.now())).toBe('');
-    expect(spoken(state, [], Date.now() + 60_000)).toBe('');
-    expect(spoken(hear(state, [anEntry(7, { kind: 'User', content: 'Go on' })]), [], Date.now())).toBe('');
+    let state = addEntries(emptyTranscript, [delta('Let me ask'), delta(' a researcher.')]);
+    expect(unpostedText(state, ['An older message'], Date.now())).toBe('Let me ask a researcher.');
+    state = addEntries(state, [anEntry(6, { content: 'Let me ask a researcher.', toolCalls: [{ id: 'c1', tool: 'delegate_to_agent', phase: 'Success' }] })]);
+    expect(unpostedText(state, [], Date.now())).toBe('Let me ask a researcher.');
+    expect(unpostedText(state, ['Let me ask a researcher.'], Date.now())).toBe('');
+    expect(unpostedText(state, [], Date.now() + 60_000)).toBe('');
+    expect(unpostedText(addEntries(state, [anEntry(7, { kind: 'User', content: 'Go on' })]), [], Date.now())).toBe('');
   });
 
   it('ends with an outcome', () => {
-    expect(hear(emptyTranscript, [anEntry(9, { outcome: { summary: 'done' } })]).ended).toBe(true);
+    expect(addEntries(emptyTranscript, [anEntry(9, { outcome: { summary: 'done' } })]).ended).toBe(true);
   });
 
   it('puts older entries before, without doubles', () => {
-    const state = hear(emptyTranscript, [anEntry(10, {}), anEntry(11, {})]);
-    const longer = recall(state, [anEntry(8, {}), anEntry(9, {}), anEntry(10, {})], false);
+    const state = addEntries(emptyTranscript, [anEntry(10, {}), anEntry(11, {})]);
+    const longer = prependOlder(state, [anEntry(8, {}), anEntry(9, {}), anEntry(10, {})], false);
     expect(longer.entries.map((entry) => entry.seq)).toEqual([8, 9, 10, 11]);
     expect(longer.complete).toBe(false);
   });

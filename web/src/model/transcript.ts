@@ -4,7 +4,7 @@
 import type { Entry, EntryToolCall } from '../api/history';
 
 /** The reply that is streaming in. */
-export interface Speaking {
+export interface Streaming {
   text: string;
   reasoning: string;
   toolCalls: { tool: string; arguments: string }[];
@@ -19,11 +19,11 @@ export interface Speaking {
 export interface TranscriptState {
   /** In the order of seq, without gaps between the first and the last. */
   entries: Entry[];
-  speaking?: Speaking;
+  streaming?: Streaming;
   /** The last model call whose reply has ended. A provider may send more of one that was stopped. */
   over?: string;
   /** The newest reply, until the message of the chat that contains it arrives. Stopped if a person stopped it. */
-  said?: { text: string; at: number; stopped?: boolean };
+  lastReply?: { text: string; at: number; stopped?: boolean };
   /** The first entry is loaded. */
   complete: boolean;
   ended: boolean;
@@ -34,40 +34,40 @@ export interface TranscriptState {
 export const emptyTranscript: TranscriptState = { entries: [], complete: false, ended: false, absent: false };
 
 /** Adds entries from a stream. Entries that are already present change nothing. */
-export function hear(state: TranscriptState, arrived: Entry[]): TranscriptState {
+export function addEntries(state: TranscriptState, arrived: Entry[]): TranscriptState {
   const entries = [...state.entries];
-  let speaking = state.speaking;
-  let { ended, said, over } = state;
+  let streaming = state.streaming;
+  let { ended, lastReply, over } = state;
   // The message of a reply that was there before this page is there too, or was deleted.
-  const live = state.entries.length > 0 || speaking !== undefined;
+  const live = state.entries.length > 0 || streaming !== undefined;
   for (const entry of arrived) {
     if (entry.kind === 'Delta') {
-      if (!entry.modelCall || entry.modelCall !== over) speaking = speak(speaking, entry);
+      if (!entry.modelCall || entry.modelCall !== over) streaming = appendDelta(streaming, entry);
       continue;
     }
     if (entry.seq <= (entries.at(-1)?.seq ?? -1)) continue;
     entries.push(entry);
-    said = saidBy(entry, speaking, live);
+    lastReply = completedReply(entry, streaming, live);
     if (entry.kind === 'Assistant' || entry.kind === 'Error' || entry.kind === 'Cancelled' || entry.outcome) {
-      over = entry.modelCall ?? speaking?.call ?? over;
-      speaking = undefined;
+      over = entry.modelCall ?? streaming?.call ?? over;
+      streaming = undefined;
     }
     ended = ended || entry.outcome !== undefined;
   }
-  return { ...state, entries, speaking, said, over, ended, absent: false, problem: undefined, complete: state.complete || entries[0]?.kind === 'Started' };
+  return { ...state, entries, streaming, lastReply, over, ended, absent: false, problem: undefined, complete: state.complete || entries[0]?.kind === 'Started' };
 }
 
 /** The reply that an entry completes or stops. */
-function saidBy(entry: Entry, speaking: Speaking | undefined, live: boolean): TranscriptState['said'] {
-  const stopped = entry.kind === 'Cancelled' ? (entry.content ?? speaking?.text) : undefined;
+function completedReply(entry: Entry, streaming: Streaming | undefined, live: boolean): TranscriptState['lastReply'] {
+  const stopped = entry.kind === 'Cancelled' ? (entry.content ?? streaming?.text) : undefined;
   if (stopped && live) return { text: stopped, at: Date.now(), stopped: true };
   return entry.kind === 'Assistant' && entry.content && live ? { text: entry.content, at: Date.now() } : undefined;
 }
 
-function speak(speaking: Speaking | undefined, entry: Entry): Speaking {
+function appendDelta(streaming: Streaming | undefined, entry: Entry): Streaming {
   const delta = entry.delta ?? {};
-  const continues = speaking && !speaking.stale && speaking.call === entry.modelCall;
-  const before = continues ? speaking : { text: '', reasoning: '', toolCalls: [], lost: false };
+  const continues = streaming && !streaming.stale && streaming.call === entry.modelCall;
+  const before = continues ? streaming : { text: '', reasoning: '', toolCalls: [], lost: false };
   const toolCalls = [...before.toolCalls];
   if (delta.toolCall) {
     const { index, tool = '', arguments: pieces = '' } = delta.toolCall;
@@ -85,7 +85,7 @@ function speak(speaking: Speaking | undefined, entry: Entry): Speaking {
 
 /** The state after a reconnect: a reader that joins in the middle of a reply gets everything so far in its first delta. */
 export function rejoin(state: TranscriptState): TranscriptState {
-  return state.speaking ? { ...state, speaking: { ...state.speaking, stale: true } } : state;
+  return state.streaming ? { ...state, streaming: { ...state.streaming, stale: true } } : state;
 }
 
 /** How long the page waits for the message that contains a reply. */
@@ -95,9 +95,9 @@ const postTime = 30_000;
  * The orchestrator's reply that streams in, or that no message contains yet. A reply whose message has already arrived is not shown
  * again.
  */
-export function spoken(state: TranscriptState | undefined, posted: string[], now: number): string {
-  const text = state?.speaking?.text.trim() || (state?.said && now - state.said.at < postTime ? state.said.text.trim() : '');
-  if (!text || state?.speaking?.text) return text;
+export function unpostedText(state: TranscriptState | undefined, posted: string[], now: number): string {
+  const text = state?.streaming?.text.trim() || (state?.lastReply && now - state.lastReply.at < postTime ? state.lastReply.text.trim() : '');
+  if (!text || state?.streaming?.text) return text;
   return posted.some((content) => text.startsWith(content.trim()) || content.trim().startsWith(text)) ? '' : text;
 }
 
@@ -109,7 +109,7 @@ export function reasoningOf(state: TranscriptState | undefined): Map<string, str
 }
 
 /** Prepends older entries. */
-export function recall(state: TranscriptState, older: Entry[], complete: boolean): TranscriptState {
+export function prependOlder(state: TranscriptState, older: Entry[], complete: boolean): TranscriptState {
   const first = state.entries[0]?.seq ?? Infinity;
   return { ...state, entries: [...older.filter((entry) => entry.seq < first), ...state.entries], complete };
 }

@@ -27,10 +27,10 @@ function verdict({ state, user, allowed }: Request): string {
   return (user && (state === 'approved' || state === 'denied') ? `${words} by ${user}` : words) + (allowed && state !== 'denied' ? ', and allowed for this chat' : '');
 }
 
-const [another, nobody] = ['Another person must', 'No one can'].map((who) => `${who} decide this call: its role does not allow requesters to decide, and`);
+const [another, noOne] = ['Another person must', 'No one can'].map((who) => `${who} decide this call: its role does not allow requesters to decide, and`);
 const bars: Record<NonNullable<Ask['barred']>, { chat: string; task: string }> = {
   requester: { chat: `${another} you have written in this chat.`, task: `${another} you have requested this task.` },
-  unknown: { chat: `${nobody} the author of a message in this chat is unknown.`, task: `${nobody} the requester of this task is unknown.` },
+  unknown: { chat: `${noOne} the author of a message in this chat is unknown.`, task: `${noOne} the requester of this task is unknown.` },
 };
 
 /** Loads the complete arguments of a call from the history. */

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { useEffect, useState } from 'react';
-import { seen } from '../jsx/seen';
+import { showInvisible } from '../jsx/invisible';
 import { Icon } from './Icon';
 
 /** How long a button reports what became of the copy. */
@@ -18,7 +18,7 @@ export function CopyButton({ text, what, words }: { text: string; what: string; 
   }, [state]);
   const copy = async () => {
     try {
-      await navigator.clipboard.writeText(seen(text));
+      await navigator.clipboard.writeText(showInvisible(text));
       setState('copied');
     } catch {
       setState('refused'); // the page is not served over TLS, or the browser asked and the person declined

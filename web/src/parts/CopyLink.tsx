@@ -4,7 +4,7 @@
 import { useSite } from '../state/context';
 import { Icon } from './Icon';
 
-/** Copies a text, also on pages without HTTPS, where browsers offer no clipboard: then it fails, and the caller says so. */
+/** Copies text. On pages without HTTPS browsers offer no clipboard: then it fails, and the caller reports that. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

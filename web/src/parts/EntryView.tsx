@@ -5,7 +5,7 @@ import { memo, type ReactNode } from 'react';
 import type { Entry, EntryKind } from '../api/history';
 import { explainModel } from '../model/errors';
 import { bytes, clockSeconds, plural, tokens } from '../model/format';
-import type { Item, Speaking } from '../model/transcript';
+import type { Item, Streaming } from '../model/transcript';
 import { DataView } from './DataView';
 import { ErrorText } from './ErrorText';
 import { Icon, type IconName } from './Icon';
@@ -122,8 +122,8 @@ function Thought({ text }: { text: string }) {
 
 function thought(text: string | undefined): string {
   try {
-    const { thought: said } = JSON.parse(text ?? '') as { thought?: unknown };
-    if (typeof said === 'string') return said;
+    const { thought } = JSON.parse(text ?? '') as { thought?: unknown };
+    if (typeof thought === 'string') return thought;
   } catch {
     // Not JSON: shown unchanged.
   }
@@ -131,22 +131,22 @@ function thought(text: string | undefined): string {
 }
 
 /** The model's reply while it streams in. */
-export function SpeakingView({ speaking }: { speaking: Speaking }) {
+export function StreamingView({ streaming }: { streaming: Streaming }) {
   return (
-    <article className="entry assistant speaking" aria-label="The model is writing">
+    <article className="entry assistant streaming" aria-label="The model is writing">
       <header>
         <span className="pulse" aria-hidden="true" />
         <span className="entry-who">Model</span>
         <span className="entry-facts">writing</span>
       </header>
-      {speaking.reasoning && <Reasoning text={speaking.reasoning} live={!speaking.text} />}
-      {speaking.text && <Markdown text={speaking.text} />}
-      {speaking.toolCalls.map((call, i) => (
-        <p key={i} className="speaking-call">
+      {streaming.reasoning && <Reasoning text={streaming.reasoning} live={!streaming.text} />}
+      {streaming.text && <Markdown text={streaming.text} />}
+      {streaming.toolCalls.map((call, i) => (
+        <p key={i} className="streaming-call">
           <Icon name="tool" size={14} /> <code>{call.tool}</code> <span>{call.arguments}</span>
         </p>
       ))}
-      {speaking.lost && <p className="muted">Parts of the stream were skipped; the complete reply follows.</p>}
+      {streaming.lost && <p className="muted">Parts of the stream were skipped; the complete reply follows.</p>}
     </article>
   );
 }

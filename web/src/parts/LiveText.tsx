@@ -14,15 +14,15 @@ const shown = 800;
 export function LiveText({ node, who }: { node: Node; who: string }) {
   const { transcripts } = useSnapshot();
   const agent = node.task.status?.subAgent;
-  const speaking = agent ? transcripts.get(transcriptOf('subagent', agent))?.speaking : undefined;
-  if (!speaking) return null;
-  const call = speaking.toolCalls.findLast((made) => made?.tool);
-  const text = (speaking.text || speaking.reasoning).trim();
+  const streaming = agent ? transcripts.get(transcriptOf('subagent', agent))?.streaming : undefined;
+  if (!streaming) return null;
+  const call = streaming.toolCalls.findLast((made) => made?.tool);
+  const text = (streaming.text || streaming.reasoning).trim();
   if (!text && !call) return null;
   return (
     <div className="live" role="group" aria-label={`${who} is writing`} aria-live="off">
       <span className="label">
-        <span className="pulse" aria-hidden="true" /> {call ? `Preparing ${call.tool}` : speaking.text ? 'Writing' : 'Thinking'}
+        <span className="pulse" aria-hidden="true" /> {call ? `Preparing ${call.tool}` : streaming.text ? 'Writing' : 'Thinking'}
       </span>
       {text && (
         <div className="live-text">

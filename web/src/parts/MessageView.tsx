@@ -115,7 +115,7 @@ export const Stopped = () => (
   </p>
 );
 
-/** Sends a message again, as it was or after a change. Either is a new message: nothing that was said is rewritten. */
+/** Sends a message again, as it was or after a change. Either is a new message: no earlier message is rewritten. */
 function RedoButtons({ redo, message }: { redo: Redo; message: Message }) {
   return (
     <span className="redo">

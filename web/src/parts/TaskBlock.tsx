@@ -15,7 +15,7 @@ import { Icon } from './Icon';
 import { LiveText, ProgressList } from './LiveText';
 import { Markdown } from './Markdown';
 import { RoleIcon, useRoleName } from './RoleIcon';
-import { Standstill } from './Standstill';
+import { WaitState } from './WaitState';
 import { Steps } from './Steps';
 import { Arguments } from './Arguments';
 import { Claim } from './Claim';
@@ -108,7 +108,7 @@ function TaskBody({ node, actions }: { node: Node; actions: TaskActions }) {
         </p>
       )}
       {spec.type === 'Tool' && spec.arguments !== undefined && <Arguments text={JSON.stringify(spec.arguments)} tool={spec.tool} />}
-      <Standstill node={node} />
+      <WaitState node={node} />
       <ProgressList node={node} />
       {waiting?.kind === 'Question' && (
         <p className="note waiting">

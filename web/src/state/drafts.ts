@@ -22,7 +22,7 @@ export function keepDraft(place: string, text: string): void {
   for (const listener of listeners) listener();
 }
 
-/** The text of an input, which survives a look at another page. */
+/** The text of an input, which survives a visit of another page. */
 export function useDraft(place: string): [string, (text: string) => void] {
   return [useSyncExternalStore(subscribe, () => texts.get(place) ?? ''), (text) => keepDraft(place, text)];
 }

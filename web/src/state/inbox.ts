@@ -24,7 +24,7 @@ export interface InboxSnapshot {
 }
 
 /** An event of the stream. */
-interface Heard {
+interface InboxEvent {
   resource?: string;
   namespace?: string;
   type?: string;
@@ -54,7 +54,7 @@ export class Inbox {
   private changed = false;
 
   /** Handles an event, and reports whether it is one of the inbox. */
-  hear(name: string, data: Heard): boolean {
+  apply(name: string, data: InboxEvent): boolean {
     if (name === 'scope') {
       this.rescope(data);
     } else if (data.resource?.startsWith(prefix)) {
@@ -84,7 +84,7 @@ export class Inbox {
   }
 
   /** Starts with other namespaces: those that stay keep their objects. */
-  private rescope({ all, namespaces = [], omitted }: Heard): void {
+  private rescope({ all, namespaces = [], omitted }: InboxEvent): void {
     this.scope = { all, namespaces, omitted };
     const wanted = new Set((all ? [''] : namespaces).flatMap((namespace) => kinds.map((kind) => `${kind}@${namespace}`)));
     for (const key of this.sources.keys()) if (!wanted.has(key)) this.sources.delete(key);
@@ -98,7 +98,7 @@ export class Inbox {
     return source;
   }
 
-  private change(source: Source, name: string, { type, object, status }: Heard): void {
+  private change(source: Source, name: string, { type, object, status }: InboxEvent): void {
     switch (name) {
       case 'reset':
         source.arriving = new Map();

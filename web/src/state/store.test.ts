@@ -18,7 +18,7 @@ it('does not repeat the beginning of a reply when it subscribes again', async ()
   const answers = [stream('Once', ' upon'), stream('Once upon a', ' time')];
   vi.stubGlobal('fetch', () => Promise.resolve(answers.shift() ?? new Promise(() => undefined)));
   const store = new Store();
-  const text = () => store.read().transcripts.get('chat.one')?.speaking?.text;
+  const text = () => store.read().transcripts.get('chat.one')?.streaming?.text;
   store.listen({ namespace: 'default', chat: 'one', transcripts: [{ name: 'chat.one', tail: 1 }] });
   await vi.waitFor(() => expect(text()).toBe('Once upon'), 60_000);
   store.listen({ namespace: 'default', chat: 'one', transcripts: [{ name: 'chat.one', tail: 1 }, { name: 'subagent.x', tail: 1 }] });

@@ -4,9 +4,9 @@
 import type { ServerEvent } from '../api/sse';
 import { Stream, type Connection, type Wanted } from '../api/stream';
 import type { Entry } from '../api/history';
-import type { Chat, Display, Message, Resource, RunView, Standstill, SubAgent, Task } from '../api/types';
+import type { Chat, Display, Message, Resource, RunView, WaitState, SubAgent, Task } from '../api/types';
 import { Inbox, type InboxSnapshot } from './inbox';
-import { emptyTranscript, hear, recall, rejoin, type TranscriptState } from '../model/transcript';
+import { emptyTranscript, addEntries, prependOlder, rejoin, type TranscriptState } from '../model/transcript';
 
 export type Kind = 'agentchats' | 'agentmessages' | 'agenttasks' | 'subagents';
 
@@ -62,7 +62,7 @@ export class Store {
   private timer?: ReturnType<typeof setTimeout>;
   private snapshot: Snapshot = this.take();
   private readonly stream = new Stream(
-    (event) => this.hear(event),
+    (event) => this.handle(event),
     (connection) => this.connected(connection),
   );
 
@@ -100,8 +100,8 @@ export class Store {
   }
 
   /** Adds older entries of a transcript. */
-  recall(name: string, older: Entry[], complete: boolean): void {
-    this.transcripts.set(name, recall(this.transcripts.get(name) ?? emptyTranscript, older, complete));
+  prependOlder(name: string, older: Entry[], complete: boolean): void {
+    this.transcripts.set(name, prependOlder(this.transcripts.get(name) ?? emptyTranscript, older, complete));
     this.show();
   }
 
@@ -131,7 +131,7 @@ export class Store {
     this.problems.delete(kind);
   }
 
-  private hear(event: ServerEvent): void {
+  private handle(event: ServerEvent): void {
     const data = JSON.parse(event.data) as {
       resource?: Kind;
       transcript?: string;
@@ -140,13 +140,13 @@ export class Store {
       uid?: string;
       display?: Display;
       run?: RunView;
-      standstill?: Standstill;
+      waitState?: WaitState;
       entries?: Entry[];
       status?: { code: number; message: string };
     };
-    if (data.object) Object.assign(data.object, { run: data.run, standstill: data.standstill });
+    if (data.object) Object.assign(data.object, { run: data.run, waitState: data.waitState });
     const source = data.resource ?? data.transcript ?? '';
-    if (this.inbox.hear(event.name, data)) {
+    if (this.inbox.apply(event.name, data)) {
       this.show();
       return;
     }
@@ -165,10 +165,10 @@ export class Store {
         break;
       case 'transcript':
         this.problems.delete(source);
-        this.transcripts.set(source, hear(this.transcripts.get(source) ?? emptyTranscript, data.entries!));
+        this.transcripts.set(source, addEntries(this.transcripts.get(source) ?? emptyTranscript, data.entries!));
         break;
       case 'ended':
-        this.transcripts.set(source, { ...(this.transcripts.get(source) ?? emptyTranscript), ended: true, speaking: undefined });
+        this.transcripts.set(source, { ...(this.transcripts.get(source) ?? emptyTranscript), ended: true, streaming: undefined });
         break;
       case 'absent':
         this.transcripts.set(source, { ...(this.transcripts.get(source) ?? emptyTranscript), absent: true });

@@ -22,14 +22,14 @@ export function ChatMenu({ chat, ordered, tree }: { chat: Chat; ordered: Message
   const [asking, setAsking] = useState<'rename' | 'delete'>();
   const { name, namespace } = chat.metadata;
   const { may } = site.person;
-  const tell = (error: unknown) => site.toast((error as Error).message, 'error');
+  const reportError = (error: unknown) => site.toast((error as Error).message, 'error');
   const remove = async () => {
     setAsking(undefined);
     try {
       await deleteChat(namespace, name);
       go(hrefOf({ namespace }));
     } catch (error) {
-      tell(error);
+      reportError(error);
     }
   };
   const exportJSON = async () => {
@@ -37,7 +37,7 @@ export function ChatMenu({ chat, ordered, tree }: { chat: Chat; ordered: Message
       const transcript = may.readTranscripts ? await wholeTranscript(namespace, transcriptOf('chat', name)) : undefined;
       save(`${name}.json`, 'application/json', jsonOf(chat, ordered, tasks, agents, transcript));
     } catch (error) {
-      tell(error);
+      reportError(error);
     }
   };
   const link = async () => {

@@ -93,7 +93,7 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
       <main className="chat-main" id="main">
         <ChatHead chat={chat} ordered={ordered} tree={tree} route={route} onMenu={onMenu} onStop={working && site.person.may.createMessages ? () => void say({ cancel: {} }) : undefined} />
         <NotReady chat={chat} view={route.view} />
-        <StandstillBanner chat={chat} />
+        <WaitStateBanner chat={chat} />
         {route.view === 'chat' && <Conversation chat={chat} ordered={ordered} tree={tree} actions={actions} onAnswer={answer} redo={site.person.may.createMessages && !working ? redo : undefined} sent={sent} />}
         {route.view === 'timeline' && <Timeline tree={tree} ordered={ordered} inspect={inspect} />}
         {route.view === 'usage' && <ChatUsage chat={chat} tree={tree} />}
@@ -171,7 +171,7 @@ function Tab({ href, current, icon, label }: { href: string; current: boolean; i
 
 /** Explains why a chat cannot answer, and what to do. */
 function NotReady({ chat, view }: { chat: Chat; view: ChatView }) {
-  const still = chat.standstill;
+  const still = chat.waitState;
   if (!chat.status?.conditions) {
     const young = Date.now() - Date.parse(chat.metadata.creationTimestamp) < 10_000;
     return young ? null : <p className="banner">No operator has processed this chat yet. Is nestor-operator running?</p>;
@@ -186,8 +186,8 @@ function NotReady({ chat, view }: { chat: Chat; view: ChatView }) {
 }
 
 /** Explains that a chat is paused, or what its work waits for, and what to do about it. */
-function StandstillBanner({ chat }: { chat: Chat }) {
-  const still = chat.standstill;
+function WaitStateBanner({ chat }: { chat: Chat }) {
+  const still = chat.waitState;
   if (!still || still.kind === 'Blocked') return null;
   const paused = still.kind === 'Paused';
   return (

@@ -54,7 +54,7 @@ export function ChatUsage({ chat, tree }: { chat: Chat; tree: Tree }) {
   );
 }
 
-/** An unknown price is not free: it is said for the whole chat. */
+/** An unknown price is not free: it is reported for the whole chat. */
 const cost = (own: Usage) => (own.costMicros === undefined ? '' : `, cost ${money(own.costMicros, own.currency)}`);
 
 const limit = (most: number | undefined, words: (most: number) => string) => (most ? `limit ${words(most)}` : undefined);

@@ -4,7 +4,7 @@
 import { Fragment, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { transcriptOf } from '../api/history';
 import type { Chat, Message } from '../api/types';
-import { reasoningOf, spoken } from '../model/transcript';
+import { reasoningOf, unpostedText } from '../model/transcript';
 import { sticks } from '../model/stick';
 import { repeatable, type Redo } from '../model/redo';
 import { finished, type Tree } from '../model/tree';
@@ -59,7 +59,7 @@ export function Conversation({ chat, ordered, tree, actions, onAnswer, redo, sen
             </Fragment>
           ))}
           {stray.length > 0 && <TaskGroup nodes={stray} actions={actions} />}
-          <Speaking chat={chat} ordered={ordered} idle={tree.roots.every(finished)} />
+          <Streaming chat={chat} ordered={ordered} idle={tree.roots.every(finished)} />
           <div ref={end} className="end" />
         </div>
       </div>
@@ -73,29 +73,29 @@ export function Conversation({ chat, ordered, tree, actions, onAnswer, redo, sen
 }
 
 /** The orchestrator's reply while it streams in. */
-function Speaking({ chat, ordered, idle }: { chat: Chat; ordered: Message[]; idle: boolean }) {
+function Streaming({ chat, ordered, idle }: { chat: Chat; ordered: Message[]; idle: boolean }) {
   const { transcripts } = useSnapshot();
   const transcript = transcripts.get(transcriptOf('chat', chat.metadata.name));
-  const speaking = transcript?.speaking;
-  const now = useNow(transcript?.said !== undefined);
-  const text = spoken(transcript, ordered.slice(-50).map((message) => message.spec.content ?? ''), now);
+  const streaming = transcript?.streaming;
+  const now = useNow(transcript?.lastReply !== undefined);
+  const text = unpostedText(transcript, ordered.slice(-50).map((message) => message.spec.content ?? ''), now);
   if (text) {
     return (
-      <article className={`message assistant${speaking ? ' speaking' : ''}`} aria-label={speaking ? 'The assistant is writing' : 'The reply'} aria-live="off">
-        {speaking?.reasoning && <Reasoning text={speaking.reasoning} />}
+      <article className={`message assistant${streaming ? ' streaming' : ''}`} aria-label={streaming ? 'The assistant is writing' : 'The reply'} aria-live="off">
+        {streaming?.reasoning && <Reasoning text={streaming.reasoning} />}
         <Markdown text={text} />
-        {!speaking && transcript?.said?.stopped && <Stopped />}
+        {!streaming && transcript?.lastReply?.stopped && <Stopped />}
       </article>
     );
   }
-  if (!speaking && (chat.status?.phase !== 'Running' || !idle)) return null;
+  if (!streaming && (chat.status?.phase !== 'Running' || !idle)) return null;
   return (
     <>
       <p className="thinking" role="status">
         <span className="pulse" aria-hidden="true" />
-        {speaking?.toolCalls.length ? 'The orchestrator is delegating' : 'The orchestrator is thinking'}
+        {streaming?.toolCalls.length ? 'The orchestrator is delegating' : 'The orchestrator is thinking'}
       </p>
-      {speaking?.reasoning && <Reasoning text={speaking.reasoning} live />}
+      {streaming?.reasoning && <Reasoning text={streaming.reasoning} live />}
     </>
   );
 }

@@ -101,7 +101,7 @@ export function Home({ onMenu }: { onMenu: () => void }) {
           <p className="note">
             <Icon name="key" size={14} />
             <span>
-              {site.person.user} lacks the right to create AgentChats or AgentMessages in {site.namespace}. Ask whoever runs the cluster for the role nestor-user there.
+              {site.person.user} lacks the permission to create AgentChats or AgentMessages in {site.namespace}. Ask an administrator of the cluster for the role nestor-user there.
             </span>
           </p>
         )}

@@ -48,7 +48,7 @@ it('creates a copy of a task with exact numbers', async () => {
   expect(written[0]).toContain('"arguments":{"n":9007199254740991}');
 });
 
-it('shows the command in place of a copy with a rounded number', () => {
+it('shows the command instead of a copy with a rounded number', () => {
   const written = ask('{"list": [{"n": 9007199254740993}]}');
   expect(screen.getByRole('region', { name: 'Command', hidden: true }).textContent).toContain('kubectl get agenttasks.nestor.dev count -n default -o yaml');
   expect(screen.queryByText('YAML of the new task')).toBeNull();

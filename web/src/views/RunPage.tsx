@@ -18,7 +18,7 @@ import { Icon, type IconName } from '../parts/Icon';
 import { LiveText, ProgressList } from '../parts/LiveText';
 import { Markdown } from '../parts/Markdown';
 import { RoleIcon, useRoleName } from '../parts/RoleIcon';
-import { Standstill } from '../parts/Standstill';
+import { WaitState } from '../parts/WaitState';
 import { Steps } from '../parts/Steps';
 import { ResultView, TaskBlock, TaskError, type TaskActions } from '../parts/TaskBlock';
 import { useSite, useSnapshot } from '../state/context';
@@ -123,7 +123,7 @@ function RunHead({ route, node, onMenu, onStop }: { route: Route & { run: string
 }
 
 function State({ node }: { node: Node }) {
-  const still = node.task.standstill;
+  const still = node.task.waitState;
   return still?.kind === 'Blocked' ? <Badge kind="failed" label={still.head} /> : <Badge kind={badgeOf(node)} />;
 }
 
@@ -172,7 +172,7 @@ function Overview({ node, actions }: { node: Node; actions: TaskActions }) {
             )}
           </section>
         )}
-        <Standstill node={node} />
+        <WaitState node={node} />
         <ProgressList node={node} />
         {!finished(node) && <LiveText node={node} who={roleName(spec.role)} />}
         {run.asks?.map((ask) => (

@@ -66,7 +66,7 @@ export function Timeline({ tree, ordered, inspect }: { tree: Tree; ordered: Mess
       </div>
       <ul className="legend" aria-label="Legend">
         <li>
-          <span className="swatch running" /> at work
+          <span className="swatch running" /> running
         </li>
         <li>
           <span className="swatch idle" /> waits for those it delegated to

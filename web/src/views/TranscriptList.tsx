@@ -6,7 +6,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { transcript as load } from '../api/client';
 import { sticks } from '../model/stick';
 import { heightOf, itemsOf, type Row, type TranscriptState } from '../model/transcript';
-import { EntryView, SpeakingView } from '../parts/EntryView';
+import { EntryView, StreamingView } from '../parts/EntryView';
 import { Icon } from '../parts/Icon';
 import { useSite } from '../state/context';
 
@@ -27,13 +27,13 @@ export function TranscriptList({ transcript, rows, state, filtered, onInspect }:
   const first = useRef<string>(undefined);
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const items = useMemo(() => itemsOf(rows), [rows]);
-  const count = items.length + (state.speaking && !filtered ? 1 : 0);
+  const count = items.length + (state.streaming && !filtered ? 1 : 0);
   const list = useVirtualizer({
     count,
     getScrollElement: () => scroller.current,
     estimateSize: (index) => heightOf(items[index]),
     overscan: 6,
-    getItemKey: useCallback((index: number) => items[index]?.key ?? 'speaking', [items]),
+    getItemKey: useCallback((index: number) => items[index]?.key ?? 'streaming', [items]),
   });
 
   const older = useCallback(async () => {
@@ -43,7 +43,7 @@ export function TranscriptList({ transcript, rows, state, filtered, onInspect }:
     try {
       const since = Math.max(0, start - page - 1);
       const { entries = [] } = await load(site.namespace, transcript, { since, limit: page });
-      site.store.recall(transcript, entries, since === 0 || entries[0]?.kind === 'Started');
+      site.store.prependOlder(transcript, entries, since === 0 || entries[0]?.kind === 'Started');
     } catch (error) {
       site.toast((error as Error).message, 'error');
     } finally {
@@ -94,7 +94,7 @@ export function TranscriptList({ transcript, rows, state, filtered, onInspect }:
             const item = items[index];
             return (
               <div key={key} ref={list.measureElement} data-index={index} className={`transcript-row ${item?.part ?? 'words'}`} style={{ transform: `translateY(${start}px)` }}>
-                {item ? <EntryView item={item} open={opened.has(item.key)} onToggle={toggle} onInspect={onInspect} /> : <SpeakingView speaking={state.speaking!} />}
+                {item ? <EntryView item={item} open={opened.has(item.key)} onToggle={toggle} onInspect={onInspect} /> : <StreamingView streaming={state.streaming!} />}
               </div>
             );
           })}

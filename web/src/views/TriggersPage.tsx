@@ -25,7 +25,7 @@ export function TriggersPage({ onMenu }: { onMenu: () => void }) {
   const { namespace } = useSite();
   const [loaded, again] = usePolled(() => loadAll(namespace), [namespace]);
   return (
-    <Page title="Triggers" subtitle="Work that starts by itself: at times, for webhooks, or when objects change" onMenu={onMenu}>
+    <Page title="Triggers" subtitle="Work that starts automatically: on a schedule, for webhooks, or when objects change" onMenu={onMenu}>
       <WhenLoaded loaded={loaded} again={again} what="triggers" problem="Triggers cannot be read">
         {(all) => <All all={all} onFired={again} />}
       </WhenLoaded>
@@ -42,7 +42,7 @@ async function loadAll(namespace: string) {
 
 function All({ all: { at, found, tasks, messages }, onFired }: { all: Awaited<ReturnType<typeof loadAll>>; onFired: () => void }) {
   const problems = [tasks, messages].filter((list) => typeof list === 'string');
-  if (found.length === 0) return <Empty icon="clock" title="No triggers yet">An AgentTrigger starts a task, or writes to a chat, by itself.</Empty>;
+  if (found.length === 0) return <Empty icon="clock" title="No triggers yet">An AgentTrigger starts a task, or writes to a chat, automatically.</Empty>;
   return (
     <>
       {problems.map((problem) => (

@@ -15,7 +15,7 @@ import { usePolled } from '../state/hooks';
 import { useLink } from '../state/route';
 import { Trouble } from './Loaded';
 
-/** A form that calls a tool with an AgentTask of type Tool: with the rights of the person, and recorded. The person requests exactly this call, so that no other approval follows. */
+/** A form that calls a tool with an AgentTask of type Tool: with the permissions of the person, and recorded. The person requests exactly this call, so that no other approval follows. */
 export function TryTool({ name, tool, workspace }: { name: string; tool: ToolInfo; workspace: boolean }) {
   const site = useSite();
   const fields = fieldsOf(tool.inputSchema);

@@ -100,7 +100,7 @@ func (s *Server) choosePort(ctx context.Context) error {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// URL returns the connection string of a database of the server.
+// URL returns the connection string of the server's database.
 func (s *Server) URL(database string) string {
 	u := url.URL{
 		Scheme: "postgres", User: url.UserPassword(User, Password), Path: "/" + database,

@@ -40,7 +40,6 @@ func divide(a, b Value) (Value, error) {
 	return Value{new(big.Rat).Quo(a.rat, b.rat), a.rounded || b.rounded}, nil
 }
 
-// modulo returns a - b*floor(a/b).
 func modulo(a, b Value) (Value, error) {
 	quotient, err := divide(a, b)
 	if err != nil {

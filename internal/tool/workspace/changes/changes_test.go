@@ -21,7 +21,6 @@ import (
 	"github.com/nestor-dev/nestor/test/programs"
 )
 
-// git runs git in a directory and returns its output.
 func git(t testing.TB, dir string, arguments ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", arguments...)
@@ -185,7 +184,7 @@ func TestSummaryAndArchive(t *testing.T) {
 	}
 }
 
-func TestDigestIsThatOfTheArchive(t *testing.T) {
+func TestDigestMatchesArchive(t *testing.T) {
 	dir, commit := cloned(t)
 	tree := &changes.Tree{Root: dir, State: t.TempDir(), Against: changes.Commit, Base: commit}
 	before, err := tree.Read(t.Context())

@@ -67,7 +67,7 @@ func resolve(root *fsroot.Root, ref string) (string, error) {
 	return "", fmt.Errorf("%w: the branch %s has no commit yet", ErrNoBase, fsroot.Display(strings.TrimPrefix(ref, "refs/heads/")))
 }
 
-// isObjectName reports whether a text is the full name of a git object.
+// isObjectName reports whether text is the full name of a git object.
 func isObjectName(name string) bool {
 	return (len(name) == 40 || len(name) == 64) && strings.Trim(name, "0123456789abcdef") == ""
 }

@@ -29,7 +29,7 @@ const (
 const (
 	// MaxArchive is the maximum size of an archive, in bytes.
 	MaxArchive = 32 << 20
-	// MaxDiff is the maximum length of the text of a summary, in bytes.
+	// MaxDiff is the maximum length of a summary's text, in bytes.
 	MaxDiff = 1 << 20
 	// MaxFiles is the maximum number of files in a summary.
 	MaxFiles = 2000
@@ -113,14 +113,14 @@ func (t *Tree) Read(ctx context.Context) (Summary, error) {
 	defer t.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	g, found, err := t.compare(ctx)
+	g, entries, err := t.compare(ctx)
 	if errors.Is(err, ErrTooLarge) {
 		return Summary{BaseCommit: g.base, TooLarge: true, Message: sentence(err)}, nil
 	}
 	if err != nil {
 		return Summary{}, err
 	}
-	s := Summary{BaseCommit: g.base, Message: found.message()}
+	s := Summary{BaseCommit: g.base, Message: entries.message()}
 	if s.Files, err = g.files(ctx); err != nil {
 		return Summary{}, err
 	}
@@ -162,7 +162,7 @@ func (t *Tree) Archive(ctx context.Context) ([]byte, error) {
 	if t.Against == Nothing {
 		return pack(ctx, t.Root)
 	}
-	g, found, err := t.compare(ctx)
+	g, entries, err := t.compare(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (t *Tree) Archive(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	if cut {
-		return nil, fmt.Errorf("%w: their patch has more than %d MiB; %s", ErrTooLarge, MaxArchive>>20, found.largest())
+		return nil, fmt.Errorf("%w: their patch has more than %d MiB; %s", ErrTooLarge, MaxArchive>>20, entries.largest())
 	}
 	return patch, nil
 }

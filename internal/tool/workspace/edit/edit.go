@@ -57,7 +57,7 @@ func apply(text string, e Edit) (string, Change, error) {
 	case len(at) == 0:
 		return "", Change{}, notFound(text, e.Old)
 	case e.Occurrence > len(at):
-		return "", Change{}, fmt.Errorf("occurrence %d of old_string was asked for, but it occurs %s", e.Occurrence, times(text, at))
+		return "", Change{}, fmt.Errorf("occurrence %d of old_string was requested, but it occurs %s", e.Occurrence, times(text, at))
 	case e.Occurrence > 0:
 		at = at[e.Occurrence-1 : e.Occurrence]
 	case len(at) > 1 && !e.All:

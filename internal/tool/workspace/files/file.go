@@ -96,7 +96,7 @@ func ReadTar(archive []byte, cwd, name string) (File, error) {
 			break
 		}
 		if err != nil {
-			return File{}, fmt.Errorf("read the kept files: %w", err)
+			return File{}, fmt.Errorf("read the saved files: %w", err)
 		}
 		entry := path.Clean(header.Name)
 		switch {
@@ -115,12 +115,12 @@ func readEntry(in io.Reader, header *tar.Header, name string) (File, error) {
 	}
 	data, err := io.ReadAll(in)
 	if err != nil {
-		return File{}, fmt.Errorf("read the kept files: %w", err)
+		return File{}, fmt.Errorf("read the saved files: %w", err)
 	}
 	return withContent(name, data), nil
 }
 
-// withContent returns a file. A text that is not valid UTF-8 would not reach people as it is.
+// withContent returns a file. Text that is not valid UTF-8 would not reach people as it is.
 func withContent(name string, data []byte) File {
 	if fsroot.IsBinary(data) || !utf8.Valid(data) {
 		return File{Path: name, State: Binary}

@@ -12,7 +12,7 @@
 //     blocking, so a named pipe cannot hang the caller.
 //   - Writes follow no symbolic link at all: each directory is opened relative
 //     to its parent with O_NOFOLLOW. The content goes to a temporary file that
-//     is renamed into place, so a reader never sees half a file, and a hard link
+//     is renamed into place, so a reader never gets half a file, and a hard link
 //     to a file elsewhere is replaced rather than written through.
 //   - Walks use [Dir], a handle on an open directory. Entries are opened by
 //     name relative to that handle and links are not followed, so swapping a

@@ -176,7 +176,7 @@ func (r repository) checkoutCommit(ctx context.Context, commit string) error {
 	}
 	if r.run(ctx, "cat-file", "-e", commit+"^{commit}") != nil {
 		if err := r.run(ctx, "-c", "gc.auto=0", "fetch", "--quiet", "--no-recurse-submodules", "--", "origin", commit); err != nil {
-			return fmt.Errorf("the commit %s, which kept changes are relative to, is not in the repository any more: %w", commit, err)
+			return fmt.Errorf("the commit %s, the base of the saved changes, is no longer in the repository: %w", commit, err)
 		}
 	}
 	return r.run(ctx, "reset", "--quiet", "--hard", commit)

@@ -29,7 +29,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// git runs git in a directory and returns its output.
 func git(t *testing.T, dir string, arguments ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", arguments...)
@@ -95,8 +94,8 @@ func TestClonesBranchTagAndCommit(t *testing.T) {
 	}
 }
 
-// TestClonesIntoADirectoryOfAnotherUser clones as a pod does: the directory of a volume belongs to root, and git runs as another user.
-func TestClonesIntoADirectoryOfAnotherUser(t *testing.T) {
+// TestCloneIntoForeignDirectory clones as a pod does: the directory of a volume belongs to root, and git runs as another user.
+func TestCloneIntoForeignDirectory(t *testing.T) {
 	dir := upstream(t)
 	handler, err := gitserver.Handler(t.Context(), filepath.Dir(dir), "robot", "hunter2")
 	if err != nil {
@@ -172,8 +171,8 @@ func TestInterruptedCloneIsCompleted(t *testing.T) {
 	}
 }
 
-// TestCredentialsComeFromFilesAndStayThere uses a real git server that requires a password.
-func TestCredentialsComeFromFilesAndStayThere(t *testing.T) {
+// TestCredentialsStayInFiles uses a real git server that requires a password.
+func TestCredentialsStayInFiles(t *testing.T) {
 	handler, path := backend(t, upstream(t))
 	url := serve(t, withPassword(handler)) + path
 

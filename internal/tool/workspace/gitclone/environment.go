@@ -92,5 +92,5 @@ func asVariables(settings []string) []string {
 	return all
 }
 
-// quote quotes a text for the shell with which git runs programs.
+// quote quotes text for the shell with which git runs programs.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -22,7 +22,6 @@ const (
 	password = "hunter2-hunter2"
 )
 
-// credentials creates a directory with the files of a Secret.
 func credentials(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -127,9 +126,9 @@ func TestRedirectsNeverCarryCredentials(t *testing.T) {
 	})
 }
 
-// TestARepositoryThatCommandsChangedRunsNothing: when a pod's containers restart, the clone runs again with the
+// TestTamperedRepositoryRunsNothing: when a pod's containers restart, the clone runs again with the
 // credentials, in a directory that commands have written to.
-func TestARepositoryThatCommandsChangedRunsNothing(t *testing.T) {
+func TestTamperedRepositoryRunsNothing(t *testing.T) {
 	dir := upstream(t)
 	handler, path := backend(t, dir)
 	url := serve(t, withPassword(handler)) + path
@@ -203,8 +202,8 @@ func TestOtherRemotesGetNoCredentials(t *testing.T) {
 	}
 }
 
-// TestAServerCannotRepeatTheCredentials: messages of the server reach the model and the readers of the chat.
-func TestAServerCannotRepeatTheCredentials(t *testing.T) {
+// TestServerCannotRepeatCredentials: messages of the server reach the model and the readers of the chat.
+func TestServerCannotRepeatCredentials(t *testing.T) {
 	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, given, _ := r.BasicAuth()
 		w.Header().Set("Content-Type", "text/plain")
@@ -227,7 +226,7 @@ func TestAServerCannotRepeatTheCredentials(t *testing.T) {
 	}
 }
 
-func TestTheHelperAnswersForItsOwnServerOnly(t *testing.T) {
+func TestHelperAnswersOnlyOwnServer(t *testing.T) {
 	dir := login(t)
 	for name, tc := range map[string]struct {
 		operation, request string
@@ -252,7 +251,7 @@ func TestTheHelperAnswersForItsOwnServerOnly(t *testing.T) {
 	}
 }
 
-func TestTheKeyIsForSSHAlone(t *testing.T) {
+func TestKeyIsForSSHAlone(t *testing.T) {
 	handler, path := backend(t, upstream(t))
 	s := source(t, serve(t, handler)+path, "trunk")
 	s.Credentials = credentials(t, map[string]string{"ssh-privatekey": "KEY", "known_hosts": ""})

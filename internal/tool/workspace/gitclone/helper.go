@@ -24,7 +24,7 @@ const HelperArgument = "git-credential"
 // any other server gets no answer.
 func AnswerGit(arguments []string, request io.Reader, answer io.Writer) error {
 	if len(arguments) != 3 {
-		return errors.New("git asks for credentials in an unknown way")
+		return errors.New("git requests credentials in an unknown way")
 	}
 	origin, dir, operation := arguments[0], arguments[1], arguments[2]
 	if operation != "get" || !matchesOrigin(origin, request) {
@@ -33,7 +33,7 @@ func AnswerGit(arguments []string, request io.Reader, answer io.Writer) error {
 	for _, name := range []string{"username", "password"} {
 		value, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
-			return fmt.Errorf("git asks for a %s, but the credentials have none", name)
+			return fmt.Errorf("git requests a %s, but the credentials have none", name)
 		}
 		fmt.Fprintf(answer, "%s=%s\n", name, strings.TrimSpace(string(value)))
 	}

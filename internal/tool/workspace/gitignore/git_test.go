@@ -69,7 +69,6 @@ func (r repository) create(paths []string) {
 	}
 }
 
-// ignored returns which of the existing paths git ignores.
 func (r repository) ignored(paths []string) map[string]bool {
 	r.t.Helper()
 	var input strings.Builder

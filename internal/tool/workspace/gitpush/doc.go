@@ -3,7 +3,7 @@
 
 // Package gitpush publishes the changes of a workspace: it makes one commit of a patch and pushes it to one branch.
 //
-// A [Publisher] has the credentials of the repository, so it never sees a repository that commands of agents could write. It works in a bare
+// A [Publisher] has the credentials of the repository, so it never opens a repository that commands of agents could write. It works in a bare
 // repository of its own, without files, hooks and attributes: the patch is applied to an index only.
 //
 // Nothing is ever forced. The new commit follows the commit that was cloned, or the one that the same owner published last, so that each push

@@ -21,16 +21,16 @@ var markPattern = regexp.MustCompile(`\n\nNestor-Owner: ([0-9A-Za-z-]+)\nNestor-
 
 // readMark returns the mark of a message, or the zero one.
 func readMark(message string) mark {
-	found := markPattern.FindStringSubmatch(message)
-	if found == nil {
+	match := markPattern.FindStringSubmatch(message)
+	if match == nil {
 		return mark{}
 	}
-	return mark{found[1], found[2], found[3]}
+	return mark{match[1], match[2], match[3]}
 }
 
 var branchPattern = regexp.MustCompile(`^nestor(/[A-Za-z0-9]([A-Za-z0-9_-]|[.][A-Za-z0-9_-])*)+$`)
 
-// maxBranch is the maximum length of the name of a branch: the longest name of an object and the prefix.
+// maxBranch is the maximum length of a branch's name: the longest name of an object and the prefix.
 const maxBranch = 260
 
 // IsBranch reports whether a name is one of a branch that may be pushed to.

@@ -76,7 +76,7 @@ func TestProtectedChangesAreNotPushed(t *testing.T) {
 	}
 }
 
-func TestFilesOfProtectedLinksAreNotPushed(t *testing.T) {
+func TestProtectedLinkFilesAreNotPushed(t *testing.T) {
 	u := newUpstream(t)
 	u.commitToMain("mkdir ci && echo x > ci/build && ln -s ci/build steps && ln -s steps Jenkinsfile")
 	result := publish(t, u.publisher(), u.request("c1", "m", "echo y > ci/build"))

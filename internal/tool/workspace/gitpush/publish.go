@@ -117,7 +117,7 @@ func (p *Publisher) validate(r Request) error {
 	case !isObjectName(r.Base):
 		return fmt.Errorf("%q is not a commit", r.Base)
 	case strings.TrimSpace(r.Message) == "" || len(r.Message) > MaxMessage || !utf8.ValidString(r.Message) || strings.Contains(r.Message, "\x00"):
-		return fmt.Errorf("the commit message must be a text of 1 to %d bytes", MaxMessage)
+		return fmt.Errorf("the commit message must have 1 to %d bytes", MaxMessage)
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (p *Publisher) follow(ctx context.Context, g repository, tip, base, tree st
 	if contains, err := g.isAncestor(ctx, base, tip); err != nil {
 		return nil, Result{}, err
 	} else if !contains {
-		parents = append(parents, base) // the workspace was cloned anew since
+		parents = append(parents, base) // the workspace was recloned since
 	}
 	return parents, Result{}, nil
 }

@@ -94,7 +94,6 @@ func (u *upstream) publisher() *gitpush.Publisher {
 		Source: gitclone.Source{Dir: u.t.TempDir(), URL: u.url, Ref: "main", Credentials: credentials, Program: program}}
 }
 
-// patch returns the patch that commands make of the base.
 func (u *upstream) patch(commands string) []byte {
 	u.t.Helper()
 	dir := u.t.TempDir()
@@ -108,7 +107,6 @@ func (u *upstream) request(call, message, commands string) gitpush.Request {
 	return gitpush.Request{Call: call, Base: u.base, Message: message, Time: time.Unix(1_700_000_000, 0), Patch: u.patch(commands)}
 }
 
-// refs returns the refs of the server.
 func (u *upstream) refs() string {
 	return programs.Script(u.t, u.dir, "git for-each-ref --format='%(refname) %(objectname)'")
 }
@@ -122,7 +120,7 @@ func publish(t *testing.T, p *gitpush.Publisher, r gitpush.Request) gitpush.Resu
 	return result
 }
 
-func TestChangesAreOneCommitOnTheClonedOne(t *testing.T) {
+func TestChangesBecomeOneCommit(t *testing.T) {
 	u := newUpstream(t)
 	p := u.publisher()
 	first := publish(t, p, u.request("a1", "Fix f\n\nNestor-Owner: someone-else\nNestor-Call: a1\nNestor-Tree: abc", "echo three >> f && echo new > g.txt && chmod +x g.txt && ln -s f l && head -c 300 /dev/urandom > b"))
@@ -154,7 +152,7 @@ func TestChangesAreOneCommitOnTheClonedOne(t *testing.T) {
 	if again := publish(t, p, u.request("a3", "The same", "echo four >> f")); again != (gitpush.Result{Commit: second.Commit, Already: true}) {
 		t.Errorf("the same changes: %+v", again)
 	}
-	// The repetition of the first call finds its commit below the tip, also if the workspace has other changes by now.
+	// The repetition of the first call finds its commit below the tip, even if the workspace has other changes by now.
 	if again := publish(t, p, u.request("a1", "Fix f", "echo five >> f")); again != (gitpush.Result{Commit: first.Commit, Already: true}) {
 		t.Errorf("a repeated call: %+v", again)
 	}
@@ -166,7 +164,7 @@ func TestChangesAreOneCommitOnTheClonedOne(t *testing.T) {
 	}
 }
 
-func TestAWorkspaceThatWasClonedAnewIsMerged(t *testing.T) {
+func TestReclonedWorkspaceIsMerged(t *testing.T) {
 	u := newUpstream(t)
 	first := publish(t, u.publisher(), u.request("a1", "one", "echo three >> f"))
 	work := t.TempDir()
@@ -206,7 +204,7 @@ func TestCommitsOfOthersAreLeftAlone(t *testing.T) {
 	}
 }
 
-func TestABranchBehindTheClonedCommitIsFollowed(t *testing.T) {
+func TestBranchBehindClonedCommit(t *testing.T) {
 	u := newUpstream(t)
 	old := u.base
 	programs.Script(t, t.TempDir(), "git clone -q "+u.dir+" c && cd c && git push -q origin main:refs/heads/"+branch+" && echo m > m && git add m && git commit -qm moved && git push -q origin main")
@@ -269,7 +267,7 @@ func TestNothingIsPushed(t *testing.T) {
 	}
 }
 
-func TestAServerThatRefusesIsReportedWithoutItsText(t *testing.T) {
+func TestServerRefusalHidesItsText(t *testing.T) {
 	u := newUpstream(t)
 	programs.Script(t, u.dir, "printf '#!/bin/sh\\necho the password is "+password+" >&2\\nexit 1\\n' > hooks/pre-receive && chmod +x hooks/pre-receive")
 	before := u.refs()
@@ -283,7 +281,7 @@ func TestAServerThatRefusesIsReportedWithoutItsText(t *testing.T) {
 }
 
 // A push whose answer is lost is found on the branch: the attempt that follows, in this call or in a later one, makes no second commit.
-func TestAPushWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
+func TestLostPushAnswerIsNotRepeated(t *testing.T) {
 	u := newUpstream(t)
 	u.after = func(w http.ResponseWriter) { http.Error(w, "gone", http.StatusBadGateway) }
 	first := publish(t, u.publisher(), u.request("a1", "one", "echo three >> f"))

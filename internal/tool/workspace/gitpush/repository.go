@@ -122,8 +122,8 @@ func (g repository) find(ctx context.Context, tip string, of mark) (string, erro
 
 func (g repository) publishedBy(ctx context.Context, commit, owner, tree string) (bool, error) {
 	message, err := g.run(ctx, "log", "--max-count=1", "--encoding=UTF-8", "--format=%B", commit, "--")
-	found := readMark(message)
-	return found.Owner == owner && found.Tree == tree, err
+	mark := readMark(message)
+	return mark.Owner == owner && mark.Tree == tree, err
 }
 
 // apply returns the tree of the base with the patch, or why the patch cannot be applied.
@@ -177,7 +177,7 @@ func (g repository) push(ctx context.Context, commit string) (problem string, er
 	case strings.Contains(out, "[rejected]"), strings.Contains(out, "[remote rejected]") && isRace(out):
 		return "", errRejected
 	case strings.Contains(out, "[remote rejected]"):
-		return fmt.Sprintf("The git server does not accept the push to %s (%s), and nothing was pushed. A person must change the rules of the server or the rights of the credentials.", g.branch, reasonOf(out)), nil
+		return fmt.Sprintf("The git server does not accept the push to %s (%s), and nothing was pushed. A person must change the rules of the server or the permissions of the credentials.", g.branch, reasonOf(out)), nil
 	}
 	return "", fmt.Errorf("push to %s: %w", g.branch, err)
 }

@@ -26,7 +26,6 @@ import (
 	"github.com/nestor-dev/nestor/test/programs"
 )
 
-// newKey returns a key of a server or a client.
 func newKey(t *testing.T) (ssh.Signer, []byte) {
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
@@ -80,7 +79,6 @@ func newSSHServer(t *testing.T, root string) *sshServer {
 	return &sshServer{address: listener.Addr().String(), host: host.PublicKey(), key: key}
 }
 
-// serveSSH serves one connection.
 func serveSSH(t *testing.T, conn net.Conn, config *ssh.ServerConfig, root string) {
 	server, channels, requests, err := ssh.NewServerConn(conn, config)
 	if err != nil {
@@ -135,7 +133,6 @@ func runGit(t *testing.T, channel ssh.Channel, command, root string) error {
 	return cmd.Run()
 }
 
-// source returns a source with the key and the known hosts.
 func (s *sshServer) source(t *testing.T, dir string, known ...ssh.PublicKey) gitclone.Source {
 	t.Helper()
 	host, port, err := net.SplitHostPort(s.address)

@@ -24,7 +24,7 @@ func TestPlainURLsAreParsed(t *testing.T) {
 	}
 }
 
-func TestURLsThatProgramsReadDifferentlyAreRefused(t *testing.T) {
+func TestAmbiguousURLsAreRefused(t *testing.T) {
 	for name, raw := range map[string]string{
 		"nothing":                 "",
 		"no scheme":               "project",

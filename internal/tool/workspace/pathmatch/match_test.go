@@ -55,8 +55,8 @@ func TestInvalidGlobsAreRejected(t *testing.T) {
 	}
 }
 
-// TestNamesAgreeWithTheStandardLibrary: for single names without escapes the standard library has the same rules.
-func TestNamesAgreeWithTheStandardLibrary(t *testing.T) {
+// TestNamesAgreeWithStandardLibrary: for single names without escapes the standard library has the same rules.
+func TestNamesAgreeWithStandardLibrary(t *testing.T) {
 	part := rapid.SampledFrom([]string{"a", "b", "*", "?", "[ab]", "[^a]", "[a-c]", "c"})
 	rapid.Check(t, func(t *rapid.T) {
 		pattern := strings.Join(rapid.SliceOfN(part, 0, 8).Draw(t, "parts"), "")

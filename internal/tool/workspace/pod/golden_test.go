@@ -82,7 +82,7 @@ func TestObjectsMatchGoldenFiles(t *testing.T) {
 	}
 }
 
-func TestNamesFitServicesAndDependOnTheOwner(t *testing.T) {
+func TestNamesDependOnOwner(t *testing.T) {
 	seen := map[string]bool{}
 	for _, owner := range []pod.Owner{
 		{Name: "a", UID: "1"}, {Name: "a", UID: "2"}, {Name: "a.b", UID: "3"}, {Name: "a-b", UID: "4"},

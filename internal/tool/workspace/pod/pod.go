@@ -27,8 +27,8 @@ const (
 	credentialsName = "git-credentials"
 )
 
-// AwaitRestore is the argument of a server that serves no call before kept changes were restored.
-const AwaitRestore = "--await-restore"
+// WaitForRestore is the argument of a server that serves no call before kept changes were restored.
+const WaitForRestore = "--await-restore"
 
 // user is the UID of "nonroot" in distroless and many other images.
 const user = int64(65532)
@@ -80,10 +80,10 @@ func server(s Spec) corev1.Container {
 	}
 	switch {
 	case s.Source.Git != nil:
-		args = append(args, "--base-file="+baseFile, AwaitRestore)
+		args = append(args, "--base-file="+baseFile, WaitForRestore)
 		mounts = append(mounts, corev1.VolumeMount{Name: baseVolume, MountPath: basePath, ReadOnly: true})
 	case s.Source.EmptyDir != nil:
-		args = append(args, "--empty-base", AwaitRestore)
+		args = append(args, "--empty-base", WaitForRestore)
 	case s.readOnly():
 		args = append(args, "--read-only")
 	}

@@ -46,8 +46,8 @@ func scoreLines(data []byte, terms []term) map[int]scoredLine {
 				return
 			}
 			last = begin
-			line, known := lines[begin]
-			if !known {
+			line, ok := lines[begin]
+			if !ok {
 				line = scoredLine{start: begin, end: indexByteFrom(data, '\n', end)}
 			}
 			line.weight += t.weight * strength

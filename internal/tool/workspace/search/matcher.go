@@ -47,7 +47,7 @@ func (m *matcher) lines(data []byte, yield func(start, end int) bool) {
 	}
 }
 
-// hasExoticCase reports whether a text has the Kelvin sign or the long s, the only non-ASCII characters that fold to
+// hasExoticCase reports whether text has the Kelvin sign or the long s, the only non-ASCII characters that fold to
 // ASCII letters.
 func hasExoticCase(data []byte) bool {
 	return bytes.Contains(data, []byte("\u212a")) || bytes.Contains(data, []byte("\u017f"))

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// needle is a text to search for, optionally ignoring ASCII case.
+// needle is text to search for, optionally ignoring ASCII case.
 type needle struct {
 	text []byte // lower case if fold
 	fold bool

@@ -133,7 +133,6 @@ func (c comparison) run(t *testing.T, name string) {
 	}
 }
 
-// timed runs a program and records its shortest time.
 func timed(run func() int, shortest *time.Duration) int {
 	if run == nil {
 		return 0

@@ -86,7 +86,6 @@ func isLetter(b byte) bool { return b >= 0x80 || ('a' <= b|0x20 && b|0x20 <= 'z'
 
 func isUpper(b byte) bool { return 'A' <= b && b <= 'Z' }
 
-// frequency returns the sum of the strengths of a term's occurrences.
 func (t term) frequency(data []byte) float64 {
 	sum := 0.0
 	t.each(data, func(_, _ int, strength float64) { sum += strength })

@@ -131,7 +131,7 @@ func TestLargeTreeIsSearchedCompletely(t *testing.T) {
 	}
 }
 
-func TestKeywordsPreferRareWordsAndWholeParts(t *testing.T) {
+func TestKeywordsPreferRareWords(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
 		"retry/backoff.go": "// Backoff computes the delay before the next retry.\nfunc Backoff(attempt int) time.Duration { return 0 }\n",

@@ -48,7 +48,7 @@ func start(cmd *exec.Cmd, writable []string) error {
 	go func() {
 		runtime.LockOSThread()
 		if unix.Gettid() == unix.Getpid() {
-			// The main thread determines the access rights of the process as seen by others, so it must not be
+			// The main thread determines the access permissions of the process as seen by others, so it must not be
 			// restricted. While it is locked here, another thread is used.
 			defer runtime.UnlockOSThread()
 			started <- start(cmd, writable)

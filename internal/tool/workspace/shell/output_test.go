@@ -22,8 +22,8 @@ func TestOutputKeepsHeadAndTail(t *testing.T) {
 	}
 }
 
-// TestOutputDoesNotDependOnWrites checks that the split into writes does not affect the result.
-func TestOutputDoesNotDependOnWrites(t *testing.T) {
+// TestOutputIgnoresWriteSizes checks that the split into writes does not affect the result.
+func TestOutputIgnoresWriteSizes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		head, tail := rapid.IntRange(0, 10).Draw(t, "head"), rapid.IntRange(0, 10).Draw(t, "tail")
 		pieces := rapid.SliceOf(rapid.StringMatching(`[a-z]{0,15}`)).Draw(t, "pieces")

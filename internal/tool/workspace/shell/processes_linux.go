@@ -35,11 +35,11 @@ func killAll(group int) {
 	deadline := time.Now().Add(gracePeriod / 2)
 	for {
 		_ = unix.Kill(-group, unix.SIGKILL)
-		found := descendants(os.Getpid())
-		for _, pid := range found {
+		processes := descendants(os.Getpid())
+		for _, pid := range processes {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
-		if len(found) == 0 || time.Now().After(deadline) {
+		if len(processes) == 0 || time.Now().After(deadline) {
 			return
 		}
 		// Reap a child that has ended, so that the next round does not find it. The shell itself may be reaped here

@@ -6,7 +6,7 @@ package toolspec
 func Read() Tool {
 	return reader[ReadArgs]("read", "Read a file",
 		"Read a text file. Lines are numbered; the number and the tab after it are not part of the file. "+
-			"Long files come in pages: go on with the offset that the answer names. Use read_image for images.")
+			"Long files come in pages: continue with the offset in the answer. Use read_image for images.")
 }
 
 type ReadArgs struct {
@@ -80,7 +80,7 @@ type KeywordArgs struct {
 }
 
 func Image() Tool {
-	return reader[ImageArgs]("read_image", "Look at an image", "Return an image file (PNG, JPEG, GIF or WebP) as an image.")
+	return reader[ImageArgs]("read_image", "Show an image", "Return an image file (PNG, JPEG, GIF or WebP) as an image.")
 }
 
 type ImageArgs struct {

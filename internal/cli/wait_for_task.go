@@ -18,9 +18,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
-// awaitTask waits until a standalone task has ended, prints the result and returns an error with the matching exit
+// waitForTask waits until a standalone task has ended, prints the result and returns an error with the matching exit
 // code.
-func (s *session) awaitTask(ctx context.Context, task *v1beta1.AgentTask, flags *printFlags) error {
+func (s *session) waitForTask(ctx context.Context, task *v1beta1.AgentTask, flags *printFlags) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	snapshots, err := follow.Watch(ctx, s.cluster(), follow.Scope{Namespace: s.namespace, Standalone: true})
@@ -72,16 +72,16 @@ func (w taskWatch) print(now view.Snapshot, node *view.Node) {
 		}
 		w.printOnce(ask.Key(), "%s (%s) wants to run %s %s\n  %s", ask.Task, ask.Role, terminal.Line(ask.Tool), terminal.Line(terminal.JSON(ask.Arguments)), narrate.Hint(ask))
 	}
-	w.printStandstills(node)
+	w.printWaitStates(node)
 }
 
-// printStandstills prints what a task and its descendants wait for.
-func (w taskWatch) printStandstills(node *view.Node) {
-	if still := node.Standstill(); still != nil {
+// printWaitStates prints what a task and its descendants wait for.
+func (w taskWatch) printWaitStates(node *view.Node) {
+	if still := node.WaitState(); still != nil {
 		w.printOnce(node.Task.Name+still.Reason, "%s (%s) %s", node.Task.Name, node.Role(), terminal.Line(still.String()))
 	}
 	for _, child := range node.Children {
-		w.printStandstills(child)
+		w.printWaitStates(child)
 	}
 }
 

@@ -5,8 +5,8 @@ import type { Node } from '../model/tree';
 import { Icon } from './Icon';
 
 /** Why a task does not start, or does not continue. */
-export function Standstill({ node }: { node: Node }) {
-  const still = node.display.standstill;
+export function WaitState({ node }: { node: Node }) {
+  const still = node.display.waitState;
   if (!still?.message) return null;
   if (still.kind === 'Queued') return <p className="note">{still.message}</p>;
   const blocked = still.kind === 'Blocked';

@@ -9,7 +9,7 @@ import { Arguments } from '../parts/Arguments';
 import { Markdown } from '../parts/Markdown';
 import { ToolCard } from '../parts/ToolCard';
 import { jsx, jsxs } from './runtime';
-import { seen } from './seen';
+import { showInvisible } from './invisible';
 
 afterEach(cleanup);
 
@@ -22,7 +22,7 @@ describe('text that reads as something else than it is', () => {
     ['\u0000\u001b[31m\u007f\u0085\u2028', '\\u0000\\u001b[31m\\u007f\\u0085\\u2028'],
     ['tabs\tand\nlines\r\nstay', 'tabs\tand\nlines\r\nstay'],
     ['שלום, 👩‍👩‍👧 ก็ é', 'שלום, 👩‍👩‍👧 ก็ é'],
-  ])('%j is written as %j', (text, want) => expect(seen(text)).toBe(want));
+  ])('%j is written as %j', (text, want) => expect(showInvisible(text)).toBe(want));
 
   it('is made visible in every element and attribute', () => {
     const Said = ({ children }: { children: string }) => children;
