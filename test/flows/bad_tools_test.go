@@ -103,7 +103,7 @@ func (r *testNamespace) waitForNoToolServer(ctx context.Context, server string) 
 // badControl are invalid calls of control tools.
 func badControl(w *world) []TableEntry {
 	return []TableEntry{
-		Entry("calls of control tools about nobody and nothing", badInput(func(ctx context.Context, r *testNamespace) {
+		Entry("calls of control tools without a target", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
 			r.openChat(ctx)
 			for i, call := range []struct{ request, answer string }{
