@@ -43,17 +43,24 @@ func run(ctx context.Context, program string, args ...string) (string, error) {
 	return out.String(), nil
 }
 
+// renderings are what helm printed, by its arguments: it reads the chart for half a second each time.
+var renderings = map[string]string{}
+
 // render returns the objects of a chart with values such as replicas=1.
 func render(ctx context.Context, chart string, values ...string) ([]*unstructured.Unstructured, error) {
 	args := []string{"template", "nestor", filepath.Join("charts", chart), "--namespace", release}
 	for _, value := range values {
 		args = append(args, "--set", value)
 	}
-	text, err := run(ctx, helmPath, args...)
-	if err != nil {
-		return nil, err
+	key := strings.Join(args, "\n")
+	if _, done := renderings[key]; !done {
+		text, err := run(ctx, helmPath, args...)
+		if err != nil {
+			return nil, err
+		}
+		renderings[key] = text
 	}
-	return parse(text)
+	return parse(renderings[key])
 }
 
 func rendered(ctx context.Context, values ...string) []*unstructured.Unstructured {
