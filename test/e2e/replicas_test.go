@@ -35,7 +35,7 @@ func replicaSpecs(c *cluster) {
 
 	It("loses and repeats nothing when a replica is killed during a fan-out", func(ctx SpecContext) {
 		t := c.startTally(ctx, "led", 48)
-		t.awaitDone(ctx, 4)
+		t.waitForDone(ctx, 4)
 		before := c.holder(ctx)
 		start := time.Now()
 		c.kill(ctx, c.holdingPod(ctx, before))
@@ -47,7 +47,7 @@ func replicaSpecs(c *cluster) {
 
 	It("rolls out new values one replica at a time, with active agents", func(ctx SpecContext) {
 		t := c.startTally(ctx, "rolled", 40)
-		t.awaitDone(ctx, 4)
+		t.waitForDone(ctx, 4)
 		c.upgrade(ctx, append([]string{"podAnnotations.e2e=rolled"}, withPostgres...)...)
 		t.expectOnce(ctx)
 		c.expectRunning(ctx, 2)
