@@ -36,7 +36,9 @@ func Access() ([]*unstructured.Unstructured, error) {
 func PeopleRoles() ([]*unstructured.Unstructured, error) { return Objects(files, "userroles.yaml") }
 
 // BuiltInRoles returns the built-in roles as AgentRoles.
-func BuiltInRoles() ([]*unstructured.Unstructured, error) { return Objects(files, "roles/builtinroles.yaml") }
+func BuiltInRoles() ([]*unstructured.Unstructured, error) {
+	return Objects(files, "roles/builtinroles.yaml")
+}
 
 // History returns what registers the history API.
 func History() ([]*unstructured.Unstructured, error) { return Objects(files, "history.yaml") }
