@@ -112,7 +112,7 @@ func (t Target) permissions(ctx context.Context) Finding {
 			Namespace: t.Namespace, Group: r.group, Resource: r.resource, Subresource: r.subresource, Verb: r.verb,
 		}}}
 		if err := t.API.Create(ctx, review); err != nil {
-			return found("permissions", Unknown, "cannot read your permissions: %v", err)
+			return found("access", Unknown, "cannot read your permissions: %v", err)
 		}
 		name := r.verb + " " + strings.TrimSuffix(r.resource+"/"+r.subresource, "/")
 		switch {
@@ -126,9 +126,9 @@ func (t Target) permissions(ctx context.Context) Finding {
 	advice := fmt.Sprintf("Ask the administrator of the namespace %s for these permissions, or use another namespace with -n.", t.Namespace)
 	switch {
 	case len(lacking) > 0:
-		return found("permissions", Failed, "in the namespace %s you are not allowed to: %s", t.Namespace, strings.Join(append(lacking, unneeded...), ", ")).advise("%s", advice)
+		return found("access", Failed, "in the namespace %s you are not allowed to: %s", t.Namespace, strings.Join(append(lacking, unneeded...), ", ")).advise("%s", advice)
 	case len(unneeded) > 0:
-		return found("permissions", Warning, "chats work, but in the namespace %s you are not allowed to: %s", t.Namespace, strings.Join(unneeded, ", ")).advise("%s", advice)
+		return found("access", Warning, "chats work, but in the namespace %s you are not allowed to: %s", t.Namespace, strings.Join(unneeded, ", ")).advise("%s", advice)
 	}
-	return found("permissions", OK, "you may do everything that chats and standalone tasks need in the namespace %s", t.Namespace)
+	return found("access", OK, "you may do everything that chats and standalone tasks need in the namespace %s", t.Namespace)
 }
