@@ -22,7 +22,7 @@ import (
 func (r Reader) Gather(ctx context.Context, object client.Object, tasks ...string) (Tree, error) {
 	t := newTree()
 	t.add(object)
-	if err := t.addAncestors(ctx, object, r.Cache, r.API); err != nil {
+	if err := t.addAncestors(ctx, object, r.Observed, r.Live); err != nil {
 		return Tree{}, err
 	}
 	for _, name := range tasks {
@@ -36,7 +36,7 @@ func (r Reader) Gather(ctx context.Context, object client.Object, tasks ...strin
 // addTask adds a task, its sub-agent, and its ancestors. A cached task that is not below top may have been replaced
 // by one that is.
 func (r Reader) addTask(ctx context.Context, t Tree, top client.Object, name string) error {
-	for _, from := range []client.Reader{r.Cache, r.API} {
+	for _, from := range []Read{r.Observed, r.Live} {
 		if task := t.tasks[name]; task != nil && t.IsWithin(task, top) {
 			break
 		}
@@ -48,7 +48,7 @@ func (r Reader) addTask(ctx context.Context, t Tree, top client.Object, name str
 			continue
 		}
 		t.add(task)
-		if err := t.addAncestors(ctx, task, r.Cache, r.API); err != nil {
+		if err := t.addAncestors(ctx, task, r.Observed, r.Live); err != nil {
 			return err
 		}
 	}
@@ -64,16 +64,16 @@ func (r Reader) addTask(ctx context.Context, t Tree, top client.Object, name str
 }
 
 // addAncestors adds the ancestors of an object. One that the first reader does not have is read from the next.
-func (t Tree) addAncestors(ctx context.Context, object client.Object, from ...client.Reader) error {
+func (t Tree) addAncestors(ctx context.Context, object client.Object, from ...Read) error {
 	for range maxLineage {
 		ref, missing := t.missing(object)
 		if !missing {
 			return nil
 		}
 		var owner client.Object
-		for _, reader := range from {
+		for _, read := range from {
 			var err error
-			if owner, err = ref.read(ctx, reader, object.GetNamespace()); err != nil {
+			if owner, err = ref.read(ctx, read, object.GetNamespace()); err != nil {
 				return err
 			}
 			if owner != nil {
@@ -95,9 +95,9 @@ type objectRef struct {
 }
 
 // read reads the object that is meant. It returns nil if there is none.
-func (r objectRef) read(ctx context.Context, from client.Reader, namespace string) (client.Object, error) {
+func (r objectRef) read(ctx context.Context, from Read, namespace string) (client.Object, error) {
 	object := newObject(r.kind)
-	err := from.Get(ctx, types.NamespacedName{Namespace: namespace, Name: r.name}, object)
+	err := from(ctx, types.NamespacedName{Namespace: namespace, Name: r.name}, object)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

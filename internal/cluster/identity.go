@@ -58,7 +58,7 @@ func ChildTask(ctx context.Context, owner client.Object, name string, read Read)
 // FindChildTask is like ChildTask, but reads from the API server if the cache has no such task, or that of another
 // owner.
 func (r Reader) FindChildTask(ctx context.Context, owner client.Object, name string) (*v1beta1.AgentTask, error) {
-	if task, err := ChildTask(ctx, owner, name, r.Cached); task != nil || err != nil {
+	if task, err := ChildTask(ctx, owner, name, r.Observed); task != nil || err != nil {
 		return task, err
 	}
 	return ChildTask(ctx, owner, name, r.Live)
@@ -81,7 +81,7 @@ func (r Reader) SubAgent(ctx context.Context, task *v1beta1.AgentTask) (*v1beta1
 // FindSubAgent is like SubAgent, but reads from the API server if the cache has no sub-agent with such a name, or
 // those of other tasks.
 func (r Reader) FindSubAgent(ctx context.Context, task *v1beta1.AgentTask) (*v1beta1.SubAgent, error) {
-	if sub, err := r.SubAgent(ctx, task); sub != nil || err != nil {
+	if sub, err := subAgentOf(ctx, task, r.Observed); sub != nil || err != nil {
 		return sub, err
 	}
 	return subAgentOf(ctx, task, r.Live)

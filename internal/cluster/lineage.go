@@ -56,14 +56,14 @@ func newObject(kind string) client.Object {
 // HasObject reports whether the object of an agent and all its ancestors exist. With confirm set, a negative result is confirmed with the
 // API server.
 func (r Reader) HasObject(ctx context.Context, a ledger.Agent, confirm bool) (bool, error) {
-	object, err := agentObject(ctx, a, r.Cached)
+	object, err := agentObject(ctx, a, r.Observed)
 	if err == nil && object == nil && confirm {
 		object, err = agentObject(ctx, a, r.Live)
 	}
 	if err != nil || object == nil {
 		return false, err
 	}
-	from := []client.Reader{r.Cache, r.API}
+	from := []Read{r.Observed, r.Live}
 	if !confirm {
 		from = from[:1]
 	}
@@ -80,7 +80,7 @@ func (r Reader) Confirm(ctx context.Context, a ledger.Agent) (client.Object, Lin
 		return nil, Lineage{}, err
 	}
 	t := newTree()
-	if err := t.addAncestors(ctx, object, r.API); err != nil {
+	if err := t.addAncestors(ctx, object, r.Live); err != nil {
 		return nil, Lineage{}, err
 	}
 	return object, t.Lineage(object), nil

@@ -21,7 +21,7 @@ type Reader struct {
 // Find reads an object from the cache, or from the API server if the cache does not have it. Use it where "not found" has consequences: a
 // stale cache does not prove that an object was deleted.
 func (r Reader) Find(ctx context.Context, name types.NamespacedName, object client.Object) error {
-	err := r.Cache.Get(ctx, name, object)
+	err := r.Observed(ctx, name, object)
 	if apierrors.IsNotFound(err) {
 		return r.API.Get(ctx, name, object)
 	}
@@ -49,4 +49,13 @@ func (r Reader) Live(ctx context.Context, name types.NamespacedName, object clie
 // Cached reads an object from the cache.
 func (r Reader) Cached(ctx context.Context, name types.NamespacedName, object client.Object) error {
 	return r.Cache.Get(ctx, name, object)
+}
+
+// Observed is like Cached, but has no own write of an object that the cache does not have: the object may be new, or was deleted after the
+// write. The API server has the answer.
+func (r Reader) Observed(ctx context.Context, name types.NamespacedName, object client.Object) error {
+	if own, ok := r.Cache.(*Client); ok {
+		return own.getObserved(ctx, name, object)
+	}
+	return r.Cached(ctx, name, object)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,6 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
+	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 // A judge that gets a tree with any version of each kind treats nothing as deleted that exists, finds no agent of another task, and misses
@@ -119,5 +121,40 @@ func checkOwn(t *rapid.T, c client.Reader, listed []v1beta1.AgentTask, name stri
 	}
 	if (i >= 0) != (want.Spec.Chat == "chat") || i >= 0 && listed[i].ResourceVersion != want.ResourceVersion {
 		t.Errorf("%s of the chat %s is in the list: %t", name, want.Spec.Chat, i >= 0)
+	}
+}
+
+// A deleted object does not exist although this process has just written it: the write may be remembered for a while after the watch event
+// of the deletion.
+func TestOwnWriteDoesNotHideDeletion(t *testing.T) {
+	chat := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat")}
+	task := clustertest.OwnedBy(chat, "AgentChat", &v1beta1.AgentTask{ObjectMeta: clustertest.Named("work", "task"), Spec: v1beta1.AgentTaskSpec{Chat: "chat"}})
+	sub := clustertest.OwnedBy(task, "AgentTask", &v1beta1.SubAgent{ObjectMeta: clustertest.Named("work", "sub")})
+	h := clustertest.NewHistory()
+	c := cluster.NewClient(clustertest.View{History: h, At: func(reflect.Type) int { return h.Last() }})
+	r := cluster.Reader{Cache: c, API: cluster.NewLive(h)}
+	ctx := t.Context()
+	for _, object := range []client.Object{chat, task, sub} {
+		h.Write(object, false)
+		if err := c.Update(ctx, object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.Write(sub, true)
+	if err := r.Find(ctx, client.ObjectKeyFromObject(sub), &v1beta1.SubAgent{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the sub-agent is there after its deletion (%v)", err)
+	}
+	if found, err := r.FindSubAgent(ctx, task); found != nil || err != nil {
+		t.Errorf("the task has the sub-agent after its deletion (%v)", err)
+	}
+	if there, err := r.HasObject(ctx, ledger.Agent{UID: "sub", Kind: "SubAgent", Namespace: "a", Name: "work"}, false); there || err != nil {
+		t.Errorf("the agent has an object after its deletion (%v)", err)
+	}
+	h.Write(task, true)
+	if tree, err := r.Gather(ctx, sub); err != nil || !tree.Lineage(sub).Gone {
+		t.Errorf("the owner of the sub-agent is there after its deletion (%v)", err)
+	}
+	if found, err := r.FindChildTask(ctx, chat, "work"); found != nil || err != nil {
+		t.Errorf("the chat has the task after its deletion (%v)", err)
 	}
 }

@@ -155,9 +155,23 @@ func (w write) apply(cached client.Object) client.Object {
 	return going
 }
 
-// Get implements client.Reader.
+// Get implements client.Reader. If the cache does not have an object, Get returns the own write of it, although the object may have been
+// deleted since: see Reader.Observed.
 func (c *Client) Get(ctx context.Context, name client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	err := c.Client.Get(ctx, name, object, options...)
+	return c.addOwn(err, name, object)
+}
+
+// getObserved is like Get, but does not have what the cache does not have.
+func (c *Client) getObserved(ctx context.Context, name client.ObjectKey, object client.Object) error {
+	if err := c.Client.Get(ctx, name, object); err != nil {
+		return err
+	}
+	return c.addOwn(nil, name, object)
+}
+
+// addOwn adds the own write to an object that was read from the cache with this error.
+func (c *Client) addOwn(err error, name client.ObjectKey, object client.Object) error {
 	if client.IgnoreNotFound(err) != nil {
 		return err
 	}
