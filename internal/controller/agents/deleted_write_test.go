@@ -40,7 +40,7 @@ func TestOwnWriteDoesNotKeepAgentAlive(t *testing.T) {
 	runner := &Runner{Reader: objects, Client: own, Engine: e, Status: &status.Writer{Client: own, Pace: status.NewPace()}, Ledger: kept}
 	r := &Reconciler{Runner: runner, Changed: cluster.NewQueue(), Tracker: &Tracker{Engine: e, Find: objects.Find, Kind: "SubAgent"}, Unresolved: &cluster.Unresolved{}}
 	waits := agent.Config{Kind: agent.ToolRun, Name: "work", Tools: []agent.Tool{{Name: "look"}}, ToolCall: &agent.ToolRunCall{Tool: "look"},
-		AwaitStartPublished: true} // it calls nothing
+		WaitForStartPublished: true} // it calls nothing
 	record := ledger.Agent{UID: "sub", Kind: "SubAgent", Namespace: "a", Name: "work", Root: "sub", Depth: 1, CreatedAt: time.Now()}
 	if err := e.Start(record, agent.Started{Config: waits}); err != nil {
 		t.Fatal(err)
