@@ -26,7 +26,8 @@ func newList(f *Factory) *cobra.Command {
 		Aliases: []string{"ls"},
 		Short:   "List chats and standalone tasks",
 		Long: dedent(`
-			List chats and standalone tasks, one line each: first those that wait for a person, then running ones, then the most recently active.
+			List chats and standalone tasks, one line each: first those that wait for a
+			person, then running ones, then the most recently active.
 
 			The last column is the waiting question or call, the reason for missing progress, or the subject.
 		`),

@@ -28,7 +28,8 @@ func newTrigger(f *Factory) *cobra.Command {
 		Use:   "trigger COMMAND",
 		Short: "List, fire and follow triggers",
 		Long: dedent(`
-			List, fire and follow triggers. An AgentTrigger starts work automatically: on a schedule, for webhooks, or when objects change.
+			List, fire and follow triggers. An AgentTrigger starts work automatically: on a
+			schedule, for webhooks, or when objects change.
 		`),
 		Example: dedent(`
 			# List the triggers of the namespace

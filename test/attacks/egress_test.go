@@ -199,7 +199,7 @@ var _ = class(
 			mallory := r.As("mallory", "nestor-runner")
 			task := r.lookTask(public("http://internal." + other.Namespace + ".svc/x.git"))
 			r.checkAllowed(func() error { return mallory.Create(t.Context(), task) })
-			r.checkFails("is a Service of the namespace " + other.Namespace + ", which workspaces of other namespaces may not reach")
+			r.checkFails("is a Service of the namespace " + other.Namespace + ", which workspaces of other namespaces must not reach")
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)

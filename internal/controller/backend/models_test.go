@@ -49,7 +49,7 @@ func TestRevokedAccessStopsNextCall(t *testing.T) {
 	if err := cluster.Update(t.Context(), shared); err != nil {
 		t.Fatal(err)
 	}
-	if err := try(); err == nil || !strings.Contains(err.Error(), "may not be used in the namespace team") {
+	if err := try(); err == nil || !strings.Contains(err.Error(), "cannot be used in the namespace team") {
 		t.Errorf("a provider that is no longer shared: %v", err)
 	}
 	agent.Namespace = "system"

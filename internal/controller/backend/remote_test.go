@@ -60,7 +60,7 @@ func TestRemoteAgentsKeepTheirServer(t *testing.T) {
 	})
 	try("")
 	update(func() { object.Spec.AllowedNamespaces.From = v1beta1.NamespacesSame })
-	try("may not be used in the namespace team any more")
+	try("can no longer be used in the namespace team")
 	if err := cluster.Delete(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func TestWithdrawnRoleStopsAgents(t *testing.T) {
 	if err := cluster.Update(t.Context(), shared); err != nil {
 		t.Fatal(err)
 	}
-	if err := try(theirs); err == nil || !strings.Contains(err.Error(), "may not be used in the namespace team any more") {
+	if err := try(theirs); err == nil || !strings.Contains(err.Error(), "can no longer be used in the namespace team") {
 		t.Errorf("a role that is no longer shared: %v", err)
 	}
 	if err := cluster.Delete(t.Context(), shared); err != nil {

@@ -132,7 +132,7 @@ var _ = Describe("What a workspace pod may connect to", func() {
 		Expect(api.Create(ctx, service)).To(Succeed())
 		url := "http://gitea." + namespace + ".svc.cluster.local/app.git"
 		expectNotRun(finished(newChatWorkspace(clonedFrom(url)).call(workspaces, "ls", `{}`)),
-			"is a Service of the namespace "+namespace+", which workspaces of other namespaces may not reach")
+			"is a Service of the namespace "+namespace+", which workspaces of other namespaces must not reach")
 		for _, entry := range []string{"gitea." + namespace + ".svc", service.Spec.ClusterIP + "/16"} {
 			r := newChatWorkspace(clonedFrom(url))
 			r.call(withServers(entry), "ls", `{}`)

@@ -70,12 +70,12 @@ func (s Servers) check(namespace, host string, service *corev1.Service, addresse
 		return nil
 	case len(private) > 0 && len(private) < len(addresses):
 		return notAllowed(fmt.Sprintf("The git server %s has public addresses and the private address %s, which workspaces "+
-			"may not reach: use a name that has only one kind of address.", host, private[0]))
+			"must not reach: use a name that has only one kind of address.", host, private[0]))
 	case service == nil && len(private) == 0, s.lists(host, name, addresses):
 		return nil
 	case service != nil:
 		return notAllowed(fmt.Sprintf("The git server %s is a Service of the namespace %s, which workspaces of other "+
-			"namespaces may not reach."+allow, host, service.Namespace, name))
+			"namespaces must not reach."+allow, host, service.Namespace, name))
 	}
 	return notAllowed(fmt.Sprintf("The git server %s has the private address %s, which workspaces must not reach."+allow,
 		host, private[0], name))

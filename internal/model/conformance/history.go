@@ -344,7 +344,7 @@ func testImages(t *testing.T, s Subject) {
 		t.Fatal(err)
 	}
 	shown, noted := string(p.requests()[0].body), string(p.requests()[1].body)
-	const pruned = "[There was an image here (image/gif, 99 bytes). It is not kept any more.]"
+	const pruned = "[There was an image here (image/gif, 99 bytes). It is no longer stored.]"
 	for _, part := range []string{first, second, "image/png", "image/jpeg", pruned} {
 		if !strings.Contains(shown, part) {
 			t.Errorf("%s is not in the request: %s", part, shown)
