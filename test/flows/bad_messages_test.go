@@ -51,7 +51,7 @@ func badMessages(w *world) []TableEntry {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj(), MakeTask("work", "Hang").Obj())
 			Eventually(r.task("work")).WithContext(ctx).Should(BeIn(v1beta1.TaskRunning))
 			r.create(ctx, MakeMessage("answer").Task("work").Content("Green").Obj())
-			Eventually(r.message("answer")).WithContext(ctx).Should(BeDone(v1beta1.MessageRejected, v1beta1.ReasonNotWaiting, `"work" has asked nothing`))
+			Eventually(r.message("answer")).WithContext(ctx).Should(BeDone(v1beta1.MessageRejected, v1beta1.ReasonNotWaiting, `"work" has no open question`))
 			Expect(w.API.Delete(ctx, must(ctx, r.task("work")))).To(Succeed())
 		})),
 		Entry("a message to a task that has ended", badInput(func(ctx context.Context, r *testNamespace) {
