@@ -12,14 +12,10 @@ import (
 )
 
 // checkUnowned returns an error while an operator owns a part of the ledger, or has left a result that the next
-// operator records. It reads the tables by the columns that they have.
-func checkUnowned(ctx context.Context, db sqlstore.Driver, tables map[string]table) error {
-	owned := "expires_at > " + db.Clock()
-	if tables["shards"].types["expires_at"] == "" {
-		owned = "NOT released"
-	}
+// operator records.
+func checkUnowned(ctx context.Context, db sqlstore.Driver) error {
 	var holders, results int64
-	if err := db.Reader().QueryRowContext(ctx, "SELECT COUNT(*) FROM shards WHERE "+owned).Scan(&holders); err != nil {
+	if err := db.Reader().QueryRowContext(ctx, "SELECT COUNT(*) FROM shards WHERE NOT released").Scan(&holders); err != nil {
 		return sqlstore.Fail(db, "read the owners", err)
 	}
 	if holders > 0 {

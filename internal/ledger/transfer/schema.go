@@ -5,8 +5,6 @@ package transfer
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,7 +19,7 @@ const progressTable = "unfinished_transfer"
 // notCopied are tables whose rows belong to the database, or to the operators that run on it.
 var notCopied = map[string]bool{
 	"schema_migrations": true, progressTable: true,
-	"shards": true, "replicas": true, "settings": true, "shares": true, "detached_calls": true,
+	"shards": true, "settings": true, "shares": true, "detached_calls": true,
 }
 
 // table is a table of the schema, with its columns by name.
@@ -129,8 +127,5 @@ func placeholders(n int) string {
 func count(ctx context.Context, db sqlstore.Driver, name string) (int64, error) {
 	var n int64
 	err := db.Reader().QueryRowContext(ctx, "SELECT COUNT(*) FROM "+quote(name)).Scan(&n)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
 	return n, sqlstore.Fail(db, "count the rows of "+name, err)
 }

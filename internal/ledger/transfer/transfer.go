@@ -49,7 +49,7 @@ func Run(ctx context.Context, from, to sqlstore.Driver, o Options) error {
 	if _, ok := source[progressTable]; ok {
 		return unfinished(from)
 	}
-	if err := checkUnowned(ctx, from, source); err != nil {
+	if err := checkUnowned(ctx, from); err != nil {
 		return err
 	}
 	pairs, err := match(source, target)
@@ -72,7 +72,7 @@ func Run(ctx context.Context, from, to sqlstore.Driver, o Options) error {
 		return err
 	}
 	// An operator that started meanwhile may have written something after its table was compared.
-	if err := checkUnowned(ctx, from, source); err != nil {
+	if err := checkUnowned(ctx, from); err != nil {
 		return err
 	}
 	return sqlstore.Fail(to, "finish", to.Write(ctx, func(tx sqlstore.Tx) error {
