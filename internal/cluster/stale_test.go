@@ -9,7 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -130,31 +129,44 @@ func TestOwnWriteDoesNotHideDeletion(t *testing.T) {
 	chat := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat")}
 	task := clustertest.OwnedBy(chat, "AgentChat", &v1beta1.AgentTask{ObjectMeta: clustertest.Named("work", "task"), Spec: v1beta1.AgentTaskSpec{Chat: "chat"}})
 	sub := clustertest.OwnedBy(task, "AgentTask", &v1beta1.SubAgent{ObjectMeta: clustertest.Named("work", "sub")})
-	h := clustertest.NewHistory()
-	c := cluster.NewClient(clustertest.View{History: h, At: func(reflect.Type) int { return h.Last() }})
-	r := cluster.Reader{Cache: c, API: cluster.NewLive(h)}
-	ctx := t.Context()
-	for _, object := range []client.Object{chat, task, sub} {
-		h.Write(object, false)
-		if err := c.Update(ctx, object); err != nil {
-			t.Fatal(err)
-		}
-	}
-	h.Write(sub, true)
-	if err := r.Find(ctx, client.ObjectKeyFromObject(sub), &v1beta1.SubAgent{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the sub-agent is there after its deletion (%v)", err)
-	}
-	if found, err := r.FindSubAgent(ctx, task); found != nil || err != nil {
-		t.Errorf("the task has the sub-agent after its deletion (%v)", err)
-	}
-	if there, err := r.HasObject(ctx, ledger.Agent{UID: "sub", Kind: "SubAgent", Namespace: "a", Name: "work"}, false); there || err != nil {
-		t.Errorf("the agent has an object after its deletion (%v)", err)
-	}
-	h.Write(task, true)
-	if tree, err := r.Gather(ctx, sub); err != nil || !tree.Lineage(sub).Gone {
-		t.Errorf("the owner of the sub-agent is there after its deletion (%v)", err)
-	}
-	if found, err := r.FindChildTask(ctx, chat, "work"); found != nil || err != nil {
-		t.Errorf("the chat has the task after its deletion (%v)", err)
+	for name, c := range map[string]struct {
+		deleted client.Object
+		// exists reads the deleted object, or one that depends on it.
+		exists func(context.Context, cluster.Reader) (bool, error)
+	}{
+		"Find": {sub, func(ctx context.Context, r cluster.Reader) (bool, error) {
+			err := r.Find(ctx, client.ObjectKeyFromObject(sub), &v1beta1.SubAgent{})
+			return err == nil, client.IgnoreNotFound(err)
+		}},
+		"FindSubAgent": {sub, func(ctx context.Context, r cluster.Reader) (bool, error) {
+			found, err := r.FindSubAgent(ctx, task)
+			return found != nil, err
+		}},
+		"HasObject": {sub, func(ctx context.Context, r cluster.Reader) (bool, error) {
+			return r.HasObject(ctx, ledger.Agent{UID: "sub", Kind: "SubAgent", Namespace: "a", Name: "work"}, false)
+		}},
+		"Gather": {task, func(ctx context.Context, r cluster.Reader) (bool, error) {
+			tree, err := r.Gather(ctx, sub)
+			return err == nil && !tree.Lineage(sub).Gone, err
+		}},
+		"FindChildTask": {task, func(ctx context.Context, r cluster.Reader) (bool, error) {
+			found, err := r.FindChildTask(ctx, chat, "work")
+			return found != nil, err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := clustertest.NewHistory()
+			own := cluster.NewClient(clustertest.View{History: h, At: func(reflect.Type) int { return h.Last() }})
+			for _, object := range []client.Object{chat, task, sub} {
+				h.Write(object, false)
+				if err := own.Update(t.Context(), object); err != nil {
+					t.Fatal(err)
+				}
+			}
+			h.Write(c.deleted, true)
+			if exists, err := c.exists(t.Context(), cluster.Reader{Cache: own, API: cluster.NewLive(h)}); exists || err != nil {
+				t.Errorf("exists after its deletion: %t (%v)", exists, err)
+			}
+		})
 	}
 }

@@ -12,7 +12,7 @@
 //	result := tool.Executor{}.Execute(ctx, set, call)
 //
 // Execute never returns an error. An unknown tool, malformed or invalid arguments, a timeout, a panic and a failure
-// of the tool all become a [Result] whose Text explains to the model what went wrong and what to do next, and whose Failure
+// of the tool all become a [Result] whose Text describes the failure to the model and suggests what to do, and whose Failure
 // is the machine-readable reason. Arguments are checked before anything runs: a tool never receives a value that its
 // schema forbids.
 //
