@@ -16,7 +16,7 @@ web-test: web/node_modules/.package-lock.json ## Check the types of the web page
 	npm run --prefix web test
 
 .PHONY: web-stack
-web-stack: web control-plane
+web-stack: web control-plane oidc-provider
 	go build -o bin/web-stack ./test/web
 
 .PHONY: web-e2e

@@ -48,6 +48,10 @@ describe.each([
     await decide(page.getByRole('region', { name: 'Approval of notes__add' }), 'Deny');
     await answered(page, 'was not allowed');
     await check('an answer');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('option').first().waitFor();
+    await check('the palette');
+    await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'More' }).click();
     await check('the menu of a chat');
     await page.getByRole('menuitem', { name: 'Rename' }).click();
@@ -57,6 +61,14 @@ describe.each([
       await page.getByRole('group', { name: 'View' }).getByRole('link', { name: view }).click();
       await page.locator(`.${view.toLowerCase()}`).first().waitFor();
       await check(view);
+      if (view === 'Timeline') {
+        await page.getByText('Show the segments').click();
+        await check('the segments');
+        await page.getByRole('region', { name: 'Segments' }).getByRole('button', { name: /^Waits for your approval/ }).first().click();
+        await page.getByRole('dialog').locator('.tool-head').first().waitFor();
+        await check('a segment');
+        await page.getByRole('button', { name: 'Close', exact: true }).click();
+      }
     }
     await stack.create('alice', 'AgentTask', 'alice', `waits-${theme}-${width}`, { type: 'Agent', role: 'scribe', instruction: 'Write a note about the release.', user: 'alice' });
     await stack.create('alice', 'AgentTask', 'alice', `asks-${theme}-${width}`, { type: 'Agent', role: 'researcher', instruction: 'Ask for the year.', user: 'alice' });
@@ -68,7 +80,7 @@ describe.each([
     await page.getByRole('link', { name: `waits-${theme}-${width}`, exact: true }).click();
     await page.locator('.run .approval').waitFor();
     await check('a run');
-    for (const place of ['Roles', 'Tools', 'Triggers', 'Usage']) {
+    for (const place of ['Roles', 'Models', 'Tools', 'Triggers', 'Usage']) {
       await menu();
       await page.getByRole('navigation', { name: 'Chats' }).getByRole('link', { name: place }).click();
       await page.locator('.panel, .card').first().waitFor();

@@ -23,17 +23,21 @@ describe('a chat', () => {
     await alice.getByRole('article', { name: 'The assistant is writing' }).waitFor({ state: 'detached' });
   });
 
-  it('fans out and in, and shows it under the message that caused it', async () => {
+  it('fans out and in, and shows it under what was said before it', async () => {
     await begin(alice, 'Review the authentication module for potential issues.');
     await alice.getByText('3 tasks').waitFor();
     await answered(alice, 'The review of the authentication module');
     await alice.getByText('3 tasks, all finished').waitFor();
     const order = await alice.locator('.conversation-inner > *').evaluateAll((all) => all.map((part) => part.className.split(' ')[0]));
-    expect(order.slice(0, 2)).toEqual(['message', 'task-group']);
+    expect(order.slice(0, 3)).toEqual(['message', 'message', 'task-group']);
     await alice.getByRole('link', { name: 'Timeline' }).click();
-    await alice.getByRole('img', { name: /Timeline of 3 runs/ }).waitFor();
-    expect(await alice.locator('.timeline .bar').count()).toBe(3);
+    await alice.getByRole('img', { name: /Timeline of 4 runs/ }).waitFor();
+    await alice.locator('.timeline-names').getByText('Orchestrator').waitFor();
     await alice.locator('.timeline-names').getByText('from a security perspective').waitFor();
+    await expect.poll(() => alice.locator('.timeline .part.of-children').count()).toBeGreaterThan(0);
+    await alice.locator('.timeline .part.of-model').last().click();
+    await alice.getByRole('dialog').getByRole('article', { name: 'Model' }).waitFor();
+    await alice.getByRole('button', { name: 'Close', exact: true }).click();
   });
 
   it('takes pictures, shows them, and folds the reasoning of the model', async () => {
@@ -71,6 +75,9 @@ describe('a chat', () => {
     await say(alice, 'It is 2024');
     await answered(alice, 'Three releases came out');
     await badge(task(alice, 'Researcher'), 'Done');
+    const question = alice.getByRole('region', { name: 'Question of Researcher' });
+    await question.getByText('alice answered').waitFor();
+    expect(await alice.locator('.conversation').getByText('It is 2024').count()).toBe(1); // only with its question
     await alice.locator('.waiting-banner').waitFor({ state: 'detached' });
   });
 
@@ -285,6 +292,11 @@ describe('the page', () => {
     await alice.getByRole('dialog', { name: 'Keyboard' }).waitFor();
     await alice.keyboard.press('Escape');
     await alice.getByRole('dialog', { name: 'Keyboard' }).waitFor({ state: 'detached' });
+    await alice.keyboard.press('Control+k');
+    await alice.getByRole('combobox', { name: 'Page, chat, run or role' }).fill('usa');
+    await alice.getByRole('option', { name: 'Usage' }).waitFor();
+    await alice.keyboard.press('Enter');
+    await alice.waitForURL(/\/usage$/);
   });
 
   it('opens no keyboard on a touch screen', async () => {

@@ -96,7 +96,8 @@ describe('roles', () => {
     await look(admin, 'pages-role-refused');
     await admin.getByLabel(/^System prompt/).fill('You write poems.\n\n- Short lines: always.\n- "Quotes" # and signs\n');
     await iterations().fill('7');
-    await admin.getByLabel(/^Tools/).fill('notes__*\ncalculator');
+    for (const tool of ['notes__*', 'calculator']) await admin.getByLabel(/^Tools/).selectOption(tool);
+    await admin.getByRole('list', { name: 'Chosen: Tools' }).getByRole('button', { name: 'Remove calculator' }).waitFor();
     await admin.getByRole('button', { name: 'Check with a dry run' }).click();
     await admin.getByText('This would be created in alice').waitFor();
     await look(admin, 'pages-role-checked');

@@ -122,7 +122,7 @@ async function walk(page: Page, shoot: (state: string) => Promise<void>, menu: (
 
   await runs(page, shoot, menu);
 
-  for (const [place, state] of [['Roles', 'roles'], ['Tools', 'tools'], ['Usage', 'usage']] as const) {
+  for (const [place, state] of [['Roles', 'roles'], ['Models', 'models'], ['Tools', 'tools'], ['Usage', 'usage']] as const) {
     await menu();
     await page.getByRole('navigation', { name: 'Chats' }).getByRole('link', { name: place }).click();
     await page.locator('.panel, .card').first().waitFor();

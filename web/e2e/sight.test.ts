@@ -37,7 +37,9 @@ describe('what waits', () => {
 
   it('is one line once it is decided, and shows the call on request', { timeout }, async () => {
     const request = alice.getByRole('region', { name: 'Approval of notes__add' });
-    await request.getByRole('button', { name: 'Approve', exact: true }).click();
+    await request.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    await alice.locator('body').press('w');
+    await request.press('a');
     await request.getByText('Approved by alice').waitFor({ timeout });
     await request.locator('.arguments').waitFor({ state: 'detached' });
     expect(await request.evaluate((card) => card.scrollWidth - card.clientWidth)).toBe(0);
@@ -45,6 +47,21 @@ describe('what waits', () => {
     expect(await request.locator('.arguments').innerText()).toContain('budgets hold for a whole tree');
     await request.getByRole('button', { name: 'Hide the call' }).click();
     await request.locator('.arguments').waitFor({ state: 'detached' });
+  });
+
+  it('stays in the timeline as a wait, which opens the call', { timeout }, async () => {
+    await answered(alice, /./, timeout);
+    await alice.getByRole('link', { name: 'Timeline' }).click();
+    const wait = alice.locator('.timeline .part.of-user').last();
+    await wait.waitFor({ timeout });
+    await wait.click();
+    const dialog = alice.getByRole('dialog', { name: 'Scribe: Waits for your approval: notes__add' });
+    await dialog.getByText('budgets hold for a whole tree').first().waitFor();
+    await dialog.getByText('Approved').first().waitFor();
+    await alice.keyboard.press('Escape');
+    await alice.getByText('Show the segments').click();
+    await alice.getByRole('region', { name: 'Segments' }).getByRole('button', { name: 'Tool call: notes__add' }).first().waitFor();
+    await alice.getByRole('link', { name: 'Chat', exact: true }).click();
   });
 });
 

@@ -22,9 +22,10 @@ export class Stack {
     });
   }
 
-  static async start(): Promise<Stack> {
+  /** With --issuer in its arguments, it has an OpenID Connect issuer. */
+  static async start(...args: string[]): Promise<Stack> {
     const program = process.env.NESTOR_STACK ?? resolve(import.meta.dirname, '../../bin/web-stack');
-    const child = spawn(program, { stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     const stack = new Stack(child, createInterface({ input: child.stdout! }));
     const ready = await new Promise<Answer>((wake) => stack.waiting.push(wake));
     if (ready.error) throw new Error(ready.error);
@@ -52,6 +53,11 @@ export class Stack {
   async tokens(): Promise<{ url: string; token: string }> {
     const { url, token } = await this.command('tokens');
     return { url: url!, token: token! };
+  }
+
+  /** A page with sign-in at the issuer. */
+  async oidc(): Promise<string> {
+    return (await this.command('oidc')).url!;
   }
 
   /** A chat with an agent that has said and heard 10,000 messages. */

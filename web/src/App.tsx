@@ -12,13 +12,15 @@ import { BareHead } from './parts/BareHead';
 import { Empty, Loading } from './parts/Empty';
 import { roleFinder, SiteContext, useSite, useSnapshot, type Site } from './state/context';
 import { documentTitle, useNotifications, visitedNamespaces } from './state/alerts';
-import { useKeys, useLoad, useSettled } from './state/hooks';
+import { useKeys, useLoad, useMedia, useSettled } from './state/hooks';
+import { focusNextRequest } from './state/requests';
 import { go, hrefOf, useLink, useRoute, type Route } from './state/route';
 import { Store } from './state/store';
 import { ConnectionBanner, Toasts, useToasts } from './views/Notices';
 import { ChatPage } from './views/ChatPage';
 import { Help } from './views/Help';
 import { Home } from './views/Home';
+import { Palette } from './views/Palette';
 import { Sidebar, step } from './views/Sidebar';
 import { SignIn } from './views/SignIn';
 import { StateBanner } from './views/StateBanner';
@@ -28,6 +30,7 @@ import { later } from './views/later';
 const RunPage = later(() => import('./views/RunPage').then((view) => view.RunPage));
 const RunsPage = later(() => import('./views/RunsPage').then((view) => view.RunsPage));
 const RolesPage = later(() => import('./views/RolesPage').then((view) => view.RolesPage));
+const ModelsPage = later(() => import('./views/ModelsPage').then((view) => view.ModelsPage));
 const ToolsPage = later(() => import('./views/ToolsPage').then((view) => view.ToolsPage));
 const TriggersPage = later(() => import('./views/TriggersPage').then((view) => view.TriggersPage));
 const UsagePage = later(() => import('./views/UsagePage').then((view) => view.UsagePage));
@@ -53,7 +56,7 @@ export function App() {
 
 /** Shown to a person who cannot sign in, or if the server does not answer. */
 function Outside({ error, again }: { error: Error; again: () => void }) {
-  if (error instanceof Refusal && error.signedOut) return <SignIn by={error.signIn ?? 'token'} onDone={again} />;
+  if (error instanceof Refusal && error.signedOut) return <SignIn by={error.signIn ?? 'token'} reason={error.message} onDone={again} />;
   const retry = (
     <button type="button" className="button primary" onClick={again}>
       Try again
@@ -114,15 +117,19 @@ function Frame({ route, person, again }: { route: Route; person: Person; again: 
     if (last.current !== address) setMenu(false);
     last.current = address;
   }, [address]);
+  // The menu covers a narrow window only: a wide one shows the chats beside the content.
+  const narrow = useMedia('(max-width: 860px)');
+  useEffect(() => setMenu(false), [narrow]);
   const onMenu = useCallback(() => setMenu((open) => !open), []);
   useKeys({
     n: () => go(hrefOf({ namespace: person.namespace })),
     r: () => go(hrefOf({ namespace: person.namespace, page: 'runs' })),
     j: () => step(chats, person.namespace, route.chat, 1),
     k: () => step(chats, person.namespace, route.chat, -1),
+    w: () => focusNextRequest() || go(hrefOf({ namespace: person.namespace, page: 'runs' })),
     '?': () => setHelp(true),
   });
-  if (connection.state === 'refused' && connection.refusal.signedOut) return <SignIn by={person.signIn} onDone={again} />;
+  if (connection.state === 'refused' && connection.refusal.signedOut) return <SignIn by={person.signIn} reason={connection.refusal.message} onDone={again} />;
   return (
     <div className={`frame${menu ? ' menu-open' : ''}`}>
       <a className="skip" href="#main">
@@ -133,9 +140,10 @@ function Frame({ route, person, again }: { route: Route; person: Person; again: 
       <div className="content">
         <ConnectionBanner connection={connection} />
         {connection.state !== 'offline' && <StateBanner namespace={person.namespace} />}
-        <Suspense fallback={<LoadingView />}>{!person.may.readChats ? <NoRights person={person} again={again} onMenu={onMenu} /> : <Content route={route} onMenu={onMenu} />}</Suspense>
+        <Suspense fallback={<LoadingView />}>{person.namespaceMissing ? <NoNamespace person={person} again={again} onMenu={onMenu} /> : !person.may.readChats ? <NoRights person={person} again={again} onMenu={onMenu} /> : <Content route={route} onMenu={onMenu} />}</Suspense>
       </div>
       {help && <Help onClose={() => setHelp(false)} />}
+      <Palette />
     </div>
   );
 }
@@ -157,13 +165,15 @@ function Content({ route, onMenu }: { route: Route; onMenu: () => void }) {
     case 'run':
       return <RunPage key={route.run} route={{ ...route, run: route.run! }} onMenu={onMenu} />;
     case 'roles':
-      return <RolesPage key={route.role} edit={route.role} onMenu={onMenu} />;
+      return <RolesPage key={route.edit} edit={route.edit} onMenu={onMenu} />;
+    case 'models':
+      return <ModelsPage key={route.edit} edit={route.edit} onMenu={onMenu} />;
     case 'tools':
-      return <ToolsPage onMenu={onMenu} />;
+      return <ToolsPage key={route.edit} edit={route.edit} onMenu={onMenu} />;
     case 'triggers':
-      return <TriggersPage onMenu={onMenu} />;
+      return <TriggersPage key={route.edit} edit={route.edit} onMenu={onMenu} />;
     case 'usage':
-      return <UsagePage onMenu={onMenu} />;
+      return <UsagePage key={route.edit} edit={route.edit} onMenu={onMenu} />;
     case 'unknown':
       return <Unknown onMenu={onMenu} />;
     default:
@@ -182,6 +192,33 @@ function Unknown({ onMenu }: { onMenu: () => void }) {
         <p>
           Nothing is at <code>{location.pathname}</code>.
         </p>
+      </Empty>
+    </main>
+  );
+}
+
+/** Shown for a namespace that does not exist. */
+function NoNamespace({ person: { namespace }, again, onMenu }: { person: Person; again: () => void; onMenu: () => void }) {
+  return (
+    <main className="chat-main" id="main">
+      <BareHead onMenu={onMenu} />
+      <Empty
+        page
+        alert
+        icon="search"
+        title="Namespace not found"
+        actions={
+          <button type="button" className="button" onClick={again}>
+            Try again
+          </button>
+        }
+      >
+        <p>
+          There is no namespace <strong>{namespace}</strong> in this cluster. Choose another one in the sidebar, or create it:
+        </p>
+        <pre className="code">
+          <code>{`kubectl create namespace ${namespace}`}</code>
+        </pre>
       </Empty>
     </main>
   );

@@ -1,10 +1,13 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Catalog, Chat, Message, Person, Provider, Quota, Role, Task, ToolServer, Trigger } from './types';
+import type { Catalog, Chat, Message, Person, Provider, Quota, Resource, Role, Task, ToolServer, Trigger } from './types';
 import { labelChat, labelTrigger } from './types';
-import type { RoleManifest } from '../model/role';
-import type { Entry, Transcript, UsageReport, WorkspaceChanges, WorkspaceFile } from './history';
+import type { Editable, Manifest } from '../model/form';
+import type { Entry, Segment, Trace, Transcript, UsageReport, WorkspaceChanges, WorkspaceFile } from './history';
+
+/** With a link that a command printed, with a token, or at an OpenID Connect issuer. */
+export type SignInBy = Person['signIn'];
 
 /** An error response of the server or the API server. */
 export class Refusal extends Error {
@@ -13,7 +16,7 @@ export class Refusal extends Error {
     readonly reason: string,
     message: string,
     /** How to sign in, if no one is signed in. */
-    readonly signIn?: 'link' | 'token',
+    readonly signIn?: SignInBy,
   ) {
     super(message);
   }
@@ -38,16 +41,29 @@ export class Unreachable extends Error {
   }
 }
 
-export async function ask(path: string, init?: RequestInit): Promise<Response> {
-  let response: Response;
+async function send(path: string, init?: RequestInit): Promise<Response> {
   try {
-    response = await fetch(path, { credentials: 'same-origin', cache: 'no-store', ...init });
+    return await fetch(path, { credentials: 'same-origin', cache: 'no-store', ...init });
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw new Unreachable();
   }
+}
+
+/** Sends a request. If the ID token of the session has expired, it is refreshed once. */
+export async function ask(path: string, init?: RequestInit): Promise<Response> {
+  let response = await send(path, init);
+  if (response.status === 401 && response.headers.get('Nestor-Sign-In') === 'oidc' && (await refreshed())) response = await send(path, init);
   if (!response.ok) throw await refusal(response);
   return response;
+}
+
+/** Refreshes the session, in one tab at a time: an issuer that rotates refresh tokens takes a second use of one for a theft. */
+async function refreshed(): Promise<boolean> {
+  const refresh = () => send('/api/oidc/refresh', { method: 'POST' });
+  const response = await (navigator.locks ? navigator.locks.request('nestor-session', refresh) : refresh());
+  if (!response.ok && response.status !== 401) throw await refusal(response);
+  return response.ok;
 }
 
 async function refusal(response: Response): Promise<Refusal> {
@@ -61,7 +77,7 @@ async function refusal(response: Response): Promise<Refusal> {
     // Not every error response has a message.
   }
   const signIn = response.headers.get('Nestor-Sign-In');
-  return new Refusal(response.status, reason, message, signIn === 'link' || signIn === 'token' ? signIn : undefined);
+  return new Refusal(response.status, reason, message, signIn === 'link' || signIn === 'token' || signIn === 'oidc' ? signIn : undefined);
 }
 
 async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
@@ -79,6 +95,8 @@ const history = (namespace: string, resource: string) => `/k8s/apis/history.nest
 export const whoami = (namespace?: string) => get<Person>('/api/whoami' + (namespace ? `?namespace=${encodeURIComponent(namespace)}` : ''));
 export const catalog = () => get<Catalog>('/api/catalog');
 export const signIn = (token: string) => post<void>('/api/login', { token });
+/** The address where a sign-in at the issuer begins, which comes back to a path. */
+export const issuerSignIn = (path: string) => `/api/oidc/sign-in?${new URLSearchParams({ return: path })}`;
 export const signOut = () => post<void>('/api/logout', {});
 
 export async function namespaces(): Promise<string[]> {
@@ -86,20 +104,49 @@ export async function namespaces(): Promise<string[]> {
   return list.items.map((item) => item.metadata.name);
 }
 
-const list = async <T>(namespace: string, resource: string) => (await get<{ items: T[] }>(`${nestor(namespace, resource)}?limit=500`)).items;
-export const roles = (namespace: string) => list<Role>(namespace, 'agentroles');
-/** Creates a role, or replaces the version of it that was read. A dry run only checks it. */
-export async function writeRole(namespace: string, role: RoleManifest, version: string | undefined, dryRun: boolean): Promise<Role> {
-  const path = nestor(namespace, 'agentroles') + (version ? `/${encodeURIComponent(role.metadata.name)}` : '') + (dryRun ? '?dryRun=All' : '');
-  const body = JSON.stringify(version ? { ...role, metadata: { ...role.metadata, resourceVersion: version } } : role);
-  return (await ask(path, { method: version ? 'PUT' : 'POST', headers: { 'Content-Type': 'application/json' }, body })).json() as Promise<Role>;
+export const listOf = async <T>(namespace: string, resource: string) => (await get<{ items: T[] }>(`${nestor(namespace, resource)}?limit=500`)).items;
+/** The roles of a namespace, without the drafts that tasks try. */
+export const roles = async (namespace: string) => (await listOf<Role>(namespace, 'agentroles')).filter(({ metadata }) => !metadata.ownerReferences?.some(({ kind }) => kind === 'AgentTask'));
+
+/** Creates an object, or replaces the version of it that was read. A dry run only checks it. */
+export async function writeObject(namespace: string, resource: Editable, object: Manifest, stored: Resource | undefined, dryRun: boolean): Promise<Resource & { spec: unknown }> {
+  const path = nestor(namespace, resource) + (stored ? `/${encodeURIComponent(object.metadata.name)}` : '') + (dryRun ? '?dryRun=All' : '');
+  const { resourceVersion, finalizers, ownerReferences } = stored?.metadata ?? {};
+  const body = JSON.stringify(stored ? { ...object, metadata: { ...object.metadata, resourceVersion, finalizers, ownerReferences } } : object);
+  return (await ask(path, { method: stored ? 'PUT' : 'POST', headers: { 'Content-Type': 'application/json' }, body })).json() as Promise<Resource & { spec: unknown }>;
 }
 
-export const toolServers = (namespace: string) => list<ToolServer>(namespace, 'toolservers');
-export const providers = (namespace: string) => list<Provider>(namespace, 'modelproviders');
-export const quotas = (namespace: string) => list<Quota>(namespace, 'agentquotas');
+/** Stores a value in a new Secret. */
+export const createSecret = (namespace: string, secret: { name: string; key: string; value: string }) => post<void>(`/api/namespaces/${encodeURIComponent(namespace)}/secrets`, secret);
 
-export const triggers = (namespace: string) => list<Trigger>(namespace, 'agenttriggers');
+const roleIn = (namespace: string, name: string) => `/api/namespaces/${encodeURIComponent(namespace)}/roles/${encodeURIComponent(name)}`;
+
+/** The system prompt that an agent with a draft of a role gets. */
+export const rolePrompt = (namespace: string, name: string, spec: unknown) => post<{ systemPrompt: string; fromConfigMap: boolean }>(`${roleIn(namespace, name)}/prompt`, { spec });
+
+/** Runs a draft of a role on a task, without applying it. */
+export const tryRole = (namespace: string, name: string, spec: unknown, instruction: string) => post<Task>(`${roleIn(namespace, name)}/try`, { spec, instruction });
+
+/** An Event of an object. */
+export interface ObjectEvent {
+  type: string;
+  reason: string;
+  message: string;
+  count: number;
+  time: string;
+}
+
+/** The newest Events of the object with a UID. */
+export const eventsOf = async (namespace: string, uid: string) => (await get<{ items: ObjectEvent[] }>(`/api/namespaces/${encodeURIComponent(namespace)}/events?uid=${encodeURIComponent(uid)}`)).items;
+
+/** A schedule in words, with its next times. */
+export const describeSchedule = (cron: string, timeZone: string) => get<{ words: string; next: string[] }>(`/api/schedule?${new URLSearchParams({ cron, timeZone })}`);
+
+export const toolServers = (namespace: string) => listOf<ToolServer>(namespace, 'toolservers');
+export const providers = (namespace: string) => listOf<Provider>(namespace, 'modelproviders');
+export const quotas = (namespace: string) => listOf<Quota>(namespace, 'agentquotas');
+
+export const triggers = (namespace: string) => listOf<Trigger>(namespace, 'agenttriggers');
 
 /** The objects that triggers created. */
 const triggered = async <T>(namespace: string, resource: string) => (await get<{ items: T[] }>(`${nestor(namespace, resource)}?limit=500&labelSelector=${encodeURIComponent(labelTrigger)}`)).items;
@@ -167,6 +214,17 @@ export function transcript(namespace: string, name: string, page: { since?: numb
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(page)) query.set(key, String(value));
   return get(`${history(namespace, 'transcripts')}/${encodeURIComponent(name)}?${query}`, signal);
+}
+
+/** The trace of an agent from a segment on. */
+export async function trace(namespace: string, name: string, from = 0): Promise<Segment[]> {
+  const segments: Segment[] = [];
+  for (let since: number | undefined = from; since !== undefined; ) {
+    const page: Trace = await get(`${history(namespace, 'transcripts')}/${encodeURIComponent(name)}/trace?since=${since}`);
+    segments.push(...page.segments);
+    since = page.next;
+  }
+  return segments;
 }
 
 /** Returns the arguments of the tool call with a digest, from the ledger. */

@@ -83,11 +83,36 @@ export interface Transcript {
   status: { phase: string; lastSeq?: number };
 }
 
+export type SegmentKind = 'Model' | 'Tool' | 'Queue' | 'User' | 'Children' | 'Idle';
+
+/** A part of the life of an agent, as the server computed it. Each begins when the one before it ends. */
+export interface Segment {
+  /** The events that began and ended it. */
+  seq: number;
+  endSeq?: number;
+  kind: SegmentKind;
+  reason?: 'Retry' | 'Quota' | 'Slot' | 'Restart' | 'Hold' | 'Paused' | 'Approval' | 'Question';
+  startTime: string;
+  /** Absent while it lasts. */
+  endTime?: string;
+  /** The model call in flight, or the one whose reply has the tool calls. */
+  modelCall?: string;
+  toolCalls?: { id: string; tool: string }[];
+  /** The runs that the agent waits for. */
+  children?: string[];
+}
+
+export interface Trace {
+  segments: Segment[];
+  next?: number;
+}
+
 export interface Tally {
   total: number;
   live?: number;
   succeeded?: number;
   failed?: number;
+  cancelled?: number;
   successPercent?: number;
   meanDurationMillis?: number;
 }

@@ -3,6 +3,8 @@
 
 // The objects as the Kubernetes API serves them, with only the fields that the page uses. The API reference has all of them.
 
+import type { Editable } from '../model/form';
+
 export interface Meta {
   name: string;
   namespace: string;
@@ -14,6 +16,7 @@ export interface Meta {
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
   managedFields?: { manager: string }[];
+  finalizers?: string[];
   ownerReferences?: { kind: string; name: string; uid: string; controller?: boolean }[];
 }
 
@@ -22,6 +25,7 @@ export interface Condition {
   status: 'True' | 'False' | 'Unknown';
   reason: string;
   message: string;
+  lastTransitionTime?: string;
 }
 
 /** Why a chat or a run makes no progress, as the page's server computed it. */
@@ -79,6 +83,10 @@ export interface TaskDisplay {
   place: number;
   /** The message that caused it. */
   trigger?: string;
+  /** The message below which it is displayed: what was said before it was delegated, or the one that caused it. */
+  after?: string;
+  /** The message with the question of its agent that waits for an answer. */
+  question?: string;
   waitState?: WaitState;
   /** Its usage without that of its children. */
   own: Usage;
@@ -109,8 +117,16 @@ export interface MessageDisplay {
     /** The decision also allows later calls. */
     allowed?: boolean;
   };
-  question?: { task: string; who: string; text: string; open?: boolean };
-  /** It is shown with a request: it is a later part of it, or the decision. */
+  question?: {
+    task: string;
+    who: string;
+    text: string;
+    open?: boolean;
+    answer?: string;
+    /** The person who gave the answer. */
+    user?: string;
+  };
+  /** It is shown with a request or a question: it is a later part of it, the decision, or the answer. */
   hidden?: boolean;
 }
 
@@ -236,6 +252,7 @@ export interface Task extends Resource {
     tool?: string;
     arguments?: unknown;
     instruction?: string;
+    modelProvider?: string;
     contextFiles?: string[];
     successCriteria?: string;
     context?: string;
@@ -352,11 +369,11 @@ export interface ToolInfo {
 
 export interface ToolServer extends Resource {
   spec: { url: string; transport?: string };
-  status?: { tools?: ToolInfo[]; toolCount?: number; conditions?: Condition[] };
+  status?: { tools?: ToolInfo[]; toolCount?: number; toolsDigest?: string; conditions?: Condition[] };
 }
 
 export interface Provider extends Resource {
-  spec: { baseURL: string; defaultModel?: string; currency?: string; models?: { name: string }[] };
+  spec: { api?: string; baseURL?: string; defaultModel?: string; currency?: string; models?: { name: string }[] };
   status?: { conditions?: Condition[] };
 }
 
@@ -382,14 +399,18 @@ export interface Person {
   user: string;
   /** Groups of the user, for spec.userGroups of a task. */
   groups?: string[];
-  signIn: 'link' | 'token';
+  signIn: 'link' | 'token' | 'oidc';
   namespace: string;
+  /** The namespace does not exist. */
+  namespaceMissing?: boolean;
   version: string;
+  /** Where programs reach the gateway, if that is known. */
+  gatewayURL?: string;
   /** The workspace that is proposed for new chats. */
   defaultWorkspace?: Workspace;
   /** First messages to propose. */
   ideas?: string[];
-  may: Record<'readChats' | 'watchChats' | 'readMessages' | 'createChats' | 'renameChats' | 'deleteChats' | 'createMessages' | 'readTranscripts' | 'readTriggers' | 'fireTriggers' | 'createTasks' | 'createRoles' | 'updateRoles', boolean>;
+  may: Record<'readChats' | 'watchChats' | 'readMessages' | 'createChats' | 'renameChats' | 'deleteChats' | 'createMessages' | 'readTranscripts' | 'readTriggers' | 'fireTriggers' | 'createTasks' | `${'create' | 'update'}/${Editable}`, boolean>;
 }
 
 export const annotationTitle = 'nestor.dev/title';
@@ -401,4 +422,5 @@ export const annotationFire = 'nestor.dev/fire';
 export const annotationFireResult = 'nestor.dev/fire-result';
 export const annotationFiring = 'nestor.dev/firing';
 export const annotationStopped = 'nestor.dev/stopped';
+export const annotationTruncated = 'nestor.dev/truncated';
 export const annotationCall = 'nestor.dev/call';

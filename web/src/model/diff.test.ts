@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { describe, expect, it } from 'vitest';
-import { changedPart, changeIn, compare, counterparts, hunksOf, parseUnified, type Line } from './diff';
+import { changedPart, changeIn, compare, counterparts, hunksOf, parseUnified, type Line, writtenSoFar } from './diff';
 
 const signs = { same: ' ', added: '+', removed: '-', note: '\\' };
 const shown = (lines: Line[]) => lines.map(({ kind, text }) => signs[kind] + text);
@@ -108,5 +108,20 @@ describe('a unified diff', () => {
   it('that was cut off is read up to there', () => {
     expect(parseUnified('diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n a\n-b')[0]!.hunks[0]!.lines).toHaveLength(2);
     expect(parseUnified('')).toEqual([]);
+  });
+});
+
+describe('a call of write that is not complete', () => {
+  it.each([
+    ['{"path":"a b.md","content":"one\\ntwo\\n\\u00e9', { path: 'a b.md', content: 'one\ntwo\né' }],
+    ['{"path":"a.md","content":"one\\u00', { path: 'a.md', content: 'one' }],
+    ['{"content":"one"', { path: '', content: 'one' }],
+    ['{"pa', undefined],
+  ])('has what arrived: %s', (args, expected) => {
+    expect(writtenSoFar('write', args)).toEqual(expected);
+  });
+
+  it('is only one of write', () => {
+    expect(writtenSoFar('bash', '{"path":"a","content":"b"}')).toBeUndefined();
   });
 });

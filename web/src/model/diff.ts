@@ -24,6 +24,8 @@ function split(text: string): { lines: string[]; ends: boolean } {
   return { lines: (ends ? text.slice(0, -1) : text).split('\n'), ends };
 }
 
+export const linesIn = (text: string) => split(text).lines.length;
+
 /** Compares two texts by lines. Every line of both is in the result. */
 export function compare(before: string, after: string): Line[] {
   const a = split(before);
@@ -144,6 +146,23 @@ export function changeIn(tool: string | undefined, args: string): FileChange | u
   if (!Array.isArray(edits) || edits.length === 0 || content !== undefined) return undefined;
   const blocks = edits.map(blockOf);
   return blocks.every((block) => block !== undefined) ? { path, whole: false, rest, blocks } : undefined;
+}
+
+/** The file that a call of write names, and what has arrived of its content, if the arguments are not complete. Undefined for other calls. */
+export function writtenSoFar(tool: string | undefined, args: string): { path: string; content: string } | undefined {
+  if (tool !== 'write') return undefined;
+  const path = /"path"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(args)?.[1];
+  const content = /"content"\s*:\s*"((?:[^"\\]|\\.)*)/.exec(args)?.[1];
+  return path === undefined && content === undefined ? undefined : { path: textIn(path), content: textIn(content) };
+}
+
+/** The text of a JSON string whose last escape may be cut off. */
+function textIn(raw = ''): string {
+  try {
+    return JSON.parse(`"${raw.replace(/\\u[0-9a-f]{0,3}$/i, '').replace(/[\u0000-\u001f]/g, ' ')}"`) as string;
+  } catch {
+    return raw;
+  }
 }
 
 function blockOf(edit: unknown, index: number, all: unknown[]): FileChange['blocks'][number] | undefined {

@@ -18,7 +18,7 @@ it('writes a conversation with its tasks, requests and decisions', () => {
     aMessage('m4', { role: 'Assistant', content: 'Done.' }, { created: '2026-01-01T10:00:03Z' }),
   ];
   const request = { task: 'talk-1', call: 'c1', who: 'Scribe', tool: 'notes__add', arguments: args, whole: true, state: 'approved' } as const;
-  const tree = aTree(tasks, [], { 'talk-1': { trigger: 'm1' }, m2: { place: 1, request }, m3: { place: 2, hidden: true } });
+  const tree = aTree(tasks, [], { 'talk-1': { after: 'm1' }, m2: { place: 1, request }, m3: { place: 2, hidden: true } });
   expect(markdownOf(chat, messages, tree)).toBe(`# The release
 
 Chat \`talk\` in \`alice\`, created 2026-01-01 09:00:00 UTC.

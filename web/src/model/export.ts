@@ -25,7 +25,7 @@ function messageText(message: Message, tree: Tree): string | undefined {
   if (request) return `${head(`${request.who} requests approval of \`${request.tool}\``)}\n\n${fenced(request.arguments, 'json')}${request.whole ? '' : '\n\n*The arguments are shortened; the transcript has them in full.*'}`;
   if (isHidden(message, tree)) return undefined;
   const question = questionIn(message, tree);
-  if (question) return `${head(`${question.who} asks`)}\n\n${question.text}`;
+  if (question) return [head(`${question.who} asks`), question.text, question.answer && `*${question.user ?? 'The orchestrator'} answered:* ${question.answer}`].filter(Boolean).join('\n\n');
   if (!spec.content) return undefined;
   if (spec.role === 'System') return `*${spec.content.replace(/\n/g, ' ')}*`;
   const files = (spec.attachments ?? []).map((file) => `- ${file.name} (${file.mediaType})`).join('\n');
@@ -46,7 +46,7 @@ const oneLine = (text: string) => text.replace(/\s+/g, ' ').trim();
 export function markdownOf(chat: Chat, ordered: Message[], tree: Tree): string {
   const parts = [`# ${viewOf(chat).title}`, `Chat \`${chat.metadata.name}\` in \`${chat.metadata.namespace}\`, created ${at(chat.metadata.creationTimestamp)}.`];
   const tasks = (trigger: string) => {
-    const nodes = tree.byTrigger.get(trigger);
+    const nodes = tree.below.get(trigger);
     if (nodes) parts.push(nodes.map((node) => taskText(node)).join('\n'));
   };
   for (const message of ordered) {

@@ -125,3 +125,6 @@ export function randomSuffix(): string {
 }
 
 export const plural = (count: number, one: string, many = one + 's') => `${whole(count)} ${count === 1 ? one : many}`;
+
+/** 18 Nov 2026, 07:00. */
+export const day = (time: string) => new Date(time).toLocaleString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' });

@@ -7,7 +7,12 @@ import type { Attachment, Message } from '../api/types';
 export interface Redo {
   retry: (message: Message) => void;
   edit: (message: Message) => void;
+  /** Asks for the rest of a reply that was cut off. */
+  proceed: () => void;
 }
+
+/** What a person sends to get the rest of a reply that was cut off. */
+export const proceeding = 'Continue your last reply exactly where it stops.';
 
 /** A message that is being written. */
 export interface Draft {

@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { labelTrigger, type Chat, type RunView } from '../api/types';
 import { aRun, aWaitState, aTask } from '../testing';
-import { filterRuns, formatFilter, inOrder, parseFilter, runsOf, waitingOf } from './runs';
+import { filterRuns, formatFilter, inOrder, parseFilter, runsOf, waitingOf, repeated } from './runs';
 
 function aChat(name: string, run: Partial<RunView> = {}, more: Partial<Chat> & { namespace?: string } = {}): Chat {
   const { namespace = 'default', ...rest } = more;
@@ -56,4 +56,8 @@ describe('the filter', () => {
   it('ignores unknown values', () => {
     expect(parseFilter('state=odd&kind=thing')).toEqual({ search: '' });
   });
+});
+
+it('finds the titles that occur more than once', () => {
+  expect([...repeated(['Plan', 'Notes', 'Plan', 'Plan'])]).toEqual(['Plan']);
 });

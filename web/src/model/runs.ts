@@ -118,3 +118,6 @@ export function filterRuns(runs: Run[], { state, kind, namespace, search }: Filt
 
 /** What an ask is about, on one line. */
 export const textOf = ({ question, tool, arguments: args }: Ask) => question ?? `${tool ?? ''} ${args ?? ''}`;
+
+/** The titles that occur more than once: lists show the name beside them. */
+export const repeated = (titles: string[]): ReadonlySet<string> => new Set(titles.filter((title, i) => titles.indexOf(title) !== i));

@@ -7,10 +7,10 @@ import { agentName, ancestry, buildTree, elapsed, finished, flatten, inOrder, is
 
 describe('the tree', () => {
   it('nests tasks to any depth, whatever order they come in', () => {
-    const built = aTree([aTask('c', { parent: 'b' }), aTask('b', { parent: 'a' }), aTask('a')], [], { a: { trigger: 'm', badge: 'success' } });
+    const built = aTree([aTask('c', { parent: 'b' }), aTask('b', { parent: 'a' }), aTask('a')], [], { a: { trigger: 'm', after: 'words', badge: 'success' } });
     expect(flatten(built.roots).map((node) => [node.name, node.depth, finished(node)])).toEqual([['a', 1, true], ['b', 2, false], ['c', 3, false]]);
     expect(ancestry(built.byName.get('c')!).map((node) => node.name)).toEqual(['a', 'b', 'c']);
-    expect(built.byTrigger.get('m')).toHaveLength(1);
+    expect([built.byTrigger.get('m'), built.below.get('words')]).toEqual([built.roots, built.roots]);
   });
 
   it('has the agents and the order of the server, and leaves out what has no place yet', () => {

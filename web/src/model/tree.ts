@@ -22,6 +22,8 @@ export interface Tree {
   byName: Map<string, Node>;
   /** The roots by the message that caused them; those without one, or whose message was deleted, under ''. */
   byTrigger: Map<string, Node[]>;
+  /** The roots by the message below which they are displayed, or ''. */
+  below: Map<string, Node[]>;
   displays: ReadonlyMap<string, Display>;
 }
 
@@ -55,9 +57,13 @@ export function buildTree(tasks: Task[], agents: SubAgent[], displays: ReadonlyM
     for (const node of nodes) place(node.children, (node.depth = depth) + 1);
   };
   place(roots, 1);
-  const byTrigger = new Map<string, Node[]>();
-  for (const root of roots) byTrigger.set(root.display.trigger ?? '', [...(byTrigger.get(root.display.trigger ?? '') ?? []), root]);
-  return { roots, byName, byTrigger, displays };
+  return { roots, byName, byTrigger: grouped(roots, ({ trigger }) => trigger), below: grouped(roots, ({ after }) => after), displays };
+}
+
+function grouped(roots: Node[], by: (display: TaskDisplay) => string | undefined): Map<string, Node[]> {
+  const groups = new Map<string, Node[]>();
+  for (const root of roots) groups.set(by(root.display) ?? '', [...(groups.get(by(root.display) ?? '') ?? []), root]);
+  return groups;
 }
 
 /** Every node of a tree, parents before their children. */

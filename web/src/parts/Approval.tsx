@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { wholeArguments, write } from '../api/client';
 import type { ArgumentPattern, Ask } from '../api/types';
 import { transcriptOf } from '../api/history';
@@ -9,6 +9,7 @@ import { callDigest } from '../model/digest';
 import type { Request } from '../model/tree';
 import { useSite, useSnapshot } from '../state/context';
 import { useLoad } from '../state/hooks';
+import { whollyVisible } from '../state/requests';
 import { AllowForm } from './Allow';
 import { brief } from './ToolCard';
 import { Arguments } from './Arguments';
@@ -88,9 +89,21 @@ export function Approval({ chat, request, ask: given }: { chat: string | { task:
   // An allowance is for a chat, and approves no call of a role whose requesters may not decide.
   const separate = typeof chat !== 'string' || ask?.denyRequesters;
   const cannot = sending || why !== undefined || !site.person.may.createMessages;
+  const head = useRef<HTMLElement>(null);
+  const call = useRef<HTMLDivElement>(null);
+  // A key decides only a call that can be read as a whole at this moment.
+  const pressed = (event: React.KeyboardEvent) => {
+    const decision = event.key === 'a' ? 'Approve' : event.key === 'd' ? 'Deny' : undefined;
+    if (!decision || !open || event.repeat || event.metaKey || event.ctrlKey || event.altKey || (event.target as Element).closest('input, textarea, select, dialog')) return;
+    event.preventDefault();
+    if (cannot) return;
+    if (shown === undefined) site.toast('The call is not shown in full: it cannot be decided with a key.', 'error');
+    else if (!head.current || !call.current || ![head.current, call.current].every(whollyVisible)) site.toast('Not all of the call is in sight. Read it, then use the buttons.', 'error');
+    else void decide(decision);
+  };
   return (
-    <section className={`approval ${request.state}`} aria-label={`Approval of ${request.tool}`} id={`request-${request.message}`} tabIndex={-1}>
-      <header>
+    <section className={`approval ${request.state}`} aria-label={`Approval of ${request.tool}`} id={`request-${request.message}`} tabIndex={-1} onKeyDown={pressed}>
+      <header ref={head}>
         <Icon name={open ? 'hand' : request.state === 'denied' ? 'cross' : 'check'} />
         <span>
           <strong>{request.who}</strong> {decided ? 'requested' : 'requests'} approval to run <code>{request.tool}</code>
@@ -104,7 +117,9 @@ export function Approval({ chat, request, ask: given }: { chat: string | { task:
         )}
       </header>
       {folded ? null : shown !== undefined ? (
-        <Arguments text={shown} tool={request.tool} replaces={replaces} />
+        <div ref={call}>
+          <Arguments text={shown} tool={request.tool} replaces={replaces} />
+        </div>
       ) : loaded.state === 'loading' ? (
         <p className="muted">Loading the whole call…</p>
       ) : (
@@ -132,10 +147,10 @@ export function Approval({ chat, request, ask: given }: { chat: string | { task:
             onChange={(event) => setComment(event.target.value)}
           />
           <div className="decide">
-            <button type="button" className="button" disabled={cannot} title={why} onClick={() => void decide('Deny')}>
+            <button type="button" className="button" disabled={cannot} title={why ?? 'Deny (d)'} aria-keyshortcuts="d" onClick={() => void decide('Deny')}>
               Deny
             </button>
-            <button type="button" className="button primary" disabled={cannot || shown === undefined} title={why} onClick={() => void decide('Approve')}>
+            <button type="button" className="button primary" disabled={cannot || shown === undefined} title={why ?? 'Approve (a)'} aria-keyshortcuts="a" onClick={() => void decide('Approve')}>
               Approve
             </button>
           </div>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { useMemo } from 'react';
-import { changeIn } from '../model/diff';
+import { changeIn, writtenSoFar } from '../model/diff';
 import { faithful, pretty, visible } from '../model/format';
 import { Code } from './Code';
 import { ChangeView } from './DiffView';
@@ -15,11 +15,25 @@ import { type FileOwner, ReportedChange, whyWhole, WriteView } from './WriteView
  */
 export function Arguments({ text, tool, replaces, ran }: { text: string; tool?: string; replaces?: FileOwner; ran?: { output?: string; diff?: string } }) {
   const change = useMemo(() => changeIn(tool, text), [tool, text]);
+  const part = ran && !change ? writtenSoFar(tool, text) : undefined;
+  if (part && !fieldsOf(text)) return <CutOff part={part} />;
   if (!change) return <Fields text={text} />;
   return (
     <div className="arguments-of-change">
       <Fields text={JSON.stringify({ path: change.path, ...change.rest })} />
       {ran?.diff ? <ReportedChange change={change} diff={ran.diff} /> : change.whole && replaces ? <WriteView change={change} owner={replaces} /> : <ChangeView change={change} why={ran && whyWhole(ran)} />}
+    </div>
+  );
+}
+
+/** The arguments of a call of write whose reply was cut off. */
+function CutOff({ part: { path, content } }: { part: { path: string; content: string } }) {
+  return (
+    <div className="change">
+      <p className="muted">
+        The arguments are incomplete: this had arrived of <code>{visible(path)}</code>.
+      </p>
+      <Code text={visible(content)} label={`Content of ${visible(path)}`} />
     </div>
   );
 }

@@ -7,7 +7,7 @@ export interface BarRow {
   key: string;
   label: ReactNode;
   /** The segments of the bar. */
-  parts: { kind: 'first' | 'second' | 'success' | 'failed'; value: number; label: string }[];
+  parts: { kind: 'first' | 'second' | 'success' | 'failed' | 'cancelled'; value: number; label: string }[];
   value: string;
   more?: ReactNode;
 }

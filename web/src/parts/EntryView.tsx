@@ -12,7 +12,7 @@ import { Icon, type IconName } from './Icon';
 import { Code, Markdown } from './Markdown';
 import { Reasoning } from './Reasoning';
 import { words } from '../model/errors';
-import { ToolCard } from './ToolCard';
+import { brief, ToolCard } from './ToolCard';
 
 const looks: Record<EntryKind, { label: string; icon: IconName; kind?: string }> = {
   Started: { label: 'Assignment', icon: 'chevron' },
@@ -143,7 +143,7 @@ export function StreamingView({ streaming }: { streaming: Streaming }) {
       {streaming.text && <Markdown text={streaming.text} />}
       {streaming.toolCalls.map((call, i) => (
         <p key={i} className="streaming-call">
-          <Icon name="tool" size={14} /> <code>{call.tool}</code> <span>{call.arguments}</span>
+          <Icon name="tool" size={14} /> <code>{call.tool}</code> <span>{brief(call.arguments, call.tool)}</span>
         </p>
       ))}
       {streaming.lost && <p className="muted">Parts of the stream were skipped; the complete reply follows.</p>}

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { transcriptOf } from '../api/history';
+import { writtenSoFar } from '../model/diff';
 import { partOf } from '../model/progress';
 import type { Node } from '../model/tree';
 import { useSnapshot } from '../state/context';
 import { Icon } from './Icon';
+import { brief } from './ToolCard';
 
 /** How much of a reply is shown while it arrives. The inspector has all of it. */
 const shown = 800;
@@ -17,12 +19,13 @@ export function LiveText({ node, who }: { node: Node; who: string }) {
   const streaming = agent ? transcripts.get(transcriptOf('subagent', agent))?.streaming : undefined;
   if (!streaming) return null;
   const call = streaming.toolCalls.findLast((made) => made?.tool);
-  const text = (streaming.text || streaming.reasoning).trim();
+  const written = call && writtenSoFar(call.tool, call.arguments);
+  const text = (written?.content || streaming.text || streaming.reasoning).trim();
   if (!text && !call) return null;
   return (
     <div className="live" role="group" aria-label={`${who} is writing`} aria-live="off">
       <span className="label">
-        <span className="pulse" aria-hidden="true" /> {call ? `Preparing ${call.tool}` : streaming.text ? 'Writing' : 'Thinking'}
+        <span className="pulse" aria-hidden="true" /> {call ? [`Preparing ${call.tool}`, written && brief(call.arguments, call.tool)].filter(Boolean).join(': ') : streaming.text ? 'Writing' : 'Thinking'}
       </span>
       {text && (
         <div className="live-text">

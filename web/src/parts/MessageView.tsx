@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { memo, useState } from 'react';
-import { annotationStopped, type Message } from '../api/types';
+import { annotationStopped, annotationTruncated, type Message } from '../api/types';
 import { explainTurn } from '../model/errors';
 import { clock, firstWords } from '../model/format';
 import type { Redo } from '../model/redo';
@@ -25,6 +25,7 @@ export const MessageView = memo(function MessageView({
   onInspect,
   redo,
   repeats,
+  current,
 }: {
   message: Message;
   tree: Tree;
@@ -35,6 +36,8 @@ export const MessageView = memo(function MessageView({
   /** Repeats the last message of the person, if that is possible here. */
   redo?: Redo;
   repeats?: Message;
+  /** The chat is still in the state that the message reports. */
+  current?: boolean;
 }) {
   const { spec, status, metadata } = message;
   if (isHidden(message, tree)) return null;
@@ -48,9 +51,9 @@ export const MessageView = memo(function MessageView({
   const failure = spec.role === 'System' ? explainTurn(spec.content ?? '') : undefined;
   if (failure) {
     return (
-      <div className="note failed turn-failed" role="note">
-        <Icon name="alert" size={14} />
-        <ErrorText before="The model could not answer" error={failure} />
+      <div className={`note turn-failed${current ? ' failed' : ''}`} role="note">
+        <Icon name={current ? 'alert' : 'clock'} size={14} />
+        <ErrorText before={current ? 'The model could not answer' : `The model could not answer at ${clock(metadata.creationTimestamp)}`} error={current ? failure : { ...failure, todo: undefined }} />
         {redo && repeats && <RedoButtons redo={redo} message={repeats} />}
       </div>
     );
@@ -61,7 +64,8 @@ export const MessageView = memo(function MessageView({
       <article className="message assistant" aria-label="Assistant">
         {reasoning && <Reasoning text={reasoning} />}
         <Markdown text={spec.content ?? ''} />
-        {metadata.annotations?.[annotationStopped] && <Stopped />}
+        {metadata.annotations?.[annotationStopped] && <Stopped onProceed={redo?.proceed} />}
+        {metadata.annotations?.[annotationTruncated] && <CutOff onProceed={redo?.proceed} />}
         <span className="message-foot">
           <time dateTime={metadata.creationTimestamp}>{clock(metadata.creationTimestamp)}</time>
           <CopyButton text={spec.content ?? ''} what="the answer" />
@@ -109,11 +113,24 @@ function Said({ text }: { text: string }) {
 }
 
 /** The mark of a reply that a person stopped. */
-export const Stopped = () => (
+export const Stopped = ({ onProceed }: { onProceed?: () => void }) => (
   <p className="stopped">
-    <Icon name="stop" size={12} /> Stopped. This is what had arrived.
+    <Icon name="stop" size={12} /> Stopped. This is what had arrived. <Proceed onProceed={onProceed} />
   </p>
 );
+
+const CutOff = ({ onProceed }: { onProceed?: () => void }) => (
+  <p className="stopped">
+    <Icon name="alert" size={12} /> The reply reached the limit of output tokens and is cut off. <Proceed onProceed={onProceed} />
+  </p>
+);
+
+const Proceed = ({ onProceed }: { onProceed?: () => void }) =>
+  onProceed && (
+    <button type="button" className="button small" onClick={onProceed}>
+      Continue
+    </button>
+  );
 
 /** Sends a message again, as it was or after a change. Either is a new message: no earlier message is rewritten. */
 function RedoButtons({ redo, message }: { redo: Redo; message: Message }) {
@@ -150,6 +167,13 @@ function Question({ message, question, onAnswer, onInspect }: { message: Message
             <Icon name="reply" size={14} /> Answer
           </button>
         </footer>
+      ) : question.answer ? (
+        <div className="answered given">
+          <p>
+            <Icon name="check" size={12} /> {question.user ?? 'The orchestrator'} answered
+          </p>
+          <Markdown text={question.answer} />
+        </div>
       ) : (
         <p className="answered">
           <Icon name="check" size={12} /> No longer waiting

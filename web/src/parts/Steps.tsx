@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { useState } from 'react';
+import { wholeArguments } from '../api/client';
+import { transcriptOf } from '../api/history';
 import { finished, type Node } from '../model/tree';
+import { useSite } from '../state/context';
+import { useLoad } from '../state/hooks';
 import { Icon } from './Icon';
 import { isDelegation, ToolCard } from './ToolCard';
 
@@ -19,6 +23,12 @@ function standing({ tool, phase }: { tool: string; phase: string }): string {
 export function Steps({ node, inspect }: { node: Node; inspect: (name: string) => void }) {
   const [all, setAll] = useState(false);
   const [open, setOpen] = useState<string>();
+  const { namespace, person } = useSite();
+  const agent = node.agent?.metadata.name;
+  const omitted = node.agent?.status?.toolCalls?.find(({ id, argumentsOmitted }) => id === open && argumentsOmitted)?.id;
+  // A status has no large arguments; the history has.
+  const [whole] = useLoad(() => (omitted && agent && person.may.readTranscripts ? wholeArguments(namespace, transcriptOf('subagent', agent), omitted, () => true) : Promise.resolve(undefined)), [namespace, agent, omitted]);
+  const inHistory = whole.state === 'done' ? whole.value : undefined;
   // A question that waits for an answer is shown as a question.
   const calls = (node.agent?.status?.toolCalls ?? []).filter((call) => standing(call) !== 'WaitingForUser');
   if (calls.length === 0) return null;
@@ -28,7 +38,7 @@ export function Steps({ node, inspect }: { node: Node; inspect: (name: string) =
       {visible.map((call) => (
         <ToolCard
           key={call.id}
-          call={{ ...call, arguments: call.arguments && JSON.stringify(call.arguments), phase: standing(call), at: call.time ?? '', output: call.result ?? call.error, children: [] }}
+          call={{ ...call, ...(call.id === omitted && inHistory ? { arguments: inHistory, argumentsOmitted: false } : { arguments: call.arguments && JSON.stringify(call.arguments) }), phase: standing(call), at: call.time ?? '', output: call.result ?? call.error, children: [] }}
           open={open === call.id}
           onToggle={() => setOpen(open === call.id ? undefined : call.id)}
         />

@@ -110,10 +110,10 @@ function TaskBody({ node, actions }: { node: Node; actions: TaskActions }) {
       {spec.type === 'Tool' && spec.arguments !== undefined && <Arguments text={JSON.stringify(spec.arguments)} tool={spec.tool} />}
       <WaitState node={node} />
       <ProgressList node={node} />
-      {waiting?.kind === 'Question' && (
+      {waiting?.kind === 'Question' && (!waiting.subAgent || waiting.subAgent === status?.subAgent) && (
         <p className="note waiting">
           <Icon name="hand" size={14} />
-          <span>{waiting.text}</span>
+          <span>{node.display.question ? 'It asks you a question.' : waiting.text}</span>
           <button type="button" className="button small" onClick={actions.answer}>
             Answer in the chat
           </button>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Call } from '../model/transcript';
-import { changeIn, countsOf, reportedHunks } from '../model/diff';
+import { changeIn, countsOf, linesIn, reportedHunks, writtenSoFar } from '../model/diff';
 import { plural, pretty } from '../model/format';
 import { Arguments } from './Arguments';
 import { Icon, type IconName } from './Icon';
@@ -97,7 +97,8 @@ export function brief(text: string | undefined, tool?: string, diff?: string): s
         .slice(0, 200);
     }
   } catch {
-    // Models do not always write JSON.
+    // Models do not always write JSON, and a reply may be cut off.
   }
-  return text.slice(0, 200);
+  const part = writtenSoFar(tool, text);
+  return part ? `${part.path}, ${plural(linesIn(part.content), 'line')} so far` : text.slice(0, 200);
 }

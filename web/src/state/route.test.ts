@@ -9,8 +9,8 @@ it.each([
   ['/alice/chats/one', '', { namespace: 'alice', page: 'chat', chat: 'one', view: 'chat' }],
   ['/alice/chats/one', 'view=timeline&agent=one-1', { namespace: 'alice', page: 'chat', chat: 'one', view: 'timeline', agent: 'one-1' }],
   ['/alice/triggers', '', { namespace: 'alice', page: 'triggers', view: 'chat' }],
-  ['/alice/roles', 'edit=coder', { namespace: 'alice', page: 'roles', role: 'coder' }],
-  ['/alice/roles', 'edit=', { namespace: 'alice', page: 'roles', role: '' }],
+  ['/alice/roles', 'edit=coder', { namespace: 'alice', page: 'roles', edit: 'coder' }],
+  ['/alice/roles', 'edit=', { namespace: 'alice', page: 'roles', edit: '' }],
   ['/alice/tools', '', { namespace: 'alice', page: 'tools', view: 'chat' }],
   ['/alice/runs', '', { namespace: 'alice', page: 'runs', view: 'chat' }],
   ['/alice/runs/nightly-1', 'view=timeline&agent=nightly-1', { namespace: 'alice', page: 'run', run: 'nightly-1', view: 'timeline', agent: 'nightly-1' }],
@@ -28,4 +28,9 @@ it('tells an unknown address from the start page', () => {
 
 it('knows no place without a namespace', () => {
   expect(parseRoute('/', '')).toBeUndefined();
+});
+
+it('has the views of a chat', () => {
+  for (const view of ['timeline', 'usage', 'changes', 'settings'] as const) expect(parseRoute('/alice/chats/one', `view=${view}`)!.view).toBe(view);
+  expect(parseRoute('/alice/chats/one', 'view=whatever')!.view).toBe('chat');
 });

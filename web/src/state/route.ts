@@ -3,21 +3,27 @@
 
 import { useCallback, useSyncExternalStore } from 'react';
 
-export type ChatView = 'chat' | 'timeline' | 'usage' | 'changes';
+export type ChatView = 'chat' | 'timeline' | 'usage' | 'changes' | 'settings';
 
 /** The current location in the page. The URL contains all of it, so it can be shared and survives a reload. */
 export interface Route {
   namespace: string;
-  page: 'home' | 'unknown' | 'chat' | 'runs' | 'run' | 'roles' | 'usage' | 'triggers' | 'tools';
+  page: 'home' | 'unknown' | 'chat' | 'runs' | 'run' | 'roles' | 'models' | 'usage' | 'triggers' | 'tools';
   chat?: string;
   /** A standalone task. */
   run?: string;
   view: ChatView;
-  /** The role that is edited; empty for a new one. */
-  role?: string;
+  /** The object of the page that is edited; empty for a new one. */
+  edit?: string;
   /** The task whose agent is inspected. */
   agent?: string;
 }
+
+const views: readonly ChatView[] = ['timeline', 'usage', 'changes', 'settings'];
+
+const pages = ['runs', 'roles', 'models', 'usage', 'triggers', 'tools'] as const;
+
+const isPage = (page: string | undefined): page is (typeof pages)[number] => (pages as readonly (string | undefined)[]).includes(page);
 
 export function parseRoute(path: string, query: string): Route | undefined {
   const [namespace, page, name] = path.split('/').filter(Boolean).map(decodeURIComponent);
@@ -28,19 +34,18 @@ export function parseRoute(path: string, query: string): Route | undefined {
   const run = page === 'runs' ? name : undefined;
   return {
     namespace,
-    page: chat ? 'chat' : run ? 'run' : page === 'runs' || page === 'roles' || page === 'usage' || page === 'triggers' || page === 'tools' ? page : page === undefined || (page === 'chats' && !name) ? 'home' : 'unknown',
+    page: chat ? 'chat' : run ? 'run' : isPage(page) ? page : page === undefined || (page === 'chats' && !name) ? 'home' : 'unknown',
     chat,
     run,
-    view: view === 'timeline' || view === 'usage' || view === 'changes' ? view : 'chat',
-    role: page === 'roles' ? (search.get('edit') ?? undefined) : undefined,
+    view: views.find((known) => known === view) ?? 'chat',
+    edit: isPage(page) && page !== 'runs' ? (search.get('edit') ?? undefined) : undefined,
     agent: chat || run ? (search.get('agent') ?? undefined) : undefined,
   };
 }
 
 export function hrefOf(route: Partial<Route> & { namespace: string }): string {
   const base = `/${encodeURIComponent(route.namespace)}`;
-  if (route.page === 'roles' && route.role !== undefined) return `${base}/roles?edit=${encodeURIComponent(route.role)}`;
-  if (route.page === 'runs' || route.page === 'roles' || route.page === 'usage' || route.page === 'triggers' || route.page === 'tools') return `${base}/${route.page}`;
+  if (isPage(route.page)) return `${base}/${route.page}${route.edit === undefined ? '' : `?edit=${encodeURIComponent(route.edit)}`}`;
   if (!route.chat && !route.run) return base;
   const query = new URLSearchParams();
   if (route.view && route.view !== 'chat') query.set('view', route.view);

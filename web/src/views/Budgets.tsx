@@ -6,6 +6,7 @@ import type { Quota } from '../api/types';
 import { money, moneyByCurrency, tokens } from '../model/format';
 import { budgetsOf, periodStart, sum, type Budget } from '../model/usage';
 import { itemsOf, Trouble } from './Loaded';
+import { EditLink, SetUp } from './Setup';
 
 const names: Record<UsagePeriod, string> = { Hour: 'This hour', Day: 'Today', Month: 'This month' };
 
@@ -15,7 +16,9 @@ export function Budgets({ limits, days, now }: { limits: Quota[] | string; days:
   const active = known.filter(({ spec }) => spec.maxActiveAgents);
   return (
     <section className="panel budgets" aria-label="Budget">
-      <h2>Budget</h2>
+      <h2>
+        Budget <SetUp page="usage">New quota</SetUp> {known.map(({ metadata }) => <EditLink key={metadata.name} page="usage" name={metadata.name} />)}
+      </h2>
       {typeof limits === 'string' && <p className="note">{limits}</p>}
       {(['Hour', 'Day', 'Month'] as const).map((period) => {
         const budgets = budgetsOf(known, period);

@@ -94,10 +94,17 @@ function Head({ changes, of, again }: { changes: WorkspaceChanges; of: string; a
       </div>
       {tooLarge && <Note text={message || 'The changes are too large to be kept: they are lost when the workspace stops.'} />}
       {!tooLarge && message && <Note text={message} />}
+      {shared[source] && files.length > 0 && <Note text={shared[source]} />}
       {diffTruncated && <Note text="The diff is longer than 1 MiB and cut off. The list of files is complete." />}
     </header>
   );
 }
+
+/** Workspaces that others can write to, too: what is listed may be theirs. */
+const shared: Partial<Record<WorkspaceChanges['source'], string>> = {
+  Directory: 'The directory is not a copy: files that other chats or programs changed in it are listed, too.',
+  Claim: 'Others can use this volume: files that they changed are listed, too.',
+};
 
 const Note = ({ text }: { text: string }) => (
   <p className="note waiting">

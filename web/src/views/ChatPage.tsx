@@ -7,7 +7,7 @@ import type { Attachment, Chat, Message } from '../api/types';
 import { explainModel } from '../model/errors';
 import { money, tokens } from '../model/format';
 import { viewOf } from '../model/runs';
-import { draftOf, repeat, type Draft, type Redo } from '../model/redo';
+import { draftOf, proceeding, repeat, type Draft, type Redo } from '../model/redo';
 import { buildTree, inOrder, questionIn, type Tree } from '../model/tree';
 import { Allowances } from '../parts/Allow';
 import { Badge } from '../parts/Badge';
@@ -25,8 +25,11 @@ import { ChatMenu } from './ChatMenu';
 import { ChatUsage } from './ChatUsage';
 import { Conversation } from './Conversation';
 import { Inspector } from './Inspector';
+import { later } from './later';
 import { Timeline } from './Timeline';
 import { WaitingBanner } from './WaitingBanner';
+
+const ChatSettings = later(() => import('./ChatSettings').then((view) => view.ChatSettings));
 
 /** A chat: its messages, its tasks, and the composer. */
 export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; onMenu: () => void }) {
@@ -80,7 +83,7 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
   };
   const sayRef = useRef(say);
   sayRef.current = say;
-  const redo = useMemo<Redo>(() => ({ retry: (message) => void sayRef.current(repeat(message)), edit: (message) => setDraft(draftOf(message)) }), []);
+  const redo = useMemo<Redo>(() => ({ retry: (message) => void sayRef.current(repeat(message)), edit: (message) => setDraft(draftOf(message)), proceed: () => void sayRef.current({ content: proceeding }) }), []);
 
   if (!chat) {
     if (!synced.has('agentchats') && !problems.get('agentchats')?.final) return <Loading what="the chat" lines={6} />;
@@ -95,8 +98,9 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
         <NotReady chat={chat} view={route.view} />
         <WaitStateBanner chat={chat} />
         {route.view === 'chat' && <Conversation chat={chat} ordered={ordered} tree={tree} actions={actions} onAnswer={answer} redo={site.person.may.createMessages && !working ? redo : undefined} sent={sent} />}
-        {route.view === 'timeline' && <Timeline tree={tree} ordered={ordered} inspect={inspect} />}
+        {route.view === 'timeline' && <Timeline tree={tree} chat={chat} ordered={ordered} inspect={inspect} />}
         {route.view === 'usage' && <ChatUsage chat={chat} tree={tree} />}
+        {route.view === 'settings' && <ChatSettings key={chat.metadata.uid} chat={chat} />}
         {route.view === 'changes' && <Changes of={`chat.${route.chat}`} />}
         <div className="chat-foot">
           <Allowances chat={chat} />
@@ -130,6 +134,7 @@ const views: { view: ChatView; label: string; icon: IconName }[] = [
   { view: 'timeline', label: 'Timeline', icon: 'timeline' },
   { view: 'usage', label: 'Usage', icon: 'chart' },
   { view: 'changes', label: 'Changes', icon: 'diff' },
+  { view: 'settings', label: 'Settings', icon: 'sliders' },
 ];
 
 function ChatHead({ chat, ordered, tree, route, onMenu, onStop }: { chat: Chat; ordered: Message[]; tree: Tree; route: Route; onMenu: () => void; onStop?: () => void }) {

@@ -29,12 +29,15 @@ export function Conversation({ chat, ordered, tree, actions, onAnswer, redo, sen
   const reasoning = useMemo(() => reasoningOf(transcript), [transcript]);
   const [shown, setShown] = useState(page);
   const visible = ordered.slice(-shown);
-  const stray = tree.byTrigger.get('') ?? [];
+  const stray = tree.below.get('') ?? [];
   const { scroller, end, away, toEnd } = useStickToEnd(sent);
   const { person } = useSite();
   const last = redo && ordered.findLast(({ spec }) => spec.user === person.user && repeatable(spec));
+  const failures = ordered.filter(isFailure);
   // The report of a failure has the buttons of the message that failed.
-  const failed = last && ordered.at(-1)?.spec.role === 'System' && explainTurn(ordered.at(-1)?.spec.content ?? '') !== undefined;
+  const failed = last && ordered.at(-1) === failures.at(-1);
+  const current = chat.waitState?.reason === 'ModelError' ? failures.at(-1) : undefined;
+  const ends = ordered.at(-1)?.spec.role === 'Assistant' ? ordered.at(-1) : undefined;
   const refused = problems.get('agentmessages');
   if (refused?.final) return <Empty icon="key" title="You may not read this chat" alert><ErrorText error={explainServer(refused.message)} /></Empty>;
   if (!synced.has('agentmessages') || !synced.has('displays')) return <div className="conversation"><Loading what="messages" lines={6} /></div>;
@@ -54,8 +57,8 @@ export function Conversation({ chat, ordered, tree, actions, onAnswer, redo, sen
           )}
           {visible.map((message) => (
             <Fragment key={message.metadata.uid}>
-              <MessageView message={message} tree={tree} reasoning={message.spec.role === 'Assistant' ? reasoning.get((message.spec.content ?? '').trim()) : undefined} onAnswer={onAnswer} onInspect={actions.inspect} redo={message === (failed ? ordered.at(-1) : last) ? redo : undefined} repeats={last} />
-              {tree.byTrigger.has(message.metadata.name) && <TaskGroup nodes={tree.byTrigger.get(message.metadata.name)!} actions={actions} />}
+              <MessageView message={message} tree={tree} reasoning={message.spec.role === 'Assistant' ? reasoning.get((message.spec.content ?? '').trim()) : undefined} onAnswer={onAnswer} onInspect={actions.inspect} redo={message === (failed ? ordered.at(-1) : last) || message === ends ? redo : undefined} repeats={last} current={message === current} />
+              {tree.below.has(message.metadata.name) && <TaskGroup nodes={tree.below.get(message.metadata.name)!} actions={actions} />}
             </Fragment>
           ))}
           {stray.length > 0 && <TaskGroup nodes={stray} actions={actions} />}
@@ -71,6 +74,8 @@ export function Conversation({ chat, ordered, tree, actions, onAnswer, redo, sen
     </div>
   );
 }
+
+const isFailure = ({ spec }: Message) => spec.role === 'System' && explainTurn(spec.content ?? '') !== undefined;
 
 /** The orchestrator's reply while it streams in. */
 function Streaming({ chat, ordered, idle }: { chat: Chat; ordered: Message[]; idle: boolean }) {

@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { Dialog } from '../parts/Dialog';
+import { paletteKeys } from './Palette';
 
 const keys: [string, string][] = [
+  [paletteKeys, 'Go to a page, chat, run or role'],
   ['n', 'New chat'],
   ['j  k', 'Next or previous chat'],
   ['r', 'Runs'],
+  ['w', 'Next request that waits for you'],
+  ['a  d', 'Approve or deny that request, if all of its call is in sight'],
   ['/', 'Write a message'],
   ['c  t  u  d', 'Chat, timeline, usage or changes'],
   ['i', 'Inspect the newest task, or close the inspector'],

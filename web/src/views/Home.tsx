@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { createChat, write } from '../api/client';
+import { createChat, providers, write } from '../api/client';
 import type { Attachment, Workspace } from '../api/types';
 import { money, plural, randomSuffix, slug, tokens as shortTokens } from '../model/format';
 import { describeWorkspace, draftOf, manifest, problemsOf, specOf, type Draft } from '../model/newchat';
@@ -12,7 +12,7 @@ import { Composer } from '../parts/Composer';
 import { Icon } from '../parts/Icon';
 import { useSite, useSnapshot } from '../state/context';
 import { keepDraft, placeOf } from '../state/drafts';
-import { useKeys, useMedia } from '../state/hooks';
+import { useKeys, useLoad, useMedia } from '../state/hooks';
 import { go, hrefOf, onMove, useLink } from '../state/route';
 import { NewChatDialog } from './NewChat';
 
@@ -88,6 +88,7 @@ export function Home({ onMenu }: { onMenu: () => void }) {
           />
         )}
         <WaitingRuns />
+        <NoProvider />
         {may && (chats.length === 0 || site.person.ideas) && (
           <div className="ideas" aria-label="Ideas">
             {(site.person.ideas ?? ideas).map((idea) => (
@@ -107,6 +108,22 @@ export function Home({ onMenu }: { onMenu: () => void }) {
         )}
       </div>
     </main>
+  );
+}
+
+/** Shown in a namespace without model providers. */
+function NoProvider() {
+  const { namespace } = useSite();
+  const [known] = useLoad(() => providers(namespace), [namespace]);
+  const link = useLink(hrefOf({ namespace, page: 'models', edit: '' }));
+  if (known.state !== 'done' || known.value.length > 0) return null;
+  return (
+    <p className="note waiting">
+      <Icon name="alert" size={14} />
+      <span>
+        This namespace has no model provider: chats use one that is shared with it, or wait. <a {...link}>Set up a model provider</a>
+      </span>
+    </p>
   );
 }
 

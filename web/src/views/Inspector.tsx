@@ -66,10 +66,16 @@ export function Inspector({ name, chat, tree, onClose, onInspect, onAnswer }: { 
       </div>
       {problem && state.entries.length === 0 ? (
         <Trouble problem={problem} />
+      ) : !node && synced.has('displays') && state.entries.length === 0 && !state.streaming ? (
+        <Empty icon="search" title="Agent not found">
+          <p>
+            <strong>{name}</strong> is not an agent of {chat}, or it was deleted.
+          </p>
+        </Empty>
       ) : state.absent && state.entries.length === 0 ? (
         <Empty icon="clock" title="This agent has not started">Its transcript appears here when it starts.</Empty>
       ) : state.entries.length === 0 && !state.streaming ? (
-        synced.has('displays') && !node ? <Empty icon="eye" title="This agent was deleted">Its task was deleted. The ledger keeps its transcript.</Empty> : <Loading what="the transcript" lines={8} />
+        <Loading what="the transcript" lines={8} />
       ) : shown.length === 0 && (filter !== 'all' || search) ? (
         <Empty icon="search" title="No matches">{state.complete ? 'Nothing in this transcript matches.' : 'Nothing in the loaded part matches. Show everything and scroll up to load more.'}</Empty>
       ) : (

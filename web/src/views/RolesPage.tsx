@@ -1,25 +1,29 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { catalog, providers, roles } from '../api/client';
+import { useState } from 'react';
+import { catalog, roles } from '../api/client';
 import type { Condition, Role, RoleSpec } from '../api/types';
 import { duration } from '../model/format';
+import { roleForm } from '../model/setup';
 import { Icon } from '../parts/Icon';
 import { RoleIcon } from '../parts/RoleIcon';
 import { useSite } from '../state/context';
 import { useLoad } from '../state/hooks';
-import { hrefOf, useLink } from '../state/route';
 import { Facts, itemsOf, quiet, Ready, WhenLoaded } from './Loaded';
 import { Page } from './Page';
-import { RoleEditor } from './RoleEditor';
+import { Editor } from './Editor';
+import { Connect } from './Connect';
+import { EffectivePrompt, Playground } from './Playground';
+import { EditLink, SetUp } from './Setup';
 import { firstSentence } from './ToolsPage';
 
-/** The roles and model providers of a namespace, or the editor of one role. */
+/** The roles of a namespace, or the editor of one role. */
 export function RolesPage({ onMenu, edit }: { onMenu: () => void; edit?: string }) {
   const { namespace } = useSite();
   const [loaded, again] = useLoad(() => loadAll(namespace), [namespace]);
   return (
-    <Page title={edit === undefined ? 'Roles' : edit || 'New role'} subtitle={edit === undefined ? 'The roles and model providers of this namespace' : 'A role as YAML. Nothing is written until you apply it'} onMenu={onMenu}>
+    <Page title={edit === undefined ? 'Roles' : edit || 'New role'} subtitle={edit === undefined ? 'The roles of this namespace' : 'A role as YAML. Nothing is written until you apply it'} onMenu={onMenu}>
       <WhenLoaded loaded={loaded} again={again} what="roles" problem="Roles cannot be read">
         {(all) => (edit === undefined ? <Everything all={all} /> : <Edited name={edit} all={all} />)}
       </WhenLoaded>
@@ -29,33 +33,31 @@ export function RolesPage({ onMenu, edit }: { onMenu: () => void; edit?: string 
 
 /** Kinds that the person may not list are reported; the rest is shown. */
 async function loadAll(namespace: string) {
-  const [builtin, ours, models] = await Promise.all([catalog(), quiet(roles(namespace)), quiet(providers(namespace))]);
-  return { builtin, ours, models };
+  const [builtin, ours] = await Promise.all([catalog(), quiet(roles(namespace))]);
+  return { builtin, ours };
 }
 
 /** The editor. Without the roles of the namespace, it could replace one that is not shown. */
 function Edited({ name, all: { builtin, ours } }: { name: string; all: Awaited<ReturnType<typeof loadAll>> }) {
   if (typeof ours === 'string') return <p className="note">{ours}</p>;
-  return <RoleEditor name={name} stored={ours.find(({ metadata }) => metadata.name === name)} builtIn={builtin.roles.find((role) => role.name === name)} />;
+  const stored = ours.find(({ metadata }) => metadata.name === name);
+  const usual = builtin.roles.find((role) => role.name === name);
+  return <Editor form={roleForm} page="roles" name={name} stored={stored} usual={usual} more={(spec, _, typed) => <Playground name={typed} spec={spec} stored={stored?.spec} builtIn={usual !== undefined} />} />;
 }
 
-function Everything({ all: { builtin, ours, models } }: { all: Awaited<ReturnType<typeof loadAll>> }) {
-  const { namespace } = useSite();
-  const create = useLink(hrefOf({ namespace, page: 'roles', role: '' }));
+function Everything({ all: { builtin, ours } }: { all: Awaited<ReturnType<typeof loadAll>> }) {
   const own = itemsOf(ours);
   const known = new Map(builtin.roles.map((role) => [role.name, role]));
   const overridden = new Set(own.map((role) => role.metadata.name));
   return (
     <>
       <p>
-        <a className="button small" {...create}>
-          <Icon name="plus" size={14} /> New role
-        </a>
+        <SetUp page="roles">New role</SetUp>
       </p>
       {typeof ours === 'string' && <p className="note">{ours}</p>}
       <div className="cards">
         {own.map((role) => (
-          <RoleCard key={role.metadata.name} name={role.metadata.name} spec={overlay(known.get(role.metadata.name), role.spec)} source={sourceOf(role, known.has(role.metadata.name))} skills={role.status?.skills} conditions={role.status?.conditions} />
+          <RoleCard key={role.metadata.name} name={role.metadata.name} spec={overlay(known.get(role.metadata.name), role.spec)} own={role.spec} source={sourceOf(role, known.has(role.metadata.name))} skills={role.status?.skills} conditions={role.status?.conditions} />
         ))}
         {builtin.roles
           .filter((role) => !overridden.has(role.name))
@@ -63,22 +65,6 @@ function Everything({ all: { builtin, ours, models } }: { all: Awaited<ReturnTyp
             <RoleCard key={role.name} name={role.name} spec={role} source="built in" />
           ))}
       </div>
-      <h2>Model providers</h2>
-      {typeof models === 'string' ? (
-        <p className="note">{models}</p>
-      ) : models.length === 0 ? (
-        <p className="muted">No model providers in this namespace. Without one named default, chats use a shared one, or wait for one.</p>
-      ) : (
-        <ul className="plain">
-          {models.map((provider) => (
-            <li key={provider.metadata.name}>
-              <span className="mono">{provider.metadata.name}</span>
-              <span className="muted">{provider.spec.defaultModel}</span>
-              <Ready conditions={provider.status?.conditions} />
-            </li>
-          ))}
-        </ul>
-      )}
     </>
   );
 }
@@ -92,9 +78,8 @@ function sourceOf({ metadata }: Role, changes: boolean) {
 /** A role of the namespace contains only the differences to the built-in role of the same name. */
 const overlay = (builtIn: RoleSpec | undefined, spec: RoleSpec): RoleSpec => ({ ...builtIn, ...spec, limits: { ...builtIn?.limits, ...spec.limits } });
 
-function RoleCard({ name, spec, source, skills, conditions }: { name: string; spec: RoleSpec; source: string; skills?: NonNullable<Role['status']>['skills']; conditions?: Condition[] }) {
-  const { namespace } = useSite();
-  const edit = useLink(hrefOf({ namespace, page: 'roles', role: name }));
+function RoleCard({ name, spec, own = {}, source, skills, conditions }: { name: string; spec: RoleSpec; own?: unknown; source: string; skills?: NonNullable<Role['status']>['skills']; conditions?: Condition[] }) {
+  const [prompt, setPrompt] = useState(false);
   const facts: [string, string | undefined][] = [
     ['Tools', spec.tools?.allow ? spec.tools.allow.join(', ') || 'none' : 'the built-in ones'],
     ['Delegates to', spec.delegation?.roles?.join(', ')],
@@ -119,9 +104,16 @@ function RoleCard({ name, spec, source, skills, conditions }: { name: string; sp
       {spec.description && <p>{spec.description}</p>}
       <Ready conditions={conditions} onlyTrouble />
       <Facts facts={facts} />
-      <a className="button small" {...edit} aria-label={`Edit ${spec.displayName ?? name}`}>
-        <Icon name="edit" size={14} /> Edit
-      </a>
+      {prompt && <EffectivePrompt role={name} spec={own} open />}
+      <footer className="card-foot">
+        {!prompt && (
+          <button type="button" className="button small" aria-label={`Prompt of ${spec.displayName ?? name}`} onClick={() => setPrompt(true)}>
+            <Icon name="eye" size={14} /> Prompt
+          </button>
+        )}
+        <EditLink page="roles" name={name} label={spec.displayName} />
+        <Connect role={name} label={spec.displayName ?? name} />
+      </footer>
     </article>
   );
 }

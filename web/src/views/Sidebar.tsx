@@ -5,7 +5,7 @@ import { useMemo, useState } from 'react';
 import { signOut } from '../api/client';
 import type { Badge, Chat } from '../api/types';
 import { ago, moment, plural } from '../model/format';
-import { inOrder, runsOf, standing, viewOf, waitingOf } from '../model/runs';
+import { inOrder, repeated, runsOf, standing, viewOf, waitingOf } from '../model/runs';
 import { Empty, Loading } from '../parts/Empty';
 import { Icon, type IconName } from '../parts/Icon';
 import { StatusDot } from '../parts/Badge';
@@ -13,6 +13,7 @@ import { useSite, useSnapshot } from '../state/context';
 import { useNow, useTheme, type Theme } from '../state/hooks';
 import { go, hrefOf, useLink, type Route } from '../state/route';
 import { NamespacePicker } from './NamespacePicker';
+import { openPalette, paletteKeys } from './Palette';
 
 /** The chats of a namespace, and the navigation. */
 export function Sidebar({ route, onHelp }: { route: Route; onHelp: () => void }) {
@@ -24,6 +25,9 @@ export function Sidebar({ route, onHelp }: { route: Route; onHelp: () => void })
         <a className="brand" {...home}>
           <img src="/icon.svg" alt="" width={22} height={22} /> Nestor
         </a>
+        <button type="button" className="button ghost icon-only small" aria-label="Go to" title={`Go to (${paletteKeys})`} aria-haspopup="dialog" onClick={openPalette}>
+          <Icon name="search" size={14} />
+        </button>
         <a className="button primary small" {...home} aria-keyshortcuts="n">
           <Icon name="plus" size={14} /> New chat
         </a>
@@ -34,6 +38,9 @@ export function Sidebar({ route, onHelp }: { route: Route; onHelp: () => void })
         <RunsPlace current={route.page === 'runs' || route.page === 'run'} />
         <Place href={hrefOf({ namespace, page: 'roles' })} icon="users" current={route.page === 'roles'}>
           Roles
+        </Place>
+        <Place href={hrefOf({ namespace, page: 'models' })} icon="spark" current={route.page === 'models'}>
+          Models
         </Place>
         <Place href={hrefOf({ namespace, page: 'tools' })} icon="tool" current={route.page === 'tools'}>
           Tools
@@ -50,7 +57,7 @@ export function Sidebar({ route, onHelp }: { route: Route; onHelp: () => void })
           <span className="person" title={`You are ${person.user}`}>
             {person.user}
           </span>
-          {person.signIn === 'token' && (
+          {person.signIn !== 'link' && (
             <button
               type="button"
               className="button ghost small"
@@ -117,6 +124,7 @@ function ChatList({ current }: { current?: string }) {
   const now = useNow(true, 30_000);
   const sorted = useMemo(() => inOrder(chats), [chats]);
   const shown = sorted.filter((chat) => `${chat.metadata.name}\n${viewOf(chat).title.toLowerCase()}`.includes(search.trim().toLowerCase()));
+  const alike = useMemo(() => repeated(chats.map((chat) => viewOf(chat).title)), [chats]);
   const problem = problems.get('agentchats');
   if (problem?.final || !person.may.readChats) return <p className="sidebar-note">You may not list the chats of this namespace.</p>;
   if (!synced.has('agentchats')) return <Loading what="chats" lines={5} />;
@@ -131,7 +139,7 @@ function ChatList({ current }: { current?: string }) {
       )}
       <ul className="chat-list">
         {shown.map((chat) => (
-          <ChatItem key={chat.metadata.uid} chat={chat} current={chat.metadata.name === current} now={now} />
+          <ChatItem key={chat.metadata.uid} chat={chat} current={chat.metadata.name === current} now={now} alike={alike.has(viewOf(chat).title)} />
         ))}
         {shown.length === 0 && <li className="sidebar-note">No matching chats.</li>}
       </ul>
@@ -148,7 +156,8 @@ const counted: [keyof NonNullable<NonNullable<Chat['status']>['tasks']>, Badge, 
   ['success', 'success', 'done'],
 ];
 
-function ChatItem({ chat, current, now }: { chat: Chat; current: boolean; now: number }) {
+/** alike: another chat has the same title. */
+function ChatItem({ chat, current, now, alike }: { chat: Chat; current: boolean; now: number; alike: boolean }) {
   const { namespace } = useSite();
   const { name, creationTimestamp, deletionTimestamp } = chat.metadata;
   const link = useLink(hrefOf({ namespace, chat: name }));
@@ -160,6 +169,7 @@ function ChatItem({ chat, current, now }: { chat: Chat; current: boolean; now: n
         <StatusDot kind={badge} label={standing(chat)} />
         <span className="chat-name" title={title === name ? name : `${title}\n${name}`}>
           {title}
+          {alike && <small className="mono"> {name}</small>}
         </span>
         <span className="chat-age" title={`Created ${moment(creationTimestamp)}, last message ${moment(activeTime)}`}>
           {deletionTimestamp ? 'deleting' : ago(activeTime, now)}

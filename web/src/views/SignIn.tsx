@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { useState } from 'react';
-import { signIn } from '../api/client';
+import { issuerSignIn, signIn, type SignInBy } from '../api/client';
 import { Empty } from '../parts/Empty';
 
-/** Shown to a person who is not signed in. */
-export function SignIn({ by, onDone }: { by: 'link' | 'token'; onDone: () => void }) {
+/** What the server and the API server answer to someone who has not tried to sign in. */
+const unremarkable = ['Sign in to continue.', 'Unauthorized'];
+
+/** Shown to a person who is not signed in. The reason is the server's. */
+export function SignIn({ by, reason = '', onDone }: { by: SignInBy; reason?: string; onDone: () => void }) {
   const [token, setToken] = useState('');
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
@@ -33,6 +36,7 @@ export function SignIn({ by, onDone }: { by: 'link' | 'token'; onDone: () => voi
       setBusy(false);
     }
   };
+  const atIssuer = by === 'oidc';
   return (
     <main className="center" id="main">
       <form
@@ -45,10 +49,20 @@ export function SignIn({ by, onDone }: { by: 'link' | 'token'; onDone: () => voi
         <img src="/icon.svg" alt="" width={40} height={40} />
         <h1>Sign in to Nestor</h1>
         <p>
-          This page acts with your identity. Use a token for your cluster, for example from <code>kubectl create token NAME</code>.
+          This page acts with your identity.{!atIssuer && <> Use a token for your cluster, for example from <code>kubectl create token NAME</code>.</>}
         </p>
+        {atIssuer && !unremarkable.includes(reason) && (
+          <p className="note failed" role="alert">
+            {reason}
+          </p>
+        )}
+        {atIssuer && (
+          <a className="button primary" href={issuerSignIn(location.pathname + location.search)}>
+            Sign in with your organization
+          </a>
+        )}
         <label>
-          <span>Token</span>
+          <span>{atIssuer ? 'Or use a token for your cluster' : 'Token'}</span>
           <input className="input" type="password" autoComplete="off" value={token} onChange={(event) => setToken(event.target.value)} aria-invalid={Boolean(problem)} aria-describedby={problem ? 'sign-in-problem' : undefined} />
         </label>
         {problem && (
@@ -56,8 +70,8 @@ export function SignIn({ by, onDone }: { by: 'link' | 'token'; onDone: () => voi
             {problem === 'Unauthorized' ? 'The cluster does not accept this token, or it has expired. Create a new one.' : problem}
           </p>
         )}
-        <button type="submit" className="button primary" disabled={!token.trim() || busy}>
-          Sign in
+        <button type="submit" className={atIssuer ? 'button' : 'button primary'} disabled={!token.trim() || busy}>
+          {atIssuer ? 'Use the token' : 'Sign in'}
         </button>
       </form>
     </main>

@@ -11,44 +11,52 @@ import { Icon } from '../parts/Icon';
 import { Code } from '../parts/Markdown';
 import { quiet, Ready, Trouble, WhenLoaded } from './Loaded';
 import { Page } from './Page';
+import { EditLink, SetUp, ToolServerSetup } from './Setup';
 import { TryTool } from './TryTool';
 
 /** The tools of a namespace, with their schemas, and a form to call each. */
-export function ToolsPage({ onMenu }: { onMenu: () => void }) {
+export function ToolsPage({ onMenu, edit }: { onMenu: () => void; edit?: string }) {
   const { namespace } = useSite();
   const [loaded, again] = useLoad(async () => {
     const [known, servers] = await Promise.all([catalog(), quiet(toolServers(namespace))]);
     return { known, servers };
   }, [namespace]);
   return (
-    <Page title="Tools" subtitle="The tools that agents of this namespace may have" onMenu={onMenu}>
+    <Page title={edit === undefined ? 'Tools' : edit || 'New tool server'} subtitle={edit === undefined ? 'The tools that agents of this namespace may have' : 'Nothing is written until you apply it'} onMenu={onMenu}>
       <WhenLoaded loaded={loaded} again={again} what="tools" problem="Tools cannot be read">
-        {({ known, servers }) => (
+        {({ known, servers }) =>
+          edit !== undefined ? (
+            <ToolServerSetup name={edit} all={servers} />
+          ) : (
           <>
+            <p>
+              <SetUp page="tools">New tool server</SetUp>
+            </p>
             {typeof servers === 'string' ? (
               <p className="note">{servers}</p>
             ) : servers.length === 0 ? (
               <p className="muted">No tool servers in this namespace. A ToolServer adds the tools of an MCP server.</p>
             ) : (
               servers.map(({ metadata, status }) => (
-                <ToolList key={metadata.name} title={metadata.name} prefix={`${metadata.name}__`} tools={status?.tools ?? []} conditions={status?.conditions} />
+                <ToolList key={metadata.name} title={metadata.name} prefix={`${metadata.name}__`} tools={status?.tools ?? []} conditions={status?.conditions} edit={metadata.name} />
               ))
             )}
             <ToolList title="Built in" tools={known.tools} />
             <ToolList title="Workspace" about="Agents with a workspace have these tools for its files." tools={known.workspaceTools} workspace />
           </>
-        )}
+        )
+        }
       </WhenLoaded>
     </Page>
   );
 }
 
-function ToolList({ title, about, tools, prefix = '', conditions, workspace = false }: { title: string; about?: string; tools: ToolInfo[]; prefix?: string; conditions?: Condition[]; workspace?: boolean }) {
+function ToolList({ title, about, tools, prefix = '', conditions, workspace = false, edit }: { title: string; about?: string; tools: ToolInfo[]; prefix?: string; conditions?: Condition[]; workspace?: boolean; edit?: string }) {
   const changed = conditions?.find((condition) => condition.type === 'ToolsChanged' && condition.status === 'True');
   return (
     <section className="panel" aria-label={`Tools: ${title}`}>
       <h2>
-        {title} <Ready conditions={conditions} />
+        {title} <Ready conditions={conditions} /> {edit && <EditLink page="tools" name={edit} />}
       </h2>
       {about && <p className="muted">{about}</p>}
       {changed && <Trouble>{changed.message}</Trouble>}

@@ -4,7 +4,7 @@
 import { useEffect, useState } from 'react';
 import { fireTrigger, triggers, triggerMessages, triggerTasks } from '../api/client';
 import type { Message, Task, Trigger } from '../api/types';
-import { ago, duration, money, plural, tokens, whole } from '../model/format';
+import { ago, day, duration, money, plural, tokens, whole } from '../model/format';
 import { parseJson } from '../model/schema';
 import { outcomeOf, runsOf, sourceOf, type Run } from '../model/triggers';
 import { Badge } from '../parts/Badge';
@@ -16,18 +16,19 @@ import { useNow, usePolled } from '../state/hooks';
 import { hrefOf, useLink } from '../state/route';
 import { Facts, itemsOf, quiet, Trouble, WhenLoaded } from './Loaded';
 import { Page } from './Page';
+import { EditLink, SetUp, TriggerSetup } from './Setup';
 
 /** How many runs of a trigger are shown. */
 const shownRuns = 10;
 
 /** The triggers of a namespace, and their runs. */
-export function TriggersPage({ onMenu }: { onMenu: () => void }) {
+export function TriggersPage({ onMenu, edit }: { onMenu: () => void; edit?: string }) {
   const { namespace } = useSite();
   const [loaded, again] = usePolled(() => loadAll(namespace), [namespace]);
   return (
-    <Page title="Triggers" subtitle="Work that starts automatically: on a schedule, for webhooks, or when objects change" onMenu={onMenu}>
+    <Page title={edit === undefined ? 'Triggers' : edit || 'New trigger'} subtitle={edit === undefined ? 'Work that starts automatically: on a schedule, for webhooks, or when objects change' : 'Nothing is written until you apply it'} onMenu={onMenu}>
       <WhenLoaded loaded={loaded} again={again} what="triggers" problem="Triggers cannot be read">
-        {(all) => <All all={all} onFired={again} />}
+        {(all) => (edit === undefined ? <All all={all} onFired={again} /> : <TriggerSetup name={edit} all={all.found} />)}
       </WhenLoaded>
     </Page>
   );
@@ -42,9 +43,12 @@ async function loadAll(namespace: string) {
 
 function All({ all: { at, found, tasks, messages }, onFired }: { all: Awaited<ReturnType<typeof loadAll>>; onFired: () => void }) {
   const problems = [tasks, messages].filter((list) => typeof list === 'string');
-  if (found.length === 0) return <Empty icon="clock" title="No triggers yet">An AgentTrigger starts a task, or writes to a chat, automatically.</Empty>;
+  if (found.length === 0) return <Empty icon="clock" title="No triggers yet" actions={<SetUp page="triggers">Set up a trigger</SetUp>}>An AgentTrigger starts a task, or writes to a chat, automatically.</Empty>;
   return (
     <>
+      <p>
+        <SetUp page="triggers">New trigger</SetUp>
+      </p>
       {problems.map((problem) => (
         <p key={problem} className="note">
           {problem}
@@ -76,6 +80,7 @@ function TriggerPanel({ at, trigger, tasks, messages, onFired }: { at: number; t
         <h2 className="mono">{name}</h2>
         <State trigger={trigger} />
         <Fire at={at} trigger={trigger} onFired={onFired} />
+        <EditLink page="triggers" name={name} />
       </header>
       <Facts className="trigger-facts" facts={facts} />
       {runs.length === 0 ? (
@@ -96,9 +101,6 @@ function until(time: string, now: number): string {
   const left = Math.max(0, Date.parse(time) - now);
   return left < 2 * 86_400_000 ? duration(left) : plural(Math.floor(left / 86_400_000), 'day');
 }
-
-/** 3 Jan 2026, 07:00. */
-const day = (time: string) => new Date(time).toLocaleString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' });
 
 function State({ trigger }: { trigger: Trigger }) {
   const ready = trigger.status?.conditions?.find((condition) => condition.type === 'Ready');

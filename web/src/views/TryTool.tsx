@@ -4,7 +4,7 @@
 import { useId, useState } from 'react';
 import { createTask, task } from '../api/client';
 import type { Task, ToolInfo, Workspace } from '../api/types';
-import { duration, randomSuffix, slug } from '../model/format';
+import { duration, money, randomSuffix, slug, tokens } from '../model/format';
 import { requesterOf } from '../model/requester';
 import { argumentsOf, fieldsOf, parseArguments, type Field } from '../model/schema';
 import { Badge } from '../parts/Badge';
@@ -148,7 +148,7 @@ function Files({ files, onChange }: { files: Workspace; onChange: (files: Worksp
 const over = new Set(['Success', 'Failed', 'Cancelled']);
 
 /** The task of a try, while it runs and when it has ended. */
-function Running({ name }: { name: string }) {
+export function Running({ name }: { name: string }) {
   const { namespace } = useSite();
   const [ended, setEnded] = useState<Task>();
   const [loaded] = usePolled(
@@ -165,12 +165,14 @@ function Running({ name }: { name: string }) {
   if (loaded.state === 'failed') return <Trouble>{loaded.error.message}</Trouble>;
   const status = loaded.state === 'done' ? loaded.value.status : undefined;
   const phase = status?.phase ?? 'Pending';
+  const { durationSeconds: took, usage } = status ?? {};
+  const facts = [took !== undefined && duration(took * 1000), usage?.totalTokens && `${tokens(usage.totalTokens)} tokens`, usage?.modelCalls && money(usage.costMicros, usage.currency)].filter(Boolean);
   const waits = status?.conditions?.find(({ type, status: state }) => type === 'Succeeded' && state === 'Unknown');
   return (
     <section className="try-result" aria-label={`Result of ${name}`} aria-live="polite">
       <p>
         <Badge kind={phase.toLowerCase() as 'pending'} /> <a {...link}>{name}</a>
-        {status?.durationSeconds !== undefined && <span className="muted"> {duration(status.durationSeconds * 1000)}</span>}
+        {facts.length > 0 && <span className="muted"> {facts.join(' · ')}</span>}
       </p>
       {status?.waiting && (
         <p className="note waiting">

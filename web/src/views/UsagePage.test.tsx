@@ -20,7 +20,7 @@ afterEach(() => {
 const today = new Date(periodStart('Day', Date.now())).toISOString();
 
 function usage(by: UsageReport['by'], value: string | undefined, tokens: number, more: Partial<UsageReport> = {}): UsageReport {
-  return { metadata: { name: `${by}.${value}.${more.startTime}` }, by, value, modelCalls: { total: 2, succeeded: 2, successPercent: 100, totalTokens: tokens, promptTokens: tokens, reasoningTokens: 7, costs: [{ currency: 'EUR', costMicros: 2_500_000 }, { currency: 'USD', costMicros: 100_000 }] }, runs: { total: 4, succeeded: 3, failed: 1, successPercent: 75 }, ...more };
+  return { metadata: { name: `${by}.${value}.${more.startTime}` }, by, value, modelCalls: { total: 2, succeeded: 2, successPercent: 100, totalTokens: tokens, promptTokens: tokens, reasoningTokens: 7, costs: [{ currency: 'EUR', costMicros: 2_500_000 }, { currency: 'USD', costMicros: 100_000 }] }, runs: { total: 6, succeeded: 3, failed: 1, cancelled: 2, successPercent: 75 }, ...more };
 }
 
 /** Shows the page; respond returns the usages for field selectors. */
@@ -52,11 +52,11 @@ it('charts tokens, cost and outcomes over time, and has the numbers in tables', 
   screen.getByRole('img', { name: /^Cost by role in EUR: 2.50 EUR in 7 periods/ });
   screen.getByRole('img', { name: /^Cost by role in USD: \$0.1 in 7 periods/ });
   screen.getByText('2.50 EUR + $0.1');
-  screen.getByRole('img', { name: /^Runs by outcome: 4 in 7 periods/ });
+  screen.getByRole('img', { name: /^Runs by outcome: 6 in 7 periods/ });
   // There is no half of a run on the scale.
-  expect([...screen.getByRole('region', { name: 'Runs by outcome' }).querySelectorAll('.time-scale span')].map((mark) => mark.textContent)).toEqual(['6', '3', '0']);
+  expect([...screen.getByRole('region', { name: 'Runs by outcome' }).querySelectorAll('.time-scale span')].map((mark) => mark.textContent)).toEqual(['10', '5', '0']);
   screen.getByText('500 in, 0 out, 7 of it reasoning');
-  screen.getByRole('img', { name: '3 runs succeeded, 1 run failed' });
+  screen.getByRole('img', { name: '3 runs succeeded, 1 run failed, 2 runs cancelled' });
 });
 
 it('divides by model and changes the range', async () => {

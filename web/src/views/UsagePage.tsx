@@ -15,13 +15,31 @@ import { TimeChart, type ChartSeries } from '../parts/TimeChart';
 import { useSite } from '../state/context';
 import { useLoad } from '../state/hooks';
 import { Budgets } from './Budgets';
-import { quiet, TryAgain } from './Loaded';
+import { quiet, TryAgain, WhenLoaded } from './Loaded';
 import { Page } from './Page';
+import { QuotaSetup } from './Setup';
 
 type Split = 'Role' | 'Model';
 
 /** The usage of a namespace, from the ledger: it includes deleted chats. */
-export function UsagePage({ onMenu }: { onMenu: () => void }) {
+export function UsagePage({ onMenu, edit }: { onMenu: () => void; edit?: string }) {
+  return edit === undefined ? <NamespaceUsage onMenu={onMenu} /> : <QuotaPage onMenu={onMenu} edit={edit} />;
+}
+
+/** The form of a quota. */
+function QuotaPage({ onMenu, edit }: { onMenu: () => void; edit: string }) {
+  const { namespace } = useSite();
+  const [loaded, again] = useLoad(() => quiet(quotas(namespace)), [namespace]);
+  return (
+    <Page title={edit || 'New quota'} subtitle="Nothing is written until you apply it" onMenu={onMenu}>
+      <WhenLoaded loaded={loaded} again={again} what="quotas" problem="Quotas cannot be read">
+        {(all) => <QuotaSetup name={edit} all={all} />}
+      </WhenLoaded>
+    </Page>
+  );
+}
+
+function NamespaceUsage({ onMenu }: { onMenu: () => void }) {
   const { namespace } = useSite();
   const [rangeKey, setRange] = useState('week');
   const [split, setSplit] = useState<Split>('Role');
@@ -102,7 +120,7 @@ function Report({ all, range, split }: { all: Awaited<ReturnType<typeof loadAll>
             counts
             title="Runs by outcome"
             periods={periods}
-            series={[outcome('success', 'Succeeded', (runs) => runs.succeeded), outcome('failed', 'Failed', (runs) => runs.failed), outcome('live', 'Not ended', (runs) => runs.live)].filter(({ values }) => sum(values) > 0)}
+            series={[outcome('success', 'Succeeded', (runs) => runs.succeeded), outcome('failed', 'Failed', (runs) => runs.failed), outcome('cancelled', 'Cancelled', (runs) => runs.cancelled), outcome('live', 'Not ended', (runs) => runs.live)].filter(({ values }) => sum(values) > 0)}
             format={whole}
             empty="No runs."
           />
@@ -128,23 +146,24 @@ function Tiles({ total: { modelCalls, runs } }: { total: UsageReport }) {
       <Tile label="Tokens" value={tokens(modelCalls.totalTokens ?? 0)} more={`${tokens(modelCalls.promptTokens ?? 0)} in, ${tokens(modelCalls.completionTokens ?? 0)} out${reasoning}`} />
       <Tile label="Cost" value={modelCalls.costs ? moneyByCurrency(modelCalls.costs) : money(undefined)} more={modelCalls.unknownCostCalls ? `${plural(modelCalls.unknownCostCalls, 'call')} without a price` : undefined} />
       <Tile label="Model calls" value={whole(modelCalls.total)} more={modelCalls.meanDurationMillis !== undefined ? `${duration(modelCalls.meanDurationMillis)} on average` : undefined} />
-      <Tile label="Runs" value={whole(runs.total)} more={runs.successPercent !== undefined ? `${runs.successPercent}% of finished runs succeeded` : undefined} />
+      <Tile label="Runs" value={whole(runs.total)} more={runs.successPercent !== undefined ? `${runs.successPercent}% of finished runs succeeded${runs.cancelled ? `, ${whole(runs.cancelled)} cancelled` : ''}` : undefined} />
     </div>
   );
 }
 
-const ended = ({ runs }: UsageReport) => (runs.succeeded ?? 0) + (runs.failed ?? 0) > 0;
+const ended = ({ runs }: UsageReport) => (runs.succeeded ?? 0) + (runs.failed ?? 0) + (runs.cancelled ?? 0) > 0;
 
-function success(report: UsageReport, { succeeded = 0, failed = 0, successPercent }: UsageReport['runs'], what: string, label: React.ReactNode): BarRow {
+function success(report: UsageReport, { succeeded = 0, failed = 0, cancelled = 0, successPercent }: UsageReport['runs'], what: string, label: React.ReactNode): BarRow {
   return {
     key: report.metadata.name,
     label,
     parts: [
       { kind: 'success', value: succeeded, label: `${plural(succeeded, what)} succeeded` },
       { kind: 'failed', value: failed, label: `${plural(failed, what)} failed` },
+      ...(cancelled > 0 ? [{ kind: 'cancelled' as const, value: cancelled, label: `${plural(cancelled, what)} cancelled` }] : []),
     ],
     value: successPercent === undefined ? '–' : `${successPercent}%`,
-    more: failed > 0 ? `${whole(failed)} of ${plural(succeeded + failed, what)} failed` : plural(succeeded, what),
+    more: `${failed > 0 ? `${whole(failed)} of ${plural(succeeded + failed, what)} failed` : plural(succeeded, what)}${cancelled > 0 ? `, ${whole(cancelled)} cancelled` : ''}`,
   };
 }
 

@@ -3,13 +3,14 @@
 
 import { expect, it } from 'vitest';
 import type { Role } from '../api/types';
-import { gitOpsManager, getIn, manifestOf, otherFields, setIn } from './role';
+import { gitOpsManager, getIn, manifestOf, otherFields, setIn } from './form';
+import { roleForm } from './setup';
 
 const role = (more: Partial<Role['metadata']> = {}): Role => ({ metadata: { name: 'poet', namespace: 'default', uid: 'u', resourceVersion: '7', creationTimestamp: 'now', ...more }, spec: { displayName: 'Poet' }, status: {} });
 
 it('leaves out what does not belong into a repository', () => {
   const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}', team: 'a' };
-  expect(manifestOf(role({ annotations, labels: {}, managedFields: [{ manager: 'x' }] }))).toEqual({ apiVersion: 'nestor.dev/v1beta1', kind: 'AgentRole', metadata: { name: 'poet', namespace: 'default', annotations: { team: 'a' } }, spec: { displayName: 'Poet' } });
+  expect(manifestOf('AgentRole', role({ annotations, labels: {}, managedFields: [{ manager: 'x' }] }))).toEqual({ apiVersion: 'nestor.dev/v1beta1', kind: 'AgentRole', metadata: { name: 'poet', namespace: 'default', annotations: { team: 'a' } }, spec: { displayName: 'Poet' } });
 });
 
 it('changes fields without touching the others, and removes objects that become empty', () => {
@@ -24,7 +25,7 @@ it('changes fields without touching the others, and removes objects that become 
 });
 
 it('names the fields that the form does not show', () => {
-  expect(otherFields({ skills: [], tools: {}, review: {}, limits: {} })).toEqual(['skills', 'review']);
+  expect(otherFields(roleForm.sections, { skills: [], tools: {}, review: {}, limits: {} })).toEqual(['skills', 'review']);
 });
 
 it.each([
@@ -35,4 +36,11 @@ it.each([
   [{ managedFields: [{ manager: 'kubectl-create' }] }, undefined],
 ])('recognises what applies a role: %j', (more, want) => {
   expect(gitOpsManager(role(more))).toBe(want);
+});
+
+it('sets fields of objects in lists', () => {
+  const spec = setIn(setIn({ url: 'u' }, ['headersFrom', '0', 'name'], 'Authorization'), ['headersFrom', '0', 'secretKeyRef'], { name: 'a', key: 'b' });
+  expect(spec).toEqual({ url: 'u', headersFrom: [{ name: 'Authorization', secretKeyRef: { name: 'a', key: 'b' } }] });
+  expect(getIn(spec, ['headersFrom', '0', 'name'])).toBe('Authorization');
+  expect(setIn(setIn(spec, ['headersFrom', '0', 'name'], undefined), ['headersFrom', '0', 'secretKeyRef'], undefined)).toEqual({ url: 'u' });
 });

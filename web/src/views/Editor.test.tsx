@@ -36,7 +36,7 @@ function show(edit: string, roles: Role[], options: { may?: boolean; refuse?: st
     if (path.endsWith('/api/catalog')) return json({ roles: [{ name: 'coder', displayName: 'Coder', limits: { maxIterations: 20 } }], tools: [], workspaceTools: [] });
     return json({ items: path.includes('agentroles') ? roles : [] });
   });
-  const may = { createRoles: options.may ?? true, updateRoles: options.may ?? true } as Person['may'];
+  const may = { 'create/agentroles': options.may ?? true, 'update/agentroles': options.may ?? true } as Person['may'];
   const toast = vi.fn();
   const site: Site = { store: new Store(), person: { user: 'alice', namespace: 'default', may } as Person, namespace: 'default', toast, roles: (name) => ({ name: name ?? '' }) };
   render(

@@ -1,0 +1,105 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Forms for objects: their fields, and the manifests that they make.
+
+import type { Resource } from '../api/types';
+
+export type Spec = Record<string, unknown>;
+
+/** The resources that have a form. */
+export type Editable = 'agentchats' | 'agentroles' | 'modelproviders' | 'toolservers' | 'agenttriggers' | 'agentquotas';
+
+/** What a form makes. A kind gets its editor with a value of this type. */
+export interface Form {
+  resource: Editable;
+  kind: string;
+  /** The kind in a sentence: "The role poet is changed." */
+  word: string;
+  sections: Section[];
+  /** spec.user is the person who writes it. */
+  requester?: boolean;
+  /** Specs to begin with. */
+  presets?: { label: string; about?: string; name?: string; spec: Spec }[];
+}
+
+export interface Section {
+  title: string;
+  about?: string;
+  fields: Field[];
+}
+
+/** An object as it stands in a repository: without what the API server and the operator set. */
+export interface Manifest {
+  apiVersion: 'nestor.dev/v1beta1';
+  kind: string;
+  metadata: { name: string; namespace: string; labels?: Record<string, string>; annotations?: Record<string, string> };
+  spec: Spec;
+}
+
+/** The annotation with which kubectl apply remembers what it applied. */
+const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+
+export function manifestOf(kind: string, object: Pick<Resource, 'metadata'> & { spec: unknown }): Manifest {
+  const { name, namespace, labels } = object.metadata;
+  const { [lastApplied]: _, ...annotations } = object.metadata.annotations ?? {};
+  return {
+    apiVersion: 'nestor.dev/v1beta1',
+    kind,
+    metadata: { name, namespace, ...(nonEmpty(labels) ? { labels } : {}), ...(nonEmpty(annotations) ? { annotations } : {}) },
+    spec: object.spec as Spec,
+  };
+}
+
+const nonEmpty = (members: object | undefined) => members !== undefined && Object.keys(members).length > 0;
+
+export function getIn(spec: Spec, path: string[]): unknown {
+  return path.reduce<unknown>((value, name) => (typeof value === 'object' && value !== null ? (value as Spec)[name] : undefined), spec);
+}
+
+/** A copy of a spec with another value; undefined removes the field, and objects and lists that it leaves empty. A number is a place in a list. */
+export function setIn(spec: Spec, [name, ...rest]: string[], value: unknown): Spec {
+  if (rest.length > 0 && /^\d+$/.test(rest[0]!)) {
+    const [at, ...inside] = rest;
+    const items = Array.isArray(spec[name!]) ? [...(spec[name!] as Spec[])] : [];
+    const item = setIn(items[Number(at)] ?? {}, inside, value);
+    items.splice(Number(at), 1, ...(nonEmpty(item) ? [item] : []));
+    const { [name!]: _, ...others } = spec;
+    return items.length > 0 ? { ...spec, [name!]: items } : others;
+  }
+  const { [name!]: old, ...others } = spec;
+  const next = rest.length === 0 ? value : setIn(typeof old === 'object' && old !== null ? (old as Spec) : {}, rest, value);
+  if (next === undefined || (rest.length > 0 && !nonEmpty(next as Spec))) return others;
+  return { ...spec, [name!]: next };
+}
+
+export interface Field {
+  path: string[];
+  label: string;
+  /** secret: a reference to a key of a Secret, which the person names or pastes the value for. money: millionths, typed as an amount. models: models with their prices. */
+  kind: 'text' | 'long' | 'number' | 'lines' | 'choice' | 'flag' | 'money' | 'secret' | 'models';
+  about?: string;
+  placeholder?: string;
+  options?: string[];
+  /** Values that the page proposes for texts and lines; others can be typed. */
+  pick?: Picked;
+}
+
+/** What a field picks from. */
+export type Picked = 'roles' | 'providers' | 'tools' | 'chats';
+
+/** The fields of a spec that the form does not show. */
+export function otherFields(sections: Section[], spec: Spec): string[] {
+  const shown = new Set(sections.flatMap(({ fields }) => fields.map(({ path }) => path[0])));
+  return Object.keys(spec).filter((name) => !shown.has(name));
+}
+
+/** The program that applies an object from a repository, if it can be recognised. */
+export function gitOpsManager(object: Resource): string | undefined {
+  const { managedFields = [], labels = {}, annotations = {} } = object.metadata;
+  const manager = managedFields.map(({ manager: name }) => name).find((name) => /argocd|flux|kustomize-controller|helm|config-sync|fleet/i.test(name));
+  if (manager) return manager;
+  if ('argocd.argoproj.io/tracking-id' in annotations || 'argocd.argoproj.io/instance' in labels) return 'Argo CD';
+  if ('kustomize.toolkit.fluxcd.io/name' in labels) return 'Flux';
+  return labels['app.kubernetes.io/managed-by'];
+}

@@ -1,0 +1,284 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The forms of the kinds that people set up. Fields that a form does not show are kept as they are.
+
+import type { Form } from './form';
+
+export const roleForm: Form = {
+  resource: 'agentroles',
+  kind: 'AgentRole',
+  word: 'role',
+  sections: [
+    {
+      title: 'What it is',
+      fields: [
+        { path: ['displayName'], label: 'Display name', kind: 'text' },
+        { path: ['description'], label: 'Description', kind: 'text', about: 'Agents that may delegate to the role read it.' },
+        { path: ['systemPrompt'], label: 'System prompt', kind: 'long' },
+      ],
+    },
+    {
+      title: 'Model',
+      fields: [
+        { path: ['modelProvider'], label: 'Provider', kind: 'text', pick: 'providers' },
+        { path: ['model'], label: 'Model', kind: 'text' },
+        { path: ['reasoningEffort'], label: 'Reasoning effort', kind: 'choice', options: ['None', 'Low', 'Medium', 'High'] },
+        { path: ['temperature'], label: 'Temperature', kind: 'text', about: 'From 0 to 2.' },
+        { path: ['maxOutputTokens'], label: 'Tokens of a reply', kind: 'number' },
+      ],
+    },
+    {
+      title: 'Tools and delegation',
+      fields: [
+        { path: ['tools', 'allow'], label: 'Tools', kind: 'lines', pick: 'tools', about: 'Or patterns, such as notes__*. If empty, the built-in tools.' },
+        { path: ['tools', 'deny'], label: 'Except', kind: 'lines', pick: 'tools' },
+        { path: ['approval', 'mode'], label: 'Approval', kind: 'choice', options: ['WriteTools', 'Always', 'Never'] },
+        { path: ['approval', 'denyRequesters'], label: 'Requesters may not decide', kind: 'flag' },
+        { path: ['delegation', 'roles'], label: 'Delegates to', kind: 'lines', pick: 'roles', about: 'If empty, it may not delegate.' },
+      ],
+    },
+    {
+      title: 'Limits of each agent',
+      fields: [
+        { path: ['limits', 'maxIterations'], label: 'Iterations', kind: 'number' },
+        { path: ['limits', 'maxDurationSeconds'], label: 'Seconds', kind: 'number' },
+        { path: ['limits', 'maxTotalTokens'], label: 'Tokens', kind: 'number' },
+        { path: ['limits', 'maxCostMicros'], label: 'Cost in the currency of the provider', kind: 'money' },
+      ],
+    },
+  ],
+};
+
+/** The settings of a chat. Its workspace cannot change once it is set. */
+export const chatForm: Form = {
+  resource: 'agentchats',
+  kind: 'AgentChat',
+  word: 'chat',
+  sections: [
+    {
+      title: 'Who answers',
+      about: 'A change takes effect with the next turn.',
+      fields: [
+        { path: ['role'], label: 'Role', kind: 'text', pick: 'roles' },
+        { path: ['modelProvider'], label: 'Provider', kind: 'text', pick: 'providers', placeholder: 'that of the role, or default' },
+        { path: ['model'], label: 'Model', kind: 'text', placeholder: 'that of the provider' },
+      ],
+    },
+    {
+      title: 'Limits of the chat',
+      about: 'Of the chat and all its agents. 0 is no limit.',
+      fields: [
+        { path: ['limits', 'maxTotalTokens'], label: 'Tokens', kind: 'number' },
+        { path: ['limits', 'maxCostMicros'], label: 'Cost in the currency of the provider', kind: 'money' },
+        { path: ['limits', 'maxParallelTasks'], label: 'Agents at the same time', kind: 'number' },
+        { path: ['limits', 'maxDepth'], label: 'Levels of agents', kind: 'number' },
+      ],
+    },
+    {
+      title: 'Limits after each message of a person',
+      about: 'The chat then pauses until the next message. 0 is no limit.',
+      fields: [
+        { path: ['limits', 'maxTurnsPerMessage'], label: 'Turns', kind: 'number' },
+        { path: ['limits', 'maxTasksPerMessage'], label: 'Tasks', kind: 'number' },
+        { path: ['limits', 'maxTokensPerMessage'], label: 'Tokens', kind: 'number' },
+      ],
+    },
+    {
+      title: 'Questions of agents',
+      about: 'The orchestrator may answer them from the conversation.',
+      fields: [
+        { path: ['autoAnswer', 'minConfidence'], label: 'Confidence that it needs, from 0 to 100', kind: 'number' },
+        { path: ['autoAnswer', 'maxPerQuestion'], label: 'Answers to the same question', kind: 'number', about: '0: every question goes to a person.' },
+      ],
+    },
+  ],
+};
+
+const workspaceSection = {
+  title: 'Workspace',
+  about: 'Files that the agents work on. It cannot change once it is set.',
+  fields: [
+    { path: ['workspace', 'git', 'url'], label: 'Git repository', kind: 'text' as const, placeholder: 'https://git.example.com/team/app.git' },
+    { path: ['workspace', 'git', 'ref'], label: 'Branch, tag or commit', kind: 'text' as const, placeholder: 'the default branch' },
+  ],
+};
+
+/** The form of a chat without a workspace, which can get one. */
+export const chatFormWithWorkspace: Form = { ...chatForm, sections: [...chatForm.sections, workspaceSection] };
+
+const key = (name: string) => ({ apiKeyRef: { name, key: 'api-key' } });
+
+export const providerForm: Form = {
+  resource: 'modelproviders',
+  kind: 'ModelProvider',
+  word: 'model provider',
+  presets: [
+    { label: 'OpenAI', name: 'default', spec: { api: 'OpenAIResponses', baseURL: 'https://api.openai.com/v1', ...key('openai') } },
+    { label: 'Anthropic', name: 'default', spec: { api: 'Anthropic', ...key('anthropic') } },
+    { label: 'Google Gemini', name: 'default', spec: { api: 'Gemini', ...key('gemini') } },
+    {
+      label: 'Amazon Bedrock',
+      name: 'default',
+      spec: {
+        api: 'Bedrock',
+        aws: { region: 'eu-central-1', accessKey: { idRef: { name: 'aws', key: 'id' }, secretRef: { name: 'aws', key: 'secret' } } },
+      },
+    },
+    {
+      label: 'Google Vertex AI',
+      name: 'default',
+      spec: { api: 'Vertex', googleCloud: { project: 'my-project', location: 'global', serviceAccountKeyRef: { name: 'vertex', key: 'key.json' } } },
+    },
+    { label: 'Ollama', name: 'default', about: 'In the cluster, without a key', spec: { api: 'OpenAI', baseURL: 'http://ollama.default.svc:11434/v1' } },
+    { label: 'vLLM or another server with the OpenAI API', name: 'default', spec: { api: 'OpenAI', baseURL: 'http://vllm.default.svc:8000/v1' } },
+  ],
+  sections: [
+    {
+      title: 'Endpoint',
+      about: 'Chats, roles and tasks that name no provider use the one called default.',
+      fields: [
+        { path: ['api'], label: 'API', kind: 'choice', options: ['OpenAI', 'OpenAIResponses', 'Anthropic', 'Gemini', 'Bedrock', 'Vertex'] },
+        { path: ['baseURL'], label: 'Base URL', kind: 'text', about: 'Anthropic, Gemini, Bedrock and Vertex have one of their own.' },
+        { path: ['apiKeyRef'], label: 'API key', kind: 'secret', about: 'In a Secret of this namespace. The operator reads it for each request.' },
+      ],
+    },
+    {
+      title: 'Amazon Bedrock',
+      about: 'Only for this API. The vendor above names the Secret aws with the access key; an API key of Bedrock is an alternative.',
+      fields: [
+        { path: ['aws', 'region'], label: 'Region', kind: 'text', placeholder: 'eu-central-1' },
+        { path: ['aws', 'assumeRole', 'roleARN'], label: 'Role to assume', kind: 'text' },
+      ],
+    },
+    {
+      title: 'Google Vertex AI',
+      about: 'Only for this API. The vendor above names the Secret vertex with the key of a service account.',
+      fields: [
+        { path: ['googleCloud', 'project'], label: 'Project', kind: 'text' },
+        { path: ['googleCloud', 'location'], label: 'Location', kind: 'text', placeholder: 'global' },
+      ],
+    },
+    {
+      title: 'Models and prices',
+      fields: [
+        { path: ['defaultModel'], label: 'Default model', kind: 'text', about: 'The name as the vendor writes it.' },
+        { path: ['currency'], label: 'Currency', kind: 'text', placeholder: 'USD' },
+        { path: ['models'], label: 'Prices', kind: 'models', about: 'For a million tokens, of input and of output. A name may be the beginning of several names. Without a price, the cost is unknown.' },
+      ],
+    },
+    {
+      title: 'Limits',
+      fields: [
+        { path: ['maxConcurrentRequests'], label: 'Requests in flight', kind: 'number', placeholder: '64' },
+        { path: ['maxRequestsPerMinute'], label: 'Requests per minute', kind: 'number' },
+        { path: ['maxTokensPerMinute'], label: 'Tokens per minute', kind: 'number' },
+        { path: ['fallbacks'], label: 'Fallbacks', kind: 'lines', pick: 'providers', about: 'Providers that are used in this order when this one fails.' },
+      ],
+    },
+  ],
+};
+
+export const toolServerForm: Form = {
+  resource: 'toolservers',
+  kind: 'ToolServer',
+  word: 'tool server',
+  sections: [
+    {
+      title: 'MCP server',
+      about: 'Its tools are called NAME__TOOL. They are pinned when the operator first reads them.',
+      fields: [
+        { path: ['url'], label: 'URL', kind: 'text', placeholder: 'https://mcp.example.com/mcp' },
+        { path: ['transport'], label: 'Transport', kind: 'choice', options: ['StreamableHTTP', 'SSE'] },
+        { path: ['timeoutSeconds'], label: 'Seconds for a call', kind: 'number', placeholder: '60' },
+      ],
+    },
+    {
+      title: 'Authentication',
+      about: 'A header from a Secret, or an OAuth client. Leave both empty for a server without authentication.',
+      fields: [
+        { path: ['headersFrom', '0', 'name'], label: 'Header', kind: 'text', placeholder: 'Authorization' },
+        { path: ['headersFrom', '0', 'secretKeyRef'], label: 'Value of the header', kind: 'secret', about: 'For Authorization with a token: Bearer, a space and the token.' },
+        { path: ['auth', 'oauth', 'tokenURL'], label: 'OAuth token URL', kind: 'text' },
+        { path: ['auth', 'oauth', 'clientID'], label: 'OAuth client', kind: 'text' },
+        { path: ['auth', 'oauth', 'clientSecretKeyRef'], label: 'OAuth client secret', kind: 'secret' },
+        { path: ['auth', 'oauth', 'scopes'], label: 'OAuth scopes', kind: 'lines' },
+      ],
+    },
+    {
+      title: 'Tools',
+      fields: [
+        { path: ['readOnlyTools'], label: 'Read-only tools', kind: 'lines', about: 'Tools that need no approval although the server does not mark them, one per line, without the prefix.' },
+        { path: ['acceptedToolsDigest'], label: 'Accepted tools', kind: 'text', about: 'The digest of a changed list of tools that you have read and accept.' },
+      ],
+    },
+  ],
+};
+
+export const triggerForm: Form = {
+  resource: 'agenttriggers',
+  kind: 'AgentTrigger',
+  word: 'trigger',
+  requester: true,
+  presets: [
+    { label: 'On a schedule', spec: { schedule: { cron: '0 7 * * 1-5' }, task: { role: 'general' } } },
+    { label: 'For a webhook', spec: { webhook: { format: 'Generic', secretKeyRef: { name: 'webhook', key: 'token' } }, task: { role: 'general' } } },
+    { label: 'When an object changes', spec: { watch: { apiVersion: 'v1', kind: 'Pod', when: "object.status.phase == 'Failed'" }, task: { role: 'general' } } },
+  ],
+  sections: [
+    {
+      title: 'Schedule',
+      fields: [
+        { path: ['schedule', 'cron'], label: 'Cron', kind: 'text', about: 'Minute, hour, day of the month, month, day of the week.' },
+        { path: ['schedule', 'timeZone'], label: 'Time zone', kind: 'text', placeholder: 'UTC' },
+      ],
+    },
+    {
+      title: 'Webhook',
+      fields: [
+        { path: ['webhook', 'format'], label: 'Format', kind: 'choice', options: ['Generic', 'GitHub', 'Alertmanager', 'CloudEvents'] },
+        { path: ['webhook', 'secretKeyRef'], label: 'Token of the requests', kind: 'secret', about: 'For GitHub, the key of the signature.' },
+        { path: ['webhook', 'when'], label: 'Only when', kind: 'text', about: 'A CEL expression over body and headers.' },
+      ],
+    },
+    {
+      title: 'Watch',
+      fields: [
+        { path: ['watch', 'apiVersion'], label: 'API version', kind: 'text' },
+        { path: ['watch', 'kind'], label: 'Kind', kind: 'text' },
+        { path: ['watch', 'when'], label: 'Fires when', kind: 'text', about: 'A CEL expression over object and oldObject.' },
+      ],
+    },
+    {
+      title: 'Work',
+      about: 'A task of a role, or a message to a chat. Texts may contain {{ CEL }}.',
+      fields: [
+        { path: ['task', 'role'], label: 'Role of the task', kind: 'text', pick: 'roles' },
+        { path: ['task', 'instruction'], label: 'Instruction', kind: 'long' },
+        { path: ['task', 'modelProvider'], label: 'Provider', kind: 'text', pick: 'providers' },
+        { path: ['message', 'chat'], label: 'Chat of the message', kind: 'text', pick: 'chats' },
+        { path: ['message', 'content'], label: 'Message', kind: 'long' },
+        { path: ['concurrencyPolicy'], label: 'While earlier work is active', kind: 'choice', options: ['Allow', 'Forbid', 'Replace'] },
+        { path: ['suspend'], label: 'Suspended', kind: 'flag' },
+      ],
+    },
+  ],
+};
+
+export const quotaForm: Form = {
+  resource: 'agentquotas',
+  kind: 'AgentQuota',
+  word: 'quota',
+  sections: [
+    {
+      title: 'Limits of this namespace',
+      about: 'Runs that reach a limit wait until the period ends; they do not fail.',
+      fields: [
+        { path: ['period'], label: 'Period', kind: 'choice', options: ['Hour', 'Day', 'Month'] },
+        { path: ['maxTokens'], label: 'Tokens', kind: 'number' },
+        { path: ['maxCostMicros'], label: 'Cost in the currency of the provider', kind: 'money', about: 'Every model that is used needs a price.' },
+        { path: ['maxActiveAgents'], label: 'Active agents', kind: 'number' },
+      ],
+    },
+  ],
+};

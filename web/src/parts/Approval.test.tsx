@@ -1,0 +1,84 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// @vitest-environment jsdom
+
+import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Person } from '../api/types';
+import type { Request } from '../model/tree';
+import { SiteContext, type Site } from '../state/context';
+import { focusNextRequest } from '../state/requests';
+import { Store } from '../state/store';
+import { Approval } from './Approval';
+
+const request: Request = { message: 'm', task: 'one-1', agent: 'one-1', call: 'w1', tool: 'notes__add', arguments: '{"title":"A"}', whole: true, digest: 'sha256:1', state: 'open', who: 'Scribe' };
+const toast = vi.fn();
+let written: string[] = [];
+
+beforeEach(() => {
+  written = [];
+  toast.mockReset();
+  Element.prototype.scrollIntoView = vi.fn();
+  vi.stubGlobal('fetch', async (_path: string, init?: RequestInit) => {
+    if (init?.method !== 'POST') return new Response('{"message":"No history."}', { status: 503 });
+    written.push((JSON.parse(init.body as string) as { spec: { approval: { decision: string; argumentsDigest: string } } }).spec.approval.decision);
+    return new Response('{"metadata":{"name":"d","uid":"d"},"spec":{}}', { status: 201 });
+  });
+});
+
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+function show(changed: Partial<Request> = {}, createMessages = true) {
+  const site = { store: new Store(), person: { user: 'alice', namespace: 'default', may: { createMessages } } as Person, namespace: 'default', toast, roles: (name?: string) => ({ name: name ?? '' }) } as Site;
+  render(<SiteContext value={site}>{<Approval chat="one" request={{ ...request, ...changed }} />}</SiteContext>);
+  expect(focusNextRequest()).toBe(true);
+  return screen.getByRole('region', { name: 'Approval of notes__add' });
+}
+
+describe('the keys of a request', () => {
+  it('decide the request that has the focus, once', async () => {
+    const card = show();
+    expect(document.activeElement).toBe(card);
+    fireEvent.keyDown(card, { key: 'a' });
+    fireEvent.keyDown(card, { key: 'd' });
+    await vi.waitFor(() => expect(written).toEqual(['Approve']));
+    cleanup();
+    fireEvent.keyDown(show(), { key: 'd' });
+    await vi.waitFor(() => expect(written).toEqual(['Approve', 'Deny']));
+  });
+
+  it('are text in the comment, and do nothing with a modifier, held down, or without the right', () => {
+    const card = show();
+    fireEvent.keyDown(screen.getByLabelText('Comment for the agent'), { key: 'a' });
+    for (const held of [{ ctrlKey: true }, { metaKey: true }, { altKey: true }, { repeat: true }]) fireEvent.keyDown(card, { key: 'a', ...held });
+    cleanup();
+    fireEvent.keyDown(show({}, false), { key: 'a' });
+    expect(written).toEqual([]);
+  });
+
+  it('decide nothing that is not loaded as a whole', async () => {
+    const card = show({ whole: false, arguments: '{"title":' });
+    await screen.findByRole('alert');
+    for (const key of ['a', 'd']) fireEvent.keyDown(card, { key });
+    expect(written).toEqual([]);
+    expect(toast).toHaveBeenCalledWith(expect.stringContaining('not shown in full'), 'error');
+  });
+
+  it('decide nothing that is not all in sight', () => {
+    const card = show();
+    const below = vi.spyOn(Element.prototype, 'getBoundingClientRect').mockReturnValue({ top: 10, bottom: window.innerHeight + 200 } as DOMRect);
+    for (const key of ['a', 'd']) fireEvent.keyDown(card, { key });
+    below.mockRestore();
+    vi.spyOn(Element.prototype, 'clientWidth', 'get').mockReturnValue(100);
+    vi.spyOn(Element.prototype, 'scrollHeight', 'get').mockReturnValue(900);
+    card.querySelector<HTMLElement>('dd')!.style.overflowY = 'auto';
+    fireEvent.keyDown(card, { key: 'a' });
+    expect(written).toEqual([]);
+    expect(toast).toHaveBeenCalledTimes(3);
+  });
+});

@@ -1,0 +1,84 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// @vitest-environment jsdom
+
+import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/react';
+import { afterEach, expect, it, vi } from 'vitest';
+import type { Person } from '../api/types';
+import { SiteContext, type Site } from '../state/context';
+import { Store } from '../state/store';
+import { ProviderSetup, QuotaSetup, ToolServerSetup, TriggerSetup } from './Setup';
+
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+});
+
+/** Shows a form; the returned list has what was written. */
+function show(form: React.ReactNode) {
+  const written: { path: string; body: unknown }[] = [];
+  vi.stubGlobal('fetch', async (path: string, init?: RequestInit) => {
+    if (init?.method === 'POST') {
+      written.push({ path, body: JSON.parse(init.body as string) });
+      return path.endsWith('/secrets') ? new Response(null, { status: 204 }) : new Response(init.body as string);
+    }
+    if (path.startsWith('/api/schedule')) return new Response(JSON.stringify({ words: 'Monday to Friday at 07:00 (UTC)', next: ['2026-11-19T07:00:00Z', '2026-11-20T07:00:00Z'] }));
+    return new Response(JSON.stringify(path.endsWith('/api/catalog') ? { roles: [], tools: [], workspaceTools: [] } : { items: [] }));
+  });
+  const may = { 'create/modelproviders': true, 'create/agenttriggers': true } as Person['may'];
+  const site: Site = { store: new Store(), person: { user: 'alice', namespace: 'default', may } as Person, namespace: 'default', toast: vi.fn(), roles: (name) => ({ name: name ?? '' }) };
+  render(<SiteContext value={site}>{form}</SiteContext>);
+  return written;
+}
+
+const yaml = (word: string) => screen.getByRole('region', { name: `YAML of the ${word}` }).textContent;
+
+it('begins a provider with its vendor, and a pasted key goes into a Secret, never into the YAML', async () => {
+  const written = show(<ProviderSetup name="" all={[]} />);
+  fireEvent.click(screen.getByRole('button', { name: 'Anthropic' }));
+  fireEvent.change(screen.getByLabelText('API key: value for a new Secret'), { target: { value: 'sk-secret' } });
+  fireEvent.click(screen.getByRole('button', { name: 'Create the Secret' }));
+  await screen.findByText('The Secret anthropic is created.');
+  fireEvent.click(screen.getByRole('button', { name: 'Add a model' }));
+  fireEvent.change(screen.getByLabelText('Model 1'), { target: { value: 'small' } });
+  fireEvent.change(screen.getByLabelText('Price of input of model 1'), { target: { value: '0.25' } });
+  expect(yaml('model provider')).toContain('  name: default\n  namespace: default\nspec:\n  api: Anthropic\n  apiKeyRef:\n    name: anthropic\n    key: api-key\n  models:\n    - name: small\n      inputMicrosPerMillion: 250000\n');
+  expect(yaml('model provider')).not.toContain('sk-secret');
+  fireEvent.click(screen.getByRole('button', { name: 'Check with a dry run' }));
+  await screen.findByText(/This would be created in default/);
+  expect(written.map(({ path }) => path)).toEqual(['/api/namespaces/default/secrets', '/k8s/apis/nestor.dev/v1beta1/namespaces/default/modelproviders?dryRun=All']);
+  expect(written[0]!.body).toEqual({ name: 'anthropic', key: 'api-key', value: 'sk-secret' });
+});
+
+it('shows a schedule in words with its next times, and the author of a trigger', async () => {
+  show(<TriggerSetup name="" all={[]} />);
+  fireEvent.click(screen.getByRole('button', { name: 'On a schedule' }));
+  await screen.findByText('Monday to Friday at 07:00 (UTC)');
+  expect(screen.getByRole('region', { name: 'Next times' }).querySelectorAll('time').length).toBe(2);
+  expect(yaml('trigger')).toContain('user: alice');
+});
+
+it('shows the command that sends a webhook', () => {
+  show(<TriggerSetup name="" all={[]} />);
+  fireEvent.click(screen.getByRole('button', { name: 'For a webhook' }));
+  fireEvent.change(screen.getByLabelText('Name'), { target: { value: 'builds' } });
+  expect(screen.getByRole('region', { name: 'Command' }).textContent).toContain('$NESTOR_GATEWAY/hooks/default/builds');
+});
+
+it('offers to accept changed tools', async () => {
+  const conditions = [{ type: 'ToolsChanged', status: 'True' as const, reason: 'x', message: 'add differs.' }];
+  show(<ToolServerSetup name="notes" all={[{ metadata: { name: 'notes', namespace: 'default', uid: 'u', creationTimestamp: '' }, spec: { url: 'http://notes' }, status: { toolsDigest: 'sha256:1', conditions } }]} />);
+  fireEvent.click(screen.getByRole('button', { name: 'Accept the tools as they are now' }));
+  await waitFor(() => expect(yaml('tool server')).toContain('acceptedToolsDigest: sha256:1'));
+});
+
+it('takes money as an amount, and does not overwrite what cannot be listed', () => {
+  show(<QuotaSetup name="" all={[]} />);
+  fireEvent.change(screen.getByLabelText(/^Cost/), { target: { value: '12.5' } });
+  expect(yaml('quota')).toContain('maxCostMicros: 12500000');
+  screen.getByText('You may not create quotas in this namespace.');
+  cleanup();
+  show(<QuotaSetup name="daily" all="forbidden" />);
+  screen.getByText('forbidden');
+});
