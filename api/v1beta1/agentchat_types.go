@@ -207,6 +207,12 @@ type AgentChatStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Requesters []UserName `json:"requesters,omitempty"`
+	// contentLabels are the content labels of everything that the agent has received, with their first sources.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	ContentLabels []ReceivedLabel `json:"contentLabels,omitempty"`
 	// allowances are the standing approvals of this chat, oldest first. A message with spec.revoke ends one.
 	// +optional
 	// +listType=atomic

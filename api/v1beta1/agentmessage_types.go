@@ -35,6 +35,12 @@ type AgentMessageSpec struct {
 	// fireUser is the user name of the person who fired the trigger of the message, whose author is user. The operator sets it.
 	// +optional
 	FireUser UserName `json:"fireUser,omitempty"`
+	// contentLabels are the content labels of the message besides those of its attachments. A trigger sets untrusted if the text comes
+	// from outside.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	ContentLabels []ContentLabel `json:"contentLabels,omitempty"`
 	// content is the text.
 	// +optional
 	// +kubebuilder:validation:MinLength=1

@@ -64,7 +64,7 @@ type AgentRoleSpec struct {
 	Skills []SkillSource `json:"skills,omitempty"`
 	// tools lists the tools of the agent besides its control tools. Defaults to the built-in tools.
 	// +optional
-	Tools *ToolPolicy `json:"tools,omitempty"`
+	Tools *RoleTools `json:"tools,omitempty"`
 	// approval configures which tool calls need a person's decision. Defaults to those of all tools that are not marked read-only.
 	// +optional
 	Approval *ApprovalPolicy `json:"approval,omitempty"`
@@ -102,6 +102,15 @@ type RemoteAgent struct {
 	// a2a is an agent that speaks the A2A protocol.
 	// +required
 	A2A A2AAgent `json:"a2a"`
+	// trusted exempts the remote agent's replies from the content label untrusted. To set it, or to change the spec while it is set, a user needs the
+	// verb trust on this AgentRole.
+	// +optional
+	Trusted bool `json:"trusted,omitempty"`
+	// contentLabels are further content labels of the remote agent's replies.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=8
+	ContentLabels []ContentLabel `json:"contentLabels,omitempty"`
 }
 
 // The rules for url are on the struct: an error contains the value of the field that the rule is on, and the URL may contain a
@@ -155,6 +164,15 @@ type SkillSource struct {
 	// their paths.
 	// +required
 	ConfigMapName ObjectName `json:"configMapName"`
+	// trusted exempts the skill from the content label untrusted. To set it, or to change the spec while it is set, a user needs the
+	// verb trust on this AgentRole.
+	// +optional
+	Trusted bool `json:"trusted,omitempty"`
+	// contentLabels are further content labels of the skill.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=8
+	ContentLabels []ContentLabel `json:"contentLabels,omitempty"`
 }
 
 // RoleSkill is a skill of a role, as it was last read.
@@ -172,8 +190,8 @@ type RoleSkill struct {
 	ConfigMapName ObjectName `json:"configMapName"`
 }
 
-// ToolPolicy lists the tools of an agent by the names that the model sees. It does not affect control tools.
-type ToolPolicy struct {
+// RoleTools lists the tools of an agent by the names that the model sees. It does not affect control tools.
+type RoleTools struct {
 	// allow lists the tools. If absent, the agent has the built-in tools; if empty, none.
 	// +optional
 	// +listType=set

@@ -79,6 +79,15 @@ type AgentTriggerSpec struct {
 	// requester.
 	// +optional
 	User UserName `json:"user,omitempty"`
+	// trusted exempts the requests and objects that fire the trigger from the content label untrusted. To set it, or to change the spec while it is set, a user needs the
+	// verb trust on this AgentTrigger.
+	// +optional
+	Trusted bool `json:"trusted,omitempty"`
+	// contentLabels are further content labels of the requests and objects that fire the trigger.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=8
+	ContentLabels []ContentLabel `json:"contentLabels,omitempty"`
 }
 
 // ConcurrencyPolicy is what a firing does while work of an earlier one is active.

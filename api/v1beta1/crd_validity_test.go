@@ -74,7 +74,7 @@ func TestEveryKindIsInScheme(t *testing.T) {
 
 // An empty list of tools allows none, an absent one the built-in tools: Go clients must be able to write both.
 func TestEmptyAllowListIsKept(t *testing.T) {
-	for want, policy := range map[string]nestor.ToolPolicy{
+	for want, policy := range map[string]nestor.RoleTools{
 		`{}`:           {},
 		`{"allow":[]}`: {Allow: []string{}},
 	} {

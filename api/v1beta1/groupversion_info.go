@@ -1,9 +1,9 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1beta1 is Nestor's Kubernetes API: nine namespaced kinds in the group nestor.dev.
+// Package v1beta1 is Nestor's Kubernetes API: ten namespaced kinds in the group nestor.dev.
 //
-// Users write AgentChat, AgentMessage and AgentTrigger; platform teams write AgentRole, ModelProvider, ToolServer and AgentQuota; the operator
+// Users write AgentChat, AgentMessage and AgentTrigger; platform teams write AgentRole, ModelProvider, ToolServer, ToolPolicy and AgentQuota; the operator
 // writes AgentTask and SubAgent (users write standalone AgentTasks). Spec is intent, status is a bounded projection of
 // the ledger, and phases are for people: programs read conditions, which docs/reference/conditions.md documents.
 //
@@ -31,6 +31,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&AgentTrigger{}, &AgentTriggerList{},
 		&ModelProvider{}, &ModelProviderList{},
 		&SubAgent{}, &SubAgentList{},
+		&ToolPolicy{}, &ToolPolicyList{},
 		&ToolServer{}, &ToolServerList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)

@@ -10,6 +10,13 @@ const AnnotationCall = "nestor.dev/call"
 // AnnotationStopped is on a message of an assistant that contains the beginning of a reply: a person stopped it.
 const AnnotationStopped = "nestor.dev/stopped"
 
+// AnnotationTruncated is on a message of an assistant whose reply reached the limit of output tokens and is cut off.
+const AnnotationTruncated = "nestor.dev/truncated"
+
+// AnnotationPostsBefore is on a task that the orchestrator of a chat delegated; its value is the number of messages that the orchestrator had
+// posted before. The name of a message that it posts ends with the number of the message.
+const AnnotationPostsBefore = "nestor.dev/posts-before"
+
 // AnnotationArgumentsDigest is on a message that requests an approval; its value is the digest of the call.
 const AnnotationArgumentsDigest = "nestor.dev/arguments-digest"
 

@@ -9,7 +9,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // password.
 
 // ModelAPI is the API of a model provider.
-// +kubebuilder:validation:Enum=OpenAI;OpenAIResponses;Anthropic;Gemini
+// +kubebuilder:validation:Enum=OpenAI;OpenAIResponses;Anthropic;Gemini;Bedrock;Vertex
 type ModelAPI string
 
 // The APIs of model providers.
@@ -22,26 +22,36 @@ const (
 	APIAnthropic ModelAPI = "Anthropic"
 	// APIGemini is Google's Gemini API.
 	APIGemini ModelAPI = "Gemini"
+	// APIBedrock is the Converse API of Amazon Bedrock.
+	APIBedrock ModelAPI = "Bedrock"
+	// APIVertex is the Gemini API on Google's Vertex AI.
+	APIVertex ModelAPI = "Vertex"
 )
 
 // ModelProviderSpec is an endpoint for models and its limits.
-// +kubebuilder:validation:XValidation:rule="has(self.baseURL) || self.api in ['Anthropic', 'Gemini']",message="set the base URL of the API, for example https://models.example.com/v1",fieldPath=".baseURL"
+// +kubebuilder:validation:XValidation:rule="has(self.baseURL) || self.api in ['Anthropic', 'Gemini', 'Bedrock', 'Vertex']",message="set the base URL of the API, for example https://models.example.com/v1",fieldPath=".baseURL"
 // +kubebuilder:validation:XValidation:rule="!has(self.baseURL) || (isURL(self.baseURL) && url(self.baseURL).getScheme() in ['http', 'https'] && size(url(self.baseURL).getHost()) > 0)",message="must be an http or https URL, for example https://models.example.com/v1",fieldPath=".baseURL"
 // +kubebuilder:validation:XValidation:rule="!has(self.baseURL) || !self.baseURL.matches('^https?://[^/?#]*@')",message="must not contain a user or password: put the key into a Secret and name it in apiKeyRef",fieldPath=".baseURL"
 // +kubebuilder:validation:XValidation:rule="!has(self.apiKeyRef) || !has(self.apiKeyFile)",message="set apiKeyRef or apiKeyFile, not both",fieldPath=".apiKeyFile"
+// +kubebuilder:validation:XValidation:rule="has(self.aws) == (self.api == 'Bedrock')",message="set aws if api is Bedrock, and only then",fieldPath=".aws"
+// +kubebuilder:validation:XValidation:rule="has(self.googleCloud) == (self.api == 'Vertex')",message="set googleCloud if api is Vertex, and only then",fieldPath=".googleCloud"
+// +kubebuilder:validation:XValidation:rule="!has(self.aws) || [has(self.apiKeyRef) || has(self.apiKeyFile), has(self.aws.accessKey), has(self.aws.webIdentity), has(self.aws.useOperatorIdentity) && self.aws.useOperatorIdentity].filter(set, set).size() == 1",message="set exactly one of aws.accessKey, aws.webIdentity, aws.useOperatorIdentity, and apiKeyRef or apiKeyFile",fieldPath=".aws"
+// +kubebuilder:validation:XValidation:rule="!has(self.aws) || !has(self.aws.assumeRole) || !(has(self.apiKeyRef) || has(self.apiKeyFile))",message="a role cannot be assumed with an API key: use aws.accessKey, aws.webIdentity or aws.useOperatorIdentity",fieldPath=".aws.assumeRole"
+// +kubebuilder:validation:XValidation:rule="!has(self.googleCloud) || [has(self.apiKeyRef) || has(self.apiKeyFile), has(self.googleCloud.serviceAccountKeyRef), has(self.googleCloud.useOperatorIdentity) && self.googleCloud.useOperatorIdentity].filter(set, set).size() == 1",message="set exactly one of googleCloud.serviceAccountKeyRef, googleCloud.useOperatorIdentity, and apiKeyRef or apiKeyFile",fieldPath=".googleCloud"
 type ModelProviderSpec struct {
 	// api is the API that the provider speaks. Defaults to OpenAI, the chat completions API.
 	// +optional
 	// +default="OpenAI"
 	API ModelAPI `json:"api,omitempty"`
 	// baseURL is the base URL of the API, whose query is sent with every request. For OpenAI and OpenAIResponses it
-	// is required and usually ends in /v1; for Anthropic and Gemini it defaults to the vendor's own, and has no
-	// version at its end.
+	// is required and usually ends in /v1; for the others it defaults to the vendor's own, and has no version at its
+	// end.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	BaseURL string `json:"baseURL,omitempty"`
-	// apiKeyRef is the API key, in a Secret in this namespace. If neither it nor apiKeyFile is set, requests have no key.
+	// apiKeyRef is the API key, in a Secret in this namespace; for Vertex it is an access token of Google. If neither it nor apiKeyFile
+	// is set, requests have no key.
 	// +optional
 	APIKeyRef *SecretKeyRef `json:"apiKeyRef,omitempty"`
 	// apiKeyFile is the name of a file that contains the API key, for example one that a cloud's workload identity renews. It is read for
@@ -51,6 +61,12 @@ type ModelProviderSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]+$')",message="must be the name of a file: letters, digits, '-', '_' and '.'"
 	APIKeyFile string `json:"apiKeyFile,omitempty"`
+	// aws is where Amazon Bedrock is, and how requests are signed.
+	// +optional
+	AWS *AWS `json:"aws,omitempty"`
+	// googleCloud is where Vertex AI is, and the identity of requests.
+	// +optional
+	GoogleCloud *GoogleCloud `json:"googleCloud,omitempty"`
 	// headersFrom are HTTP headers whose values are in Secrets in this namespace.
 	// +optional
 	// +listType=map
@@ -112,6 +128,104 @@ type ModelProviderSpec struct {
 	// allowedNamespaces selects the other namespaces that may use the provider, if the provider is in the operator's own namespace.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
+}
+
+// AWS is a place in Amazon Web Services, and the identity of requests there.
+// +kubebuilder:validation:XValidation:rule="!has(self.stsURL) || (isURL(self.stsURL) && url(self.stsURL).getScheme() in ['http', 'https'] && !self.stsURL.matches('^https?://[^/?#]*@'))",message="must be an http or https URL without a user, for example https://sts.eu-central-1.amazonaws.com",fieldPath=".stsURL"
+type AWS struct {
+	// region is the region of Bedrock, for example eu-central-1.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="must be the name of a region, for example eu-central-1"
+	Region string `json:"region"`
+	// accessKey is an access key of an IAM user.
+	// +optional
+	AccessKey *AWSAccessKey `json:"accessKey,omitempty"`
+	// webIdentity exchanges a token of an identity provider for temporary credentials of a role.
+	// +optional
+	WebIdentity *AWSWebIdentity `json:"webIdentity,omitempty"`
+	// useOperatorIdentity uses the identity of the operator's own pod (IRSA or EKS Pod Identity). It is allowed only for providers in the
+	// operator's namespace, which other namespaces use through allowedNamespaces.
+	// +optional
+	UseOperatorIdentity *bool `json:"useOperatorIdentity,omitempty"`
+	// assumeRole is a role to assume with these credentials.
+	// +optional
+	AssumeRole *AWSRole `json:"assumeRole,omitempty"`
+	// stsURL is the URL of the Security Token Service, for example that of a VPC endpoint. Defaults to that of the region.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	STSURL string `json:"stsURL,omitempty"`
+}
+
+// AWSAccessKey is an access key, in Secrets in this namespace.
+type AWSAccessKey struct {
+	// idRef is the access key ID.
+	// +required
+	IDRef SecretKeyRef `json:"idRef"`
+	// secretRef is the secret access key.
+	// +required
+	SecretRef SecretKeyRef `json:"secretRef"`
+	// sessionTokenRef is the session token of temporary credentials.
+	// +optional
+	SessionTokenRef *SecretKeyRef `json:"sessionTokenRef,omitempty"`
+}
+
+// AWSWebIdentity is a token and the role that it stands for.
+type AWSWebIdentity struct {
+	// roleARN is the role.
+	// +required
+	RoleARN AWSRoleARN `json:"roleARN"`
+	// tokenFile is the name of a file with the token, for example one that a projected service account token renews. It is read from the
+	// directory of this namespace below the operator's --api-key-dir.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]+$')",message="must be the name of a file: letters, digits, '-', '_' and '.'"
+	TokenFile string `json:"tokenFile"`
+}
+
+// AWSRole is a role to assume.
+type AWSRole struct {
+	// roleARN is the role.
+	// +required
+	RoleARN AWSRoleARN `json:"roleARN"`
+	// externalID is the external ID that the role's trust policy requires.
+	// +optional
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=1224
+	ExternalID string `json:"externalID,omitempty"`
+}
+
+// AWSRoleARN is the ARN of a role.
+// +kubebuilder:validation:MinLength=20
+// +kubebuilder:validation:MaxLength=2048
+// +kubebuilder:validation:XValidation:rule="self.matches('^arn:[-a-z]+:iam::[0-9]{12}:role/.+$')",message="must be the ARN of a role, for example arn:aws:iam::123456789012:role/bedrock"
+type AWSRoleARN string
+
+// GoogleCloud is a place in Google Cloud, and the identity of requests there.
+type GoogleCloud struct {
+	// project is the ID of the project that is charged.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9][-a-z0-9]*$')",message="must be the ID of a project: lowercase letters, digits and '-'"
+	Project string `json:"project"`
+	// location is the location of the models, for example europe-west4. Defaults to global.
+	// +optional
+	// +default="global"
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="must be the name of a location, for example europe-west4"
+	Location string `json:"location,omitempty"`
+	// serviceAccountKeyRef is the key of a service account, as a JSON file in a Secret in this namespace.
+	// +optional
+	ServiceAccountKeyRef *SecretKeyRef `json:"serviceAccountKeyRef,omitempty"`
+	// useOperatorIdentity uses the identity of the operator's own pod (Workload Identity Federation). It is allowed only for providers in
+	// the operator's namespace, which other namespaces use through allowedNamespaces.
+	// +optional
+	UseOperatorIdentity *bool `json:"useOperatorIdentity,omitempty"`
 }
 
 // CABundleSource is where certificates are, in this namespace.

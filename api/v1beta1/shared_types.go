@@ -184,12 +184,41 @@ type Waiting struct {
 	// to exactly this call.
 	// +optional
 	ArgumentsDigest ArgumentsDigest `json:"argumentsDigest,omitempty"`
-	// denyRequesters is true if the role of the call does not allow the requesters of the work to decide.
+	// denyRequesters is true if the role of the call, or a rule of a ToolPolicy, does not allow the requesters of the work to decide.
 	// +optional
 	DenyRequesters bool `json:"denyRequesters,omitempty"`
+	// policyRules are the first rules of ToolPolicies that require the approval.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=2
+	PolicyRules []WaitingRule `json:"policyRules,omitempty"`
+	// contentLabels are content labels of the agent when policies judged the call, with their first sources. The agent's
+	// own status has all of them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=3
+	ContentLabels []ReceivedLabel `json:"contentLabels,omitempty"`
 	// startTime is when the wait started.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
+}
+
+// WaitingRule is a rule of a ToolPolicy that requires an approval.
+type WaitingRule struct {
+	// policy is the namespace and name of the ToolPolicy.
+	// +required
+	// +kubebuilder:validation:MaxLength=127
+	// +kubebuilder:validation:Pattern="^[a-z0-9./-]+$"
+	Policy string `json:"policy"`
+	// rule is the name of the rule.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern="^[a-z0-9-]+$"
+	Rule string `json:"rule"`
+	// message explains the rule, shortened.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Message string `json:"message,omitempty"`
 }
 
 // TaskResult is the result that a finished run reports to its parent.

@@ -43,6 +43,12 @@ type SubAgentSpec struct {
 	// +kubebuilder:validation:MaxLength=32768
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Instruction string `json:"instruction,omitempty"`
+	// contentLabels are the content labels of the task. Those of the parent come on top.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
+	ContentLabels []ContentLabel `json:"contentLabels,omitempty"`
 	// arguments are the input of a role that has an inputSchema.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -313,6 +319,12 @@ type SubAgentStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Iterations int32 `json:"iterations,omitempty"`
+	// contentLabels are the content labels of everything that the agent has received, with their first sources.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	ContentLabels []ReceivedLabel `json:"contentLabels,omitempty"`
 	// usage is the usage of the agent and its children.
 	// +optional
 	Usage Usage `json:"usage,omitzero"`
@@ -349,7 +361,7 @@ type SubAgentStatus struct {
 // +kubebuilder:printcolumn:name="Question",type=string,JSONPath=`.status.question`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.metadata.name == self.spec.task || (size(self.metadata.name) > 6 && self.spec.task.startsWith(self.metadata.name.substring(0, size(self.metadata.name) - 6))))",message="metadata.name must be the name of the task in spec.task, with a suffix of five characters if that name is taken",optionalOldSelf=true
-// +kubebuilder:validation:XValidation:rule="(has(self.status) && (!has(oldSelf.status) || self.status.?iterations.orValue(0) != oldSelf.status.?iterations.orValue(0))) || self.spec == oldSelf.spec || [has(self.spec.chat) == has(oldSelf.spec.chat), has(self.spec.parent) == has(oldSelf.spec.parent), has(self.spec.instruction) == has(oldSelf.spec.instruction), has(self.spec.arguments) == has(oldSelf.spec.arguments), has(self.spec.contextFiles) == has(oldSelf.spec.contextFiles), has(self.spec.successCriteria) == has(oldSelf.spec.successCriteria), has(self.spec.outputSchema) == has(oldSelf.spec.outputSchema), has(self.spec.context) == has(oldSelf.spec.context), has(self.spec.continueFrom) == has(oldSelf.spec.continueFrom), has(self.spec.workingDir) == has(oldSelf.spec.workingDir), has(self.spec.modelProvider) == has(oldSelf.spec.modelProvider), has(self.spec.model) == has(oldSelf.spec.model), has(self.spec.limits) == has(oldSelf.spec.limits)].all(same, same) && (!has(self.spec.limits) || self.spec.limits == oldSelf.spec.limits)",message="only cancel can change, be added or be removed: create a new AgentTask, which launches a new sub-agent",fieldPath=".spec"
+// +kubebuilder:validation:XValidation:rule="(has(self.status) && (!has(oldSelf.status) || self.status.?iterations.orValue(0) != oldSelf.status.?iterations.orValue(0))) || self.spec == oldSelf.spec || [has(self.spec.chat) == has(oldSelf.spec.chat), has(self.spec.parent) == has(oldSelf.spec.parent), has(self.spec.instruction) == has(oldSelf.spec.instruction), has(self.spec.contentLabels) == has(oldSelf.spec.contentLabels), has(self.spec.arguments) == has(oldSelf.spec.arguments), has(self.spec.contextFiles) == has(oldSelf.spec.contextFiles), has(self.spec.successCriteria) == has(oldSelf.spec.successCriteria), has(self.spec.outputSchema) == has(oldSelf.spec.outputSchema), has(self.spec.context) == has(oldSelf.spec.context), has(self.spec.continueFrom) == has(oldSelf.spec.continueFrom), has(self.spec.workingDir) == has(oldSelf.spec.workingDir), has(self.spec.modelProvider) == has(oldSelf.spec.modelProvider), has(self.spec.model) == has(oldSelf.spec.model), has(self.spec.limits) == has(oldSelf.spec.limits)].all(same, same) && (!has(self.spec.limits) || self.spec.limits == oldSelf.spec.limits)",message="only cancel can change, be added or be removed: create a new AgentTask, which launches a new sub-agent",fieldPath=".spec"
 type SubAgent struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

@@ -55,6 +55,15 @@ type ToolServerSpec struct {
 	// allowedNamespaces selects the other namespaces that may use the server, if the server is in the operator's own namespace.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
+	// trusted exempts the results of its tools from the content label untrusted. To set it, or to change the spec while it is set, a user needs the
+	// verb trust on this ToolServer.
+	// +optional
+	Trusted bool `json:"trusted,omitempty"`
+	// contentLabels are further content labels of the results of its tools.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=8
+	ContentLabels []ContentLabel `json:"contentLabels,omitempty"`
 }
 
 // ToolServerAuth is how the operator obtains access tokens.

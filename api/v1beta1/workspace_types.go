@@ -5,6 +5,7 @@ package v1beta1
 
 // Workspace gives agents files to work on: a pod with the files serves the workspace tools. Exactly one source must be set.
 // +kubebuilder:validation:XValidation:rule="[has(self.git), has(self.persistentVolumeClaim), has(self.emptyDir), has(self.directory)].exists_one(set, set)",message="set exactly one of git, persistentVolumeClaim, emptyDir and directory"
+// +kubebuilder:validation:XValidation:rule="!has(self.directory) || !(has(self.runtimeClassName) || has(self.nodeSelector) || has(self.tolerations))",message="runtimeClassName, nodeSelector and tolerations are of a pod, and a directory has none"
 type Workspace struct {
 	// git clones a repository when the workspace starts.
 	// +optional
@@ -32,6 +33,56 @@ type Workspace struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=604800
 	RetainSeconds *int32 `json:"retainSeconds,omitempty"`
+	// runtimeClassName is the RuntimeClass of the pod, for example gvisor. The operator must allow it, and the nodeSelector and tolerations
+	// as well (--workspace-allow).
+	// +optional
+	RuntimeClassName ObjectName `json:"runtimeClassName,omitempty"`
+	// nodeSelector has the labels of the nodes that the pod may run on.
+	// +optional
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=16
+	// +kubebuilder:validation:XValidation:rule="self.all(name, size(name) <= 317 && size(self[name]) <= 63)",message="must have names and values of labels: at most 317 and 63 characters"
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+	// tolerations let the pod run on nodes with these taints.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	Tolerations []Toleration `json:"tolerations,omitempty"`
+}
+
+// TolerationOperator compares the value of a taint.
+// +kubebuilder:validation:Enum=Equal;Exists
+type TolerationOperator string
+
+const (
+	// TolerationEqual tolerates a taint with the same value.
+	TolerationEqual TolerationOperator = "Equal"
+	// TolerationExists tolerates a taint with any value.
+	TolerationExists TolerationOperator = "Exists"
+)
+
+// Toleration lets a pod run on nodes with a taint.
+// +kubebuilder:validation:XValidation:rule="self.?operator.orValue('Equal') == 'Equal' || !has(self.value)",message="must be omitted if operator is Exists",fieldPath=".value"
+type Toleration struct {
+	// key is the key of the taint.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	Key string `json:"key"`
+	// operator is Equal for taints with the value, or Exists for all values.
+	// +optional
+	// +default="Equal"
+	Operator TolerationOperator `json:"operator,omitempty"`
+	// value is the value of the taint.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Value string `json:"value,omitempty"`
+	// effect is the effect of the taint. If empty, taints with any effect are tolerated.
+	// +optional
+	// +kubebuilder:validation:Enum=NoSchedule;PreferNoSchedule;NoExecute
+	Effect string `json:"effect,omitempty"`
 }
 
 // The rules for url are on the struct: an error contains the value of the field that the rule is on, and the URL may contain a

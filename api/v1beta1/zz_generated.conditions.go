@@ -5,19 +5,20 @@
 
 package v1beta1
 
-// ConditionReady is a condition of AgentChat, AgentQuota, AgentRole, AgentTrigger, ModelProvider and ToolServer.
+// ConditionReady is a condition of AgentChat, AgentQuota, AgentRole, AgentTrigger, ModelProvider, ToolPolicy and
+// ToolServer.
 //
 // Meaning: The object can be used now. Polarity: True is good. Present: As soon as the operator has checked the
 // object.
 //
 //   - True: Ready, Suspended, PausedTurnLimit, PausedTaskLimit, PausedTokenLimit, PausedLoop and QuotaExhausted.
-//   - False: QuotaExhausted, LedgerQuota, RoleNotFound, ProviderNotFound, ModelNotSet, SecretNotFound,
-//     APIKeyFileNotFound, ConfigMapNotFound, ToolServerNotFound, WorkspaceUnavailable, WorkspaceNotAllowed,
-//     PriceUnknown, KindNotFound, WatchNotAllowed, InvalidSpec, InvalidExpression, BudgetExhausted, HistoryLost,
-//     ToolServerNotReady, Unreachable, Unauthorized, EndpointNotAllowed, InvalidResponse, CreationRefused,
-//     PostRefused, ModelError, LedgerUnavailable, LedgerFull, LedgerReadOnly, LedgerCorrupt, LedgerDenied,
-//     LedgerMisconfigured, LedgerSchemaTooNew, LedgerSchemaTooOld, LedgerIOError, LedgerMissing and
-//     LedgerFailed.
+//   - False: QuotaExhausted, LedgerQuota, PolicyNotReady, RoleNotFound, ProviderNotFound, ModelNotSet,
+//     SecretNotFound, APIKeyFileNotFound, IdentityNotAllowed, ConfigMapNotFound, ToolServerNotFound,
+//     WorkspaceUnavailable, WorkspaceNotAllowed, PriceUnknown, KindNotFound, WatchNotAllowed, InvalidSpec,
+//     InvalidExpression, BudgetExhausted, HistoryLost, ToolServerNotReady, Unreachable, Unauthorized,
+//     EndpointNotAllowed, InvalidResponse, CreationRefused, PostRefused, ModelError, LedgerUnavailable,
+//     LedgerFull, LedgerReadOnly, LedgerCorrupt, LedgerDenied, LedgerMisconfigured, LedgerSchemaTooNew,
+//     LedgerSchemaTooOld, LedgerIOError, LedgerMissing and LedgerFailed.
 //   - Unknown: NotChecked.
 const ConditionReady = "Ready"
 
@@ -33,11 +34,12 @@ const ConditionReady = "Ready"
 //     DigestMismatch, AttachmentInvalid, RequesterDenied, AllowanceMismatch, AllowanceLimit and
 //     AllowanceNotFound.
 //   - Unknown: Running, Pending, ParallelLimit, Delivered, ChatNotReady, WaitingForUser, WaitingForApproval,
-//     QuotaExhausted, LedgerQuota, RoleNotFound, ProviderNotFound, ModelNotSet, SecretNotFound,
-//     APIKeyFileNotFound, ConfigMapNotFound, ToolServerNotFound, ToolNotFound, SubAgentNotFound,
-//     WorkspaceUnavailable, WorkspaceNotAllowed, PriceUnknown, ChatNotFound, InvalidSpec, ToolServerNotReady,
-//     LedgerUnavailable, LedgerFull, LedgerReadOnly, LedgerCorrupt, LedgerDenied, LedgerMisconfigured,
-//     LedgerSchemaTooNew, LedgerSchemaTooOld, LedgerIOError, LedgerMissing, LedgerFailed and TaskNotFound.
+//     QuotaExhausted, LedgerQuota, PolicyNotReady, RoleNotFound, ProviderNotFound, ModelNotSet, SecretNotFound,
+//     APIKeyFileNotFound, IdentityNotAllowed, ConfigMapNotFound, ToolServerNotFound, ToolNotFound,
+//     SubAgentNotFound, WorkspaceUnavailable, WorkspaceNotAllowed, PriceUnknown, ChatNotFound, InvalidSpec,
+//     ToolServerNotReady, LedgerUnavailable, LedgerFull, LedgerReadOnly, LedgerCorrupt, LedgerDenied,
+//     LedgerMisconfigured, LedgerSchemaTooNew, LedgerSchemaTooOld, LedgerIOError, LedgerMissing, LedgerFailed
+//     and TaskNotFound.
 const ConditionSucceeded = "Succeeded"
 
 // ConditionReconciling is a condition of AgentChat, AgentTask and SubAgent.
@@ -50,15 +52,15 @@ const ConditionSucceeded = "Succeeded"
 const ConditionReconciling = "Reconciling"
 
 // ConditionStalled is a condition of AgentChat, AgentMessage, AgentRole, AgentTask, AgentTrigger, ModelProvider,
-// SubAgent and ToolServer.
+// SubAgent, ToolPolicy and ToolServer.
 //
 // Meaning: A person must act. Reason and message are those of Ready or Succeeded. Polarity: False is good.
 // Present: Only while a person must act, and then it is True.
 //
-//   - True: RoleNotFound, ProviderNotFound, ModelNotSet, SecretNotFound, APIKeyFileNotFound, ConfigMapNotFound,
-//     ToolServerNotFound, ToolNotFound, SubAgentNotFound, WorkspaceUnavailable, WorkspaceNotAllowed,
-//     PriceUnknown, ChatNotFound, KindNotFound, WatchNotAllowed, InvalidSpec, InvalidExpression,
-//     BudgetExhausted, HistoryLost and TaskNotFound.
+//   - True: PolicyNotReady, RoleNotFound, ProviderNotFound, ModelNotSet, SecretNotFound, APIKeyFileNotFound,
+//     IdentityNotAllowed, ConfigMapNotFound, ToolServerNotFound, ToolNotFound, SubAgentNotFound,
+//     WorkspaceUnavailable, WorkspaceNotAllowed, PriceUnknown, ChatNotFound, KindNotFound, WatchNotAllowed,
+//     InvalidSpec, InvalidExpression, BudgetExhausted, HistoryLost and TaskNotFound.
 const ConditionStalled = "Stalled"
 
 // ConditionWorkspaceChangesLost is a condition of AgentChat and AgentTask.
@@ -137,6 +139,9 @@ const (
 	// ReasonLedgerQuota: The namespace has filled its share of the ledger (--ledger-namespace-quota). Other
 	// namespaces are not affected.
 	ReasonLedgerQuota = "LedgerQuota"
+	// ReasonPolicyNotReady: A ToolPolicy that matches a call cannot be evaluated, or the operator has not read the
+	// policies yet. The call waits.
+	ReasonPolicyNotReady = "PolicyNotReady"
 	// ReasonRoleNotFound: No AgentRole of that name may be used here.
 	ReasonRoleNotFound = "RoleNotFound"
 	// ReasonProviderNotFound: No ModelProvider of that name may be used here. Without a name it is default.
@@ -147,6 +152,8 @@ const (
 	ReasonSecretNotFound = "SecretNotFound"
 	// ReasonAPIKeyFileNotFound: The operator has no file with the API key.
 	ReasonAPIKeyFileNotFound = "APIKeyFileNotFound"
+	// ReasonIdentityNotAllowed: A ModelProvider outside the operator's namespace sets useOperatorIdentity.
+	ReasonIdentityNotAllowed = "IdentityNotAllowed"
 	// ReasonConfigMapNotFound: A ConfigMap, or its key, is missing.
 	ReasonConfigMapNotFound = "ConfigMapNotFound"
 	// ReasonToolServerNotFound: An allowed tool names a ToolServer that may not be used here.
@@ -176,7 +183,8 @@ const (
 	// ReasonInvalidSpec: The spec cannot work, for example because of an invalid JSON schema, or the API server
 	// refused an object of the run.
 	ReasonInvalidSpec = "InvalidSpec"
-	// ReasonInvalidExpression: An expression or template of the trigger does not compile.
+	// ReasonInvalidExpression: An expression or template does not compile. The calls that a policy matches wait
+	// meanwhile.
 	ReasonInvalidExpression = "InvalidExpression"
 	// ReasonBudgetExhausted: The token or cost limit of the agent or of its chat is used up.
 	ReasonBudgetExhausted = "BudgetExhausted"
@@ -250,11 +258,12 @@ const (
 	// ReasonAttachmentInvalid: An attachment of the message cannot be read, is too large, or is not what its media
 	// type says.
 	ReasonAttachmentInvalid = "AttachmentInvalid"
-	// ReasonRequesterDenied: The role of the call does not allow requesters to decide, and the author of the message
-	// is a requester or a service account, or the requesters are unknown. The call still waits.
+	// ReasonRequesterDenied: The role of the call, or a ToolPolicy, does not allow requesters to decide, and the
+	// author of the message is a requester or a service account, or the requesters are unknown. The call still
+	// waits.
 	ReasonRequesterDenied = "RequesterDenied"
-	// ReasonAllowanceMismatch: The patterns of spec.approval.allow do not match the call that the message approves.
-	// The call still waits.
+	// ReasonAllowanceMismatch: The patterns of spec.approval.allow do not match the call that the message approves,
+	// or a ToolPolicy accepts no allowance for it. The call still waits.
 	ReasonAllowanceMismatch = "AllowanceMismatch"
 	// ReasonAllowanceLimit: The chat has reached the maximum of 16 allowances. The call still waits.
 	ReasonAllowanceLimit = "AllowanceLimit"

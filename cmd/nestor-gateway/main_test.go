@@ -27,6 +27,12 @@ func TestWrongUseIsExplained(t *testing.T) {
 		"two ways":           {[]string{"--gateway-insecure", "--gateway-cert-file", "tls.crt", "--gateway-key-file", "tls.key"}, "omit --gateway-cert-file"},
 		"no certificate":     {append([]string{"--gateway-bind-address", ":1"}, operator...), "set --gateway-cert-file"},
 		"no operator":        {[]string{"--gateway-bind-address", ":1", "--gateway-insecure"}, "set --operator-url"},
+		"no client":          {oidcFlags("--web-oidc-client-id", ""), "set --web-oidc-client-id"},
+		"no session keys":    {oidcFlags("--web-session-keys-file", ""), "--web-session-keys-file"},
+		"no page URL":        {oidcFlags("--web-url", ""), "set --web-url"},
+		"a plain issuer":     {oidcFlags("--web-oidc-issuer", "http://login.example.com"), "must be an https URL"},
+		"no ID token":        {oidcFlags("--web-oidc-scopes", "email"), "must contain openid"},
+		"no session":         {oidcFlags("--web-session-length", "0s"), "must be positive"},
 		"no cluster":         {[]string{"--web-bind-address", ":1", "--kubeconfig", "no-such-file"}, "read the kubeconfig"},
 	} {
 		err := run(t.Context(), tc.args, io.Discard, io.Discard)
@@ -41,6 +47,20 @@ func TestWrongUseIsExplained(t *testing.T) {
 	if err := run(t.Context(), []string{"--version"}, &out, io.Discard); err != nil || !strings.HasPrefix(out.String(), "nestor-gateway ") {
 		t.Errorf("--version: %q (%v)", out.String(), err)
 	}
+}
+
+// oidcFlags returns the flags of a page with an issuer, with one changed.
+func oidcFlags(changed, value string) []string {
+	flags := map[string]string{
+		"--web-bind-address": ":1", "--web-url": "https://nestor.example.com", "--web-oidc-issuer": "https://login.example.com", "--web-oidc-client-id": "nestor",
+		"--web-session-keys-file": "keys",
+	}
+	flags[changed] = value
+	var args []string
+	for name, value := range flags {
+		args = append(args, name, value)
+	}
+	return args
 }
 
 func TestChartSetsKnownFlags(t *testing.T) {

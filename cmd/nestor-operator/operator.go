@@ -45,6 +45,7 @@ type options struct {
 	qps                               float64
 	operatorLabels, localWorkspaces   string
 	workspaceEgress, workspaceMaxSize string
+	workspaceAllow                    string
 	privateGitServers                 string
 }
 
@@ -70,6 +71,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.StringVar(&o.workspaceEgress, "workspace-egress", "", "what workspace pods may connect to besides their git server, as a JSON `list` of NetworkPolicyEgressRules (default: nothing)")
 	set.StringVar(&o.privateGitServers, "workspace-private-git-servers", "", "comma-separated `list` of host names, addresses and networks (10.1.0.0/16): workspaces may clone from these git servers although their addresses are private or they are Services of another namespace (default: none)")
 	set.StringVar(&o.workspaceMaxSize, "workspace-max-size", workspace.DefaultMaxSize, "largest `size` of the files of a workspace pod that are not on a volume; a chat that requests more waits")
+	set.StringVar(&o.workspaceAllow, "workspace-allow", "", "runtimes and nodes that workspaces may ask for, as a JSON `object`: {\"runtimeClassNames\": [\"gvisor\"], \"nodeSelector\": {\"pool\": [\"agents\"]}, \"tolerations\": [{\"key\": \"dedicated\", \"operator\": \"Exists\"}]} (default: none)")
 	set.StringVar(&o.operatorLabels, "operator-labels", "", "comma-separated `labels` (name=value) of the operator's own pods, which alone may connect to workspaces (default app.kubernetes.io/name=nestor-operator)")
 	set.StringVar(&o.operator.Controllers.APIKeyDir, "api-key-dir", "", "`directory` of API keys in files, with a directory for each namespace: the apiKeyFile of a ModelProvider is read from there for each request. For keys that a cloud's workload identity renews")
 	set.StringVar(&o.localWorkspaces, "local-workspaces", "", "comma-separated `directories` of this machine: chats may have a workspace in one of them, served by this process with the permissions of its user. For an operator on your own machine only")
@@ -139,6 +141,9 @@ func (o *options) complete() (err error) {
 		return fmt.Errorf("--workspace-private-git-servers: %w", err)
 	}
 	if controllers.WorkspaceMaxSize, err = parseSize(o.workspaceMaxSize); err != nil {
+		return err
+	}
+	if controllers.WorkspaceAllow, err = parseAllow(o.workspaceAllow); err != nil {
 		return err
 	}
 	controllers.OperatorNamespace, controllers.Holder, controllers.Metrics = program.OperatorNamespace(), holder(), ctrlmetrics.Registry

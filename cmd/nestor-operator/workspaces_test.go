@@ -33,3 +33,15 @@ func TestTheLargestSizeIsRead(t *testing.T) {
 		}
 	}
 }
+
+func TestAllowedPlacementsAreRead(t *testing.T) {
+	allow, err := parseAllow(`{"runtimeClassNames":["gvisor"],"nodeSelector":{"pool":["agents"]},"tolerations":[{"key":"spot","operator":"Exists"}]}`)
+	if err != nil || allow.String() != "only runtimeClassName gvisor, nodeSelector pool=agents, toleration spot" {
+		t.Errorf("got %v, %v", allow, err)
+	}
+	for _, text := range []string{"gvisor", `["gvisor"]`, `{"runtimeClass":["gvisor"]}`, `{"tolerations":[{"operator":"Exists"}]}`} {
+		if _, err := parseAllow(text); err == nil || !strings.Contains(err.Error(), "--workspace-allow") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

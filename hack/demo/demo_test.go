@@ -59,8 +59,9 @@ func newDemoEnvironment(t *testing.T) demoEnvironment {
 
 type runningDemo struct {
 	demoEnvironment
-	cmd  *exec.Cmd
-	done chan error
+	cmd   *exec.Cmd
+	done  chan error
+	typed *os.File // what is written to it is typed into the demo
 
 	mu  sync.Mutex
 	out bytes.Buffer
@@ -84,6 +85,12 @@ func (s demoEnvironment) start(env ...string) *runningDemo {
 	p := &runningDemo{demoEnvironment: s, cmd: exec.Command(os.Args[0]), done: make(chan error, 1)}
 	p.cmd.Env = append(os.Environ(), append([]string{asDemo + "=1", "DEMO_DIR=" + s.dir, "TMPDIR=" + s.temporary}, env...)...)
 	p.cmd.Stdout, p.cmd.Stderr = p, p
+	keys, typed, err := os.Pipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	p.cmd.Stdin, p.typed = keys, typed
+	s.t.Cleanup(func() { _, _ = keys.Close(), typed.Close() })
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C signals a whole group
 	if err := p.cmd.Start(); err != nil {
 		s.t.Fatal(err)
@@ -277,6 +284,24 @@ func TestTourAndRestart(t *testing.T) {
 			}
 		}
 		demo.end(syscall.SIGTERM, nil)
+	})
+
+	t.Run("without its operator for a while", func(t *testing.T) {
+		demo := s.startAgain(t, withCLI)
+		ports := demo.ports()
+		toggle := func(says string) {
+			if _, err := demo.typed.WriteString("o\n"); err != nil {
+				t.Fatal(err)
+			}
+			demo.waitForOutput(says)
+		}
+		toggle("the operator is stopped")
+		demo.shell("kubectl nestor send first 'What is 17 * 23?'")
+		toggle("the operator runs again")
+		if answer := demo.shell("kubectl nestor send first 'What is 17 * 23?' --wait"); !strings.Contains(answer, "17 * 23 is 391.") {
+			t.Errorf("the model answers %q", answer)
+		}
+		demo.end(syscall.SIGINT, ports)
 	})
 
 	t.Run("SIGKILL", func(t *testing.T) {

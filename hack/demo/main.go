@@ -6,6 +6,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/nestor-dev/nestor/internal/localmode"
@@ -56,6 +58,7 @@ func run(ctx context.Context, env func(string) string, out io.Writer) error {
 	} else {
 		local.Say("ready")
 		fmt.Fprint(out, local.WhatNext())
+		go toggleOperator(ctx, os.Stdin, local)
 		err = local.Wait(ctx)
 	}
 	if err != nil {
@@ -64,6 +67,23 @@ func run(ctx context.Context, env func(string) string, out io.Writer) error {
 		local.Say("stopping; the state is kept in %s", local.Dir)
 	}
 	return errors.Join(err, local.Stop())
+}
+
+// toggleOperator stops and starts the operator whenever a person types o and Enter.
+func toggleOperator(ctx context.Context, in io.Reader, local *localmode.Local) {
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		if strings.TrimSpace(lines.Text()) != "o" {
+			continue
+		}
+		switch running, err := local.ToggleOperator(ctx); {
+		case err != nil:
+			local.Say("%s", err)
+		case running:
+			local.Say("the operator runs again")
+		default:
+			local.Say("the operator is stopped: agents wait, and nothing is lost; o and Enter start it again")
+		}
+	}
 }
 
 // findCLI returns the path of kubectl-nestor: beside this program, where make demo builds it, or in PATH. It is empty if there is none.

@@ -61,8 +61,11 @@ func playFirstChange(t *testing.T, demo *runningDemo) {
 			break
 		}
 	}
-	changed := filepath.Join(demo.dir, "sample-project", "docs", "usage.md")
-	demo.eventually("the approved change is made", func() bool { _, err := os.Stat(changed); return err == nil })
+	changed := filepath.Join(demo.dir, "projects", "first-*", "docs", "usage.md")
+	demo.eventually("the approved change is made", func() bool {
+		written, err := filepath.Glob(changed)
+		return err == nil && len(written) == 1
+	})
 	transcript := ""
 	demo.eventually("the orchestrator has seen the answer", func() bool {
 		transcript = demo.run("kubectl nestor transcript first")

@@ -30,7 +30,7 @@ type kinds struct {
 
 // aliases are words of the glossary for Nestor's kinds.
 var aliases = map[string]string{
-	"chat": "AgentChat", "message": "AgentMessage", "quota": "AgentQuota", "role": "AgentRole", "task": "AgentTask",
+	"chat": "AgentChat", "message": "AgentMessage", "quota": "AgentQuota", "role": "AgentRole", "task": "AgentTask", "policy": "ToolPolicy",
 	"trigger": "AgentTrigger", "provider": "ModelProvider", "sub-agent": "SubAgent", "whoami": "SelfSubjectReview",
 }
 

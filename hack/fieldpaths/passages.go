@@ -48,7 +48,7 @@ var about = map[string]string{
 	"agentchat": "AgentChat", "agentmessage": "AgentMessage", "agentquota": "AgentQuota", "agentrole": "AgentRole",
 	"agenttask": "AgentTask", "agenttrigger": "AgentTrigger",
 	"internal/trigger/": "AgentTrigger", "internal/role/": "AgentRole",
-	"modelprovider": "ModelProvider", "subagent": "SubAgent", "toolserver": "ToolServer", "tool/mcp/": "ToolServer",
+	"modelprovider": "ModelProvider", "subagent": "SubAgent", "toolserver": "ToolServer", "toolpolicy": "ToolPolicy", "internal/policy/": "ToolPolicy", "tool/mcp/": "ToolServer",
 }
 
 func kindOf(name string) string {

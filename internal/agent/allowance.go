@@ -26,6 +26,7 @@ type Allowance struct {
 	UID     string `json:"uid,omitempty"`
 	Call    string `json:"call,omitempty"`
 	Comment string `json:"comment,omitempty"`
+	Shown   Shown  `json:"shown,omitzero"`
 }
 
 // Allowed is the fact that a person allowed calls of a tool for the rest of the chat.
@@ -69,7 +70,7 @@ func allowed(s State, f Allowed) State {
 	if s.Config.Kind != Orchestrator || f.Message == "" || f.User == "" || s.Seen.has(f.Message) || len(s.Allowances) >= MaxAllowances {
 		return s
 	}
-	a := Allowance{Name: f.Message, Tool: f.Tool, Arguments: f.Arguments, User: f.User, At: s.Clock.Now, UID: f.UID, Call: f.Call, Comment: f.Comment}
+	a := Allowance{Name: f.Message, Tool: f.Tool, Arguments: f.Arguments, User: f.User, At: s.Clock.Now, UID: f.UID, Call: f.Call, Comment: f.Comment, Shown: s.shownFor(f)}
 	s.Allowances = append(slices.Clip(s.Allowances), a)
 	s = s.markHandled(f.Message)
 	for i, ask := range s.Asks {
@@ -100,7 +101,35 @@ func (s State) allowanceFor(f Asked) (Allowance, bool) {
 
 // covers reports whether an allowance approves the call of an ask.
 func (a Allowance) covers(f Asked) bool {
-	return f.Kind == AskApproval && !f.DenyRequesters && a.Tool == f.Tool && pattern.Match(a.Arguments, f.Arguments)
+	return f.Kind == AskApproval && !f.DenyRequesters && a.Tool == f.Tool && pattern.Match(a.Arguments, f.Arguments) && a.coversRules(f)
+}
+
+// coversRules reports whether an allowance counts for the rules of policies that sent a call to a person: each must let an allowance
+// approve the same call again, and the person must have been shown these arguments and at least these labels.
+func (a Allowance) coversRules(f Asked) bool {
+	if f.Policy == nil {
+		return true
+	}
+	unseen := func(v Verdict) bool { return !slices.ContainsFunc(a.Shown.Rules, v.sameRule) }
+	hidden := func(label string) bool { return !slices.Contains(a.Shown.Labels, label) }
+	return a.Shown.Digest == f.Digest() && f.Policy.AcceptsAllowance() &&
+		!slices.ContainsFunc(f.Policy.Rules, unseen) && !slices.ContainsFunc(f.Policy.Labels, hidden)
+}
+
+// Shown is what the person was shown who gave an allowance, if policies had sent the call to a person.
+type Shown struct {
+	Digest string `json:"digest,omitempty"`
+	CallVerdict
+}
+
+// shownFor returns what the ask of an allowance showed.
+func (s State) shownFor(f Allowed) Shown {
+	for _, ask := range s.Asks {
+		if ask.UID == f.UID && ask.Call == f.Call && ask.Open && ask.Policy != nil {
+			return Shown{Digest: ask.Digest(), CallVerdict: *ask.Policy}
+		}
+	}
+	return Shown{}
 }
 
 // approveAsk queues the approval of an ask by an allowance and closes the ask. The agent that asked checks the digest.

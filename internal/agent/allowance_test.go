@@ -11,25 +11,24 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestInvariant11AllowancesAreBounded(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		drawRun(t, func(s step) {
-			for _, e := range s.effects {
-				if send, ok := e.(SendItem); ok && send.Item.Kind == ItemDecision {
-					checkDecision(t, s, send.Item)
-				}
+// Invariant 11.
+func allowancesAreBounded(t *rapid.T) func(step) {
+	return func(s step) {
+		for _, e := range s.effects {
+			if send, ok := e.(SendItem); ok && send.Item.Kind == ItemDecision {
+				checkDecision(t, s, send.Item)
 			}
-			for _, ask := range s.after.Asks {
-				covering, covered := s.after.allowanceFor(ask.Asked)
-				if ask.Open && covered {
-					t.Fatalf("%+v waits although %+v covers it", ask, covering)
-				}
+		}
+		for _, ask := range s.after.Asks {
+			covering, covered := s.after.allowanceFor(ask.Asked)
+			if ask.Open && covered {
+				t.Fatalf("%+v waits although %+v covers it", ask, covering)
 			}
-			if len(s.after.Allowances) > MaxAllowances || len(s.after.Allowances) > 0 && s.after.Config.Kind != Orchestrator {
-				t.Fatalf("%d allowances of a %s", len(s.after.Allowances), s.after.Config.Kind)
-			}
-		})
-	})
+		}
+		if len(s.after.Allowances) > MaxAllowances || len(s.after.Allowances) > 0 && s.after.Config.Kind != Orchestrator {
+			t.Fatalf("%d allowances of a %s", len(s.after.Allowances), s.after.Config.Kind)
+		}
+	}
 }
 
 // checkDecision implements the rules for the arguments of askedArguments a second time.

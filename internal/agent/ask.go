@@ -45,6 +45,9 @@ func asked(s State, f Asked) State {
 	s = s.pruneResolvedAsks()
 	ask := Ask{Asked: f, Open: true, StartTime: s.Clock.Now, AutoAnswers: s.autoAnswers(f)}
 	s.Asks = append(slices.Clip(s.Asks), ask)
+	if f.Kind == AskQuestion { // the text of a question becomes part of the conversation; that of an approval does not
+		s = s.withLabels(f.Labels, SourceQuestion, f.Call)
+	}
 	if allowance, ok := s.allowanceFor(f); ok {
 		return s.approveAsk(len(s.Asks)-1, allowance)
 	}
@@ -152,9 +155,9 @@ func (s State) findQuestion(agent string) int {
 }
 
 // answerAsk queues the answer to an ask and closes the ask.
-func (s State) answerAsk(i int, text string, images []Image) State {
+func (s State) answerAsk(i int, text string, images []Image, labels []string) State {
 	a := s.Asks[i]
-	s = s.enqueue(Item{ID: "reply/" + a.Agent + "/" + a.Call, Kind: ItemReply, Agent: a.Agent, UID: a.UID, Call: a.Call, Text: text, Images: images, Task: a.Task})
+	s = s.enqueue(Item{ID: "reply/" + a.Agent + "/" + a.Call, Kind: ItemReply, Agent: a.Agent, UID: a.UID, Call: a.Call, Text: text, Images: images, Task: a.Task, Labels: labels})
 	s = s.dropQuestions(func(in Input) bool { return in.Agent == a.Agent && in.Call == a.Call })
 	return s.withAsk(i, func(a *Ask) { a.Open = false })
 }
@@ -256,7 +259,7 @@ func replyToAgent(s State, c BatchCall) (State, BatchCall) {
 		fromPerson = quotes(in.Answer, s.Turn.PersonText)
 	}
 	if ask.PersonReplied && fromPerson {
-		return s.answerAsk(i, in.Answer, nil), c.done(ToolSucceeded, fmt.Sprintf("Sent to %s. Acknowledge it to the user in a sentence.", in.SubAgent))
+		return s.answerAsk(i, in.Answer, nil, s.LabelNames()), c.done(ToolSucceeded, fmt.Sprintf("Sent to %s. Acknowledge it to the user in a sentence.", in.SubAgent))
 	}
 	if ask.PersonReplied && ask.OfTool {
 		return s, c.done(ToolFailed, "Not sent: a tool gets only what the user wrote. If the user's message answers this question, pass on its text or "+
@@ -273,7 +276,7 @@ func replyToAgent(s State, c BatchCall) (State, BatchCall) {
 		return s, c.done(ToolFailed, "Not sent: you are not sure enough, or have answered this question before. The user has been asked instead.")
 	}
 	s = s.withAsk(i, func(a *Ask) { a.AutoAnswers++ })
-	s = s.answerAsk(i, in.Answer, nil)
+	s = s.answerAsk(i, in.Answer, nil, s.LabelNames())
 	s = s.post(Item{System: true, Task: ask.Task, Text: textAutoAnswered(ask, in.Answer)})
 	return s, c.done(ToolSucceeded, fmt.Sprintf("Sent to %s.", in.SubAgent))
 }

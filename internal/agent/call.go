@@ -49,6 +49,16 @@ type BatchCall struct {
 	// DecisionUser is the person who approved or denied the call.
 	DecisionUser string `json:"decisionUser,omitempty"`
 	At           Time   `json:"time,omitempty"`
+	// Verdict is the newest judgement by policies; nil before the first. Approved are the rules that an approving person was shown.
+	Verdict  *CallVerdict `json:"verdict,omitempty"`
+	Approved []Verdict    `json:"approved,omitempty"`
+	// Ask is the id of the newest ask for approval if it is not ID, and Decisions counts the decisions.
+	Ask       string `json:"ask,omitempty"`
+	Decisions int    `json:"decisions,omitempty"`
+	// Unverified reports that the call was interrupted and is not made again without a verdict. Repeats counts how often it begins anew: the
+	// record has an intent for each time.
+	Unverified bool `json:"unverified,omitempty"`
+	Repeats    int  `json:"repeats,omitempty"`
 	// Input is set once the tool has asked for input.
 	Input *ToolInput `json:"input,omitempty"`
 }
@@ -61,6 +71,13 @@ func (c BatchCall) done(outcome ToolOutcome, answer string) BatchCall {
 // findCall returns the index of the call with this id in the batch, or -1 if there is none in one of the given states.
 func (s State) findCall(id string, states ...CallState) int {
 	return slices.IndexFunc(s.Batch, func(c BatchCall) bool { return c.ID == id && slices.Contains(states, c.State) })
+}
+
+// findUndecided returns the index of the call that waits for the decision with this id, or -1.
+func (s State) findUndecided(ask string) int {
+	return slices.IndexFunc(s.Batch, func(c BatchCall) bool {
+		return c.State == CallUndecided && c.ApprovalID() == ask && !s.needsVerdict(c)
+	})
 }
 
 func (s State) withCall(i int, c BatchCall) State {
@@ -113,7 +130,7 @@ func forHistory(calls []ToolCall) []ToolCall {
 func (s State) AskedAt(ask string) Time {
 	for _, c := range s.Batch {
 		switch {
-		case c.ID == ask:
+		case c.ID == ask, c.Ask != "" && c.Ask == ask:
 			return c.At
 		case c.Input != nil && c.Input.Ask == ask:
 			return c.Input.At

@@ -27,6 +27,8 @@ type ChildSpec struct {
 	// Group is the id of the tool call that started the child, Trigger the message that caused it.
 	Group   string `json:"group,omitempty"`
 	Trigger string `json:"trigger,omitempty"`
+	// PostsBefore is how many messages the orchestrator had posted before.
+	PostsBefore int `json:"postsBefore,omitempty"`
 }
 
 // Child is a child that has not ended, or whose group has not reported yet.
@@ -128,10 +130,18 @@ func (c Children) group(id string) int {
 	return slices.IndexFunc(c.Groups, func(g Group) bool { return g.ID == id })
 }
 
-func (c Children) start(group Group, specs []ChildSpec, template Child) Children {
+// calledTool returns the tool whose call started a group, or the source of a group that has reported.
+func (c Children) calledTool(g int) string {
+	if g < 0 {
+		return ToolDelegate
+	}
+	return c.Groups[g].Label
+}
+
+func (c Children) start(group Group, postsBefore int, specs []ChildSpec, template Child) Children {
 	live := slices.Clip(c.Live)
 	for _, spec := range specs {
-		spec.Group, spec.Trigger = group.ID, group.Trigger
+		spec.Group, spec.Trigger, spec.PostsBefore = group.ID, group.Trigger, postsBefore
 		template.ChildSpec = spec
 		live = append(live, template)
 	}

@@ -62,8 +62,9 @@ func compacted(s State, keep int, summary string) State {
 }
 
 // FollowUp returns the start of an agent that continues the conversation of this one.
-func (s State) FollowUp(config Config) Started {
-	return Started{Config: config, History: s.History.Messages(), Summary: s.Summary}
+func (s State) FollowUp(started Started) Started {
+	started.History, started.Summary, started.ContinuedLabels = s.History.Messages(), s.Summary, s.LabelNames()
+	return started
 }
 
 // compactionPrompt returns the prompt that asks for a summary of the older messages.

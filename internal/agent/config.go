@@ -68,6 +68,8 @@ type Config struct {
 	// Remote reports that the work is done by an agent elsewhere, which the model calls reach: what they started may continue there
 	// after this agent has ended, so it is cancelled.
 	Remote bool `json:"remote,omitempty"`
+	// RemoteContent describes what the remote agent writes.
+	RemoteContent Content `json:"remoteContent,omitzero"`
 	// Origin is the message and tool call that led to this agent. The core only passes it on.
 	Origin Origin `json:"origin,omitzero"`
 }
@@ -134,6 +136,7 @@ type AsTool struct {
 type Skill struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
+	Content
 }
 
 // Tool is a plain tool as presented to the model.

@@ -28,6 +28,9 @@ const (
 // controlNames are the keys of controls, for functions that controls itself refers to.
 var controlNames = []string{ToolDelegate, ToolSpawn, ToolAskUser, ToolSubmit, ToolGiveUp, ToolReply, ToolContinue, ToolCancel, ToolTitle}
 
+// ControlTools returns the names of the control tools.
+func ControlTools() []string { return slices.Clone(controlNames) }
+
 // controls implements the control tools. submission handles valid calls of submit_result and submit_error before a batch begins.
 var controls = map[string]func(State, BatchCall) (State, BatchCall){
 	ToolDelegate: delegateToAgent,

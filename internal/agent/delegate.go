@@ -141,7 +141,7 @@ func startGroup(s State, c BatchCall, g Group, specs ...ChildSpec) (State, Batch
 		t, tool := s.plainTool(c.Tool)
 		template = Child{Queued: true, Exclusive: tool && !t.ReadOnly, Reply: c.ModelCall}
 	}
-	s.Children = s.Children.start(g, specs, template).startQueued()
+	s.Children = s.Children.start(g, s.Posts, specs, template).startQueued()
 	if g.Detached {
 		return s, c.done(ToolSucceeded, textStarted(specs))
 	}
@@ -153,6 +153,9 @@ func startGroup(s State, c BatchCall, g Group, specs ...ChildSpec) (State, Batch
 func (s State) detachRunningTools() State {
 	s.Batch, s.Children.Groups = slices.Clone(s.Batch), slices.Clone(s.Children.Groups)
 	for i, c := range s.Batch {
+		if c.State == CallQueued {
+			s.Batch[i] = c.done(ToolFailed, "Not started: a message arrived first. Start it again if it is still needed.")
+		}
 		if c.State != CallDelegated {
 			continue
 		}
@@ -173,7 +176,9 @@ func childFinished(s State, f ChildFinished) State {
 	s.Usage = s.Usage.Plus(f.Usage)
 	s.Budget = s.Budget.Settle(budget.Amount{}, cmp.Or(f.Counted, f.Usage.Amount()))
 	s = s.dropAsks(f.Child)
-	g := s.Children.group(s.Children.Live[s.Children.find(f.Child)].Group)
+	call := s.Children.Live[s.Children.find(f.Child)].Group
+	g := s.Children.group(call)
+	s = s.withLabels(f.Outcome.Labels, s.Children.calledTool(g), call)
 	if g < 0 {
 		s.Children = s.Children.dropEnded()
 		return s

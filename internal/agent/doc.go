@@ -93,6 +93,22 @@
 // Asked; if an allowance covers the call, the approval goes to the outbox in the same step (ItemDecision), and the agent that asked gets
 // an ordinary Decided. The approval therefore survives a crash, and it happens once.
 //
+// # Content labels
+//
+// State.Labels covers everything that an agent has received. A fact with text carries the labels of its source, and the step that accepts
+// the fact adds them. Texts leave an agent with its labels: with a child (Started), an outcome, an ask and a reply to an agent. The history
+// has no labels of its own, so a compaction cannot lose them. ToolFinished without a Content is from outside: a driver that forgets a
+// source labels too much, never too little.
+//
+// # Policies
+//
+// Which calls an agent may make is also decided by policies, which the core receives as verdicts. While policies apply (Started.Policed,
+// Judged.Policed), no call starts by itself: Unjudged lists the calls that were just planned and those that could start now, the driver
+// judges them with the policies of that moment, and Judged starts, refuses or sends them to a person. It is part of the same append as
+// the intents, so a verdict is never older than the intent of its call. Calls are judged again at every start: after an approval, for
+// each round of a tool that asks, and after a restart. Without policies there is no such fact. A plain tool of an orchestrator is a task,
+// which judges its own call; an orchestrator cannot wait for a decision, so its other calls that need one are refused.
+//
 // # Quarantine
 //
 // A driver that cannot read an event of a log, or panics on one, appends Quarantined. It ends the agent in any state; an
@@ -120,6 +136,10 @@
 //  11. An allowance approves only calls of its tool whose arguments match, never a call of a role with DenyRequesters, and no call that it
 //     covers stays open.
 //  12. The answer to a tool's question is the text of a person or a part of it.
+//  13. No text is in a context, an outcome, a reply to an agent or a follow-up that lacks the content label of the text's source.
+//     Labels are only added.
+//  14. In a policed state a call becomes performable only in the step of a Judged that contains it and in which no verdict denies it; every
+//     rule that requires an approval was shown to a person who approved the call. No change of policies releases an open ask.
 //
 // # Files
 //

@@ -38,6 +38,8 @@ type RunTool struct {
 	// Round is how often the tool ran before and ended with a question; Input is then its state and the answer.
 	Round int         `json:"round,omitempty"`
 	Input *RoundInput `json:"input,omitempty"`
+	// Repeat is how often the call was interrupted, closed and permitted again.
+	Repeat int `json:"repeat,omitempty"`
 }
 
 // StartChild ensures that a child exists. It ends with ChildFinished.
@@ -66,6 +68,8 @@ type AskPerson struct {
 	AllowServiceAccounts bool `json:"allowServiceAccounts,omitempty"`
 	// OfTool reports that a tool server asks. Only a person may answer it.
 	OfTool bool `json:"ofTool,omitempty"`
+	// Policy contains the rules of policies that require the approval; nil if there are none.
+	Policy *CallVerdict `json:"policy,omitempty"`
 }
 
 // SendItem sends an item of the outbox. It ends with ItemSent.
@@ -123,7 +127,11 @@ type Item struct {
 	Continues bool `json:"continues,omitempty"`
 	// Stopped marks a post as the beginning of a reply that a person stopped.
 	Stopped bool `json:"stopped,omitempty"`
+	// Truncated marks a post as a reply that the limit of output tokens cut off.
+	Truncated bool `json:"truncated,omitempty"`
 	// User is the person who decided, and Allowance the name of the allowance that approves the call.
 	User      string `json:"user,omitempty"`
 	Allowance string `json:"allowance,omitempty"`
+	// Labels are the content labels of a reply.
+	Labels []string `json:"labels,omitempty"`
 }

@@ -19,6 +19,11 @@ type Started struct {
 	// History is the history of the finished agent that this one continues, and Summary replaces its compacted beginning.
 	History []Message `json:"history,omitempty"`
 	Summary string    `json:"summary,omitempty"`
+	// Labels are the content labels of its task: those of its parent. ContinuedLabels are those of the agent that it continues.
+	Labels          []string `json:"labels,omitempty"`
+	ContinuedLabels []string `json:"continuedLabels,omitempty"`
+	// Policed reports that policies apply to the agent.
+	Policed bool `json:"policed,omitempty"`
 }
 
 // MessageArrived is the fact that a person sent a message to the orchestrator.
@@ -38,6 +43,8 @@ type MessageArrived struct {
 	Images []Image `json:"images,omitempty"`
 	// TreeUsage is the usage of the whole tree when the message arrived. The limits per message count from there.
 	TreeUsage budget.Amount `json:"treeUsage,omitzero"`
+	// Labels are the content labels of the text: of attachments, and of a trigger with content from outside.
+	Labels []string `json:"labels,omitempty"`
 }
 
 // ModelReplied is the fact that a model call got a reply.
@@ -116,6 +123,7 @@ type ToolFinished struct {
 	Images []Image `json:"images,omitempty"`
 	// Diff is what the call changed in a file, as the tool reports it. It is recorded for people: no state contains it.
 	Diff string `json:"diff,omitempty"`
+	Content
 }
 
 // ToolOutcome is how a tool call ended.
@@ -160,6 +168,8 @@ type Answered struct {
 	Unnamed bool   `json:"unnamed,omitempty"`
 	// Images are attached to the message.
 	Images []Image `json:"images,omitempty"`
+	// Labels are the content labels of the answer: of attachments, or those of the orchestrator that answers.
+	Labels []string `json:"labels,omitempty"`
 }
 
 // ChildFinished is the fact that a child ended.
@@ -198,6 +208,10 @@ type Asked struct {
 	DenyRequesters bool `json:"denyRequesters,omitempty"`
 	// OfTool reports that a tool server asks: a model must not answer it, because the text is not trusted.
 	OfTool bool `json:"ofTool,omitempty"`
+	// Labels are the content labels of the agent that asks.
+	Labels []string `json:"labels,omitempty"`
+	// Policy contains the rules of policies that require the approval; nil if there are none.
+	Policy *CallVerdict `json:"policy,omitempty"`
 }
 
 type AskKind string
@@ -224,6 +238,8 @@ type Cancelled struct {
 	User string `json:"user,omitempty"`
 	// Reply is what had arrived of the text of the model call in flight.
 	Reply string `json:"reply,omitempty"`
+	// Usage is what that call has used: providers charge for a reply that is stopped.
+	Usage *budget.Usage `json:"usage,omitempty"`
 }
 
 // RemoteCancelled is the fact that the remote agent was asked to stop the work of an agent that ends.
@@ -239,10 +255,24 @@ type Woke struct{}
 type Restarted struct {
 	// Unknown are the tool calls that had started, have no result, and must not be repeated.
 	Unknown []string `json:"unknown,omitempty"`
+	OpenCalls
+	// Policed reports that policies apply to the agent.
+	Policed bool `json:"policed,omitempty"`
+}
+
+// OpenCalls are the tool calls of the batch whose intent is recorded and whose result is not.
+type OpenCalls struct {
+	// InFlight are those that the driver, or the one before it, continues to make. Interrupted are the others.
+	InFlight    []string `json:"inFlight,omitempty"`
+	Interrupted []string `json:"interrupted,omitempty"`
 }
 
 // Resumed is the fact that an agent that waited for a slot got one. The time since the previous event does not count.
-type Resumed struct{}
+type Resumed struct {
+	OpenCalls
+	// Policed reports that policies apply to the agent.
+	Policed bool `json:"policed,omitempty"`
+}
 
 // ItemSent is the fact that an item of the outbox was sent.
 type ItemSent struct {

@@ -5,6 +5,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +75,25 @@ func TestQuestionsAreBothPosted(t *testing.T) {
 		if !strings.Contains(strings.Join(posts, "\n"), want) {
 			t.Errorf("the question %q was not posted: %q", want, posts)
 		}
+	}
+}
+
+// A reply that was cut off is marked, and a task has the number of the posts that came before it.
+func TestPostsOfATurn(t *testing.T) {
+	s := applyFacts(State{}, Started{Config: oddOrchestrator()}, MessageArrived{Message: "m", Text: "hi"},
+		ModelReplied{Call: "m1", Text: "I ask an agent.", Calls: calls(ToolDelegate, `{"role":"general","task":"work"}`)},
+		ModelReplied{Call: "m2", Text: "It has", Finish: FinishLength})
+	if len(s.Children.Live) != 1 || s.Children.Live[0].PostsBefore != 1 {
+		t.Errorf("children are %+v, want one after one post", s.Children.Live)
+	}
+	var truncated []bool
+	for _, item := range s.Outbox {
+		if item.Kind == ItemPost {
+			truncated = append(truncated, item.Truncated)
+		}
+	}
+	if !slices.Equal(truncated, []bool{false, true}) {
+		t.Errorf("truncated posts: %v, want the second", truncated)
 	}
 }
 

@@ -3,6 +3,8 @@
 
 package agent
 
+import "slices"
+
 // maxParallelTools bounds the plain tools of one agent that run at the same time.
 const maxParallelTools = 16
 
@@ -47,8 +49,17 @@ func startable(ordered []orderedCall) []int {
 	return ready
 }
 
-// startableCalls returns the indices of the calls of the batch that may start now.
+// startableCalls returns the indices of the calls of the batch that start now. It is the only place where a call becomes performable: a
+// call that policies judge starts in the step that has judged it.
 func (s State) startableCalls() []int {
+	return slices.DeleteFunc(s.orderedCalls(), func(i int) bool { return s.needsVerdict(s.Batch[i]) })
+}
+
+// orderedCalls returns the indices of the queued calls that may start now as far as the calls before them are concerned.
+func (s State) orderedCalls() []int {
+	if s.Config.Kind == Orchestrator {
+		return s.tasksInOrder()
+	}
 	var ordered []orderedCall
 	var indices []int
 	for i, c := range s.Batch {
@@ -68,6 +79,35 @@ func (s State) startableCalls() []int {
 	return ready
 }
 
+// tasksInOrder returns the indices of an orchestrator's queued calls whose tasks may start now. Only policies make them wait in the batch.
+// A tool does not start before a delegation that the model made first, and a delegation waits for a tool before it that may change
+// something.
+func (s State) tasksInOrder() []int {
+	var ready []int
+	unjudged, changes := false, false
+	for i, c := range s.Batch {
+		if c.State != CallQueued {
+			continue
+		}
+		tool, plain := s.plainTool(c.Tool)
+		switch {
+		case plain && unjudged, !plain && (changes || s.waitsForTool(c.ModelCall)):
+			continue
+		case plain:
+			changes = changes || !tool.ReadOnly
+		default:
+			unjudged = unjudged || s.needsVerdict(c)
+		}
+		ready = append(ready, i)
+	}
+	return ready
+}
+
+// waitsForTool reports whether a task of the reply that may change something is pending.
+func (s State) waitsForTool(reply string) bool {
+	return slices.ContainsFunc(s.Children.Live, func(c Child) bool { return c.Reply == reply && c.Exclusive && c.pending() })
+}
+
 // plainTool finds a tool that is not a control tool and not a role.
 func (s State) plainTool(name string) (Tool, bool) {
 	if s.Config.reserved(name) {
@@ -80,7 +120,7 @@ func (s State) plainTool(name string) (Tool, bool) {
 func startCalls(s State, indices []int) State {
 	for _, i := range indices {
 		c := s.Batch[i]
-		if _, ok := s.plainTool(c.Tool); ok {
+		if _, plain := s.plainTool(c.Tool); plain && s.Config.Kind != Orchestrator {
 			c.State = CallRunning
 		} else {
 			s, c = s.startTasks(c)

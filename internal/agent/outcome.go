@@ -45,6 +45,8 @@ type Outcome struct {
 	// Iterations and Duration are the totals of the run.
 	Iterations int    `json:"iterations,omitempty"`
 	Duration   Millis `json:"duration,omitempty"`
+	// Labels are the content labels of the agent, and so of the result and the error.
+	Labels []string `json:"labels,omitempty"`
 }
 
 // Succeeded reports whether the agent ended with a result.

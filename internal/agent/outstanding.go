@@ -51,11 +51,22 @@ func (s State) callEffects() []Effect {
 			}
 			effects = append(effects, c.runEffect())
 		case CallUndecided, CallAsked:
-			effects = append(effects, s.askEffect(c))
-			if c.inFlight() {
-				effects = append(effects, c.runEffect())
+			if c.State == CallAsked || !s.needsVerdict(c) {
+				effects = append(effects, s.askEffect(c))
 			}
 		}
+		if c.inFlight() && !c.Unverified {
+			effects = append(effects, c.runEffect())
+		}
+	}
+	return effects
+}
+
+// ToolCalls returns the effect of every tool call of the batch, whether or not it is outstanding.
+func ToolCalls(s State) []RunTool {
+	effects := make([]RunTool, len(s.Batch))
+	for i, c := range s.Batch {
+		effects[i] = c.runEffect()
 	}
 	return effects
 }
@@ -63,8 +74,8 @@ func (s State) callEffects() []Effect {
 func (s State) askEffect(c BatchCall) AskPerson {
 	if c.State == CallUndecided {
 		return AskPerson{
-			Call: c.ID, Kind: AskApproval, Tool: c.Tool, Arguments: c.Arguments,
-			DenyRequesters: s.Config.Role.DenyRequesters, AllowServiceAccounts: s.Config.Role.AllowServiceAccounts,
+			Call: c.ApprovalID(), Kind: AskApproval, Tool: c.Tool, Arguments: c.Arguments, Policy: c.policy(),
+			DenyRequesters: s.DeniesRequesters(c), AllowServiceAccounts: s.Config.Role.AllowServiceAccounts,
 		}
 	}
 	return AskPerson{Call: c.askID(), Kind: AskQuestion, Text: c.askText(), OfTool: c.Input != nil}
@@ -74,7 +85,7 @@ func (s State) askEffect(c BatchCall) AskPerson {
 func PendingAsks(s State) []AskPerson {
 	var asks []AskPerson
 	for _, c := range s.Batch {
-		if s.Phase == PhaseActing && (c.State == CallUndecided || c.State == CallAsked) {
+		if s.Phase == PhaseActing && (c.State == CallAsked || c.State == CallUndecided && !s.needsVerdict(c)) {
 			asks = append(asks, s.askEffect(c))
 		}
 	}
@@ -150,12 +161,16 @@ func addedEffects(before, now []Effect) []Effect {
 
 func (e CallModel) Key() string { return fmt.Sprintf("model/%s/%d", e.Call, e.Attempt) }
 
-// Key identifies the tool call, the reply that contains it, and the round.
+// Key identifies the tool call, the reply that contains it, the round and the repetition.
 func (e RunTool) Key() string {
+	key := "tool/" + e.ModelCall + "/" + e.Call
 	if e.Round > 0 {
-		return fmt.Sprintf("tool/%s/%s/round-%d", e.ModelCall, e.Call, e.Round)
+		key = fmt.Sprintf("%s/round-%d", key, e.Round)
 	}
-	return "tool/" + e.ModelCall + "/" + e.Call
+	if e.Repeat > 0 {
+		key = fmt.Sprintf("%s/repeat-%d", key, e.Repeat)
+	}
+	return key
 }
 
 func (e StartChild) Key() string { return "start/" + e.Child.Name }

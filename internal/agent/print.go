@@ -59,7 +59,11 @@ func (e CancelRemote) String() string { return "cancel the remote work" }
 
 func (e AskPerson) String() string {
 	if e.Kind == AskApproval {
-		return fmt.Sprintf("ask for approval of %s %s [%s]", e.Tool, e.Arguments, e.Call)
+		text := fmt.Sprintf("ask for approval of %s %s [%s]", e.Tool, e.Arguments, e.Call)
+		for _, rule := range e.Policy.rules() {
+			text += " (" + rule.String() + ")"
+		}
+		return text
 	}
 	return fmt.Sprintf("ask %q [%s]", e.Text, e.Call)
 }
@@ -92,6 +96,9 @@ func (i Item) String() string {
 	}
 	if i.Task != "" {
 		text += fmt.Sprintf(" (about %s)", i.Task)
+	}
+	if i.Truncated {
+		text += " (truncated)"
 	}
 	if i.Stopped {
 		text += " (stopped)"

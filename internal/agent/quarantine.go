@@ -46,7 +46,7 @@ func quarantined(s State, f Quarantined, at Time) State {
 	}
 	used := s.Usage.Max(f.Usage)
 	next := State{
-		Config: s.Config, Usage: used, Iterations: s.Iterations, ModelCalls: max(s.ModelCalls, f.ModelCalls), Posts: s.Posts,
+		Config: s.Config, Usage: used, Iterations: s.Iterations, ModelCalls: max(s.ModelCalls, f.ModelCalls), Posts: s.Posts, Labels: s.Labels,
 		Clock: Clock{Started: s.Clock.Started, Now: max(at, s.Clock.Now)}, Budget: budget.Budget{Limit: s.Budget.Limit, Used: s.Budget.Used.Max(used.Amount())},
 	}
 	if next.Config.Name == "" {
@@ -61,7 +61,7 @@ func quarantined(s State, f Quarantined, at Time) State {
 	}
 	// The children are cancelled and count as ended: nothing waits for them.
 	next.Children = Children{Started: s.Children.Started, Finished: s.Children.Started}
-	next.Outcome = &Outcome{Kind: ErrorHistoryLost, Error: f.Text(), Iterations: s.Iterations, Duration: Millis(next.Clock.Now - next.Clock.Started)}
+	next.Outcome = &Outcome{Kind: ErrorHistoryLost, Error: f.Text(), Iterations: s.Iterations, Duration: Millis(next.Clock.Now - next.Clock.Started), Labels: s.LabelNames()}
 	next.History, next.Summary = s.History, s.Summary
 	next.Phase = PhaseFailed
 	return next
@@ -72,6 +72,9 @@ func restartConversation(lost State, f Started, e Event) State {
 	s := start(f, e)
 	s.Usage, s.Budget.Used = lost.Usage, lost.Budget.Used
 	s.ModelCalls, s.Posts = lost.ModelCalls, lost.Posts
+	for _, label := range lost.Labels {
+		s = s.withLabels([]string{label.Name}, label.Source, label.Call)
+	}
 	return s.resetWindow(s.Budget.Used)
 }
 

@@ -14,42 +14,36 @@ import (
 )
 
 // Quarantine ends an agent in every state. The only remaining effect is reporting to its parent.
-func TestQuarantineEndsTheAgent(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		sim, _ := newSimulation(t)
-		for range rapid.IntRange(0, 40).Draw(t, "steps") {
-			sim.next()
+func quarantineEndsTheAgent(t *rapid.T, sim *simulation) {
+	before := sim.state
+	f := Quarantined{Kind: before.Config.Kind, Name: before.Config.Name, Event: 7, Type: "ModelReplied", Reason: "it is damaged", Usage: budget.Usage{PromptTokens: 5, ModelCalls: 1}, ModelCalls: 99}
+	s, effects := Step(before, Event{At: before.Clock.Now + 1, Fact: f})
+	if len(effects) > 0 {
+		t.Fatalf("Quarantined led to the effects %v", effects)
+	}
+	if before.Phase.Terminal() {
+		if !s.UnchangedSince(before) {
+			t.Fatal("Quarantined changed an agent that has ended")
 		}
-		before := sim.state
-		f := Quarantined{Kind: before.Config.Kind, Name: before.Config.Name, Event: 7, Type: "ModelReplied", Reason: "it is damaged", Usage: budget.Usage{PromptTokens: 5, ModelCalls: 1}, ModelCalls: 99}
-		s, effects := Step(before, Event{At: before.Clock.Now + 1, Fact: f})
-		if len(effects) > 0 {
-			t.Fatalf("Quarantined led to the effects %v", effects)
+		return
+	}
+	if s.Usage.Total() < max(5, before.Usage.Total()) || s.Budget.Used.Tokens < before.Budget.Used.Tokens {
+		t.Fatalf("the usage %v was lost: %v", before.Usage, s.Usage)
+	}
+	if before.Config.Kind == Orchestrator {
+		if s.Phase != PhaseNew || s.HistoryLoss == nil || !strings.Contains(s.HistoryLoss.Reason, "Event 7 (ModelReplied)") || len(Outstanding(s)) > 0 {
+			t.Fatalf("a quarantined orchestrator is %v with %v", s, Outstanding(s))
 		}
-		if before.Phase.Terminal() {
-			if !s.UnchangedSince(before) {
-				t.Fatal("Quarantined changed an agent that has ended")
-			}
-			return
+		return
+	}
+	if s.Phase != PhaseFailed || s.Outcome.Kind != ErrorHistoryLost || !strings.Contains(s.Outcome.Error, "Event 7 (ModelReplied)") || s.Children.Pending() != 0 {
+		t.Fatalf("a quarantined agent is %v: %v", s, s.Outcome)
+	}
+	for _, e := range Outstanding(s) {
+		if _, ok := e.(ReportOutcome); !ok {
+			t.Fatalf("a quarantined agent has the effects %v", e)
 		}
-		if s.Usage.Total() < max(5, before.Usage.Total()) || s.Budget.Used.Tokens < before.Budget.Used.Tokens {
-			t.Fatalf("the usage %v was lost: %v", before.Usage, s.Usage)
-		}
-		if before.Config.Kind == Orchestrator {
-			if s.Phase != PhaseNew || s.HistoryLoss == nil || !strings.Contains(s.HistoryLoss.Reason, "Event 7 (ModelReplied)") || len(Outstanding(s)) > 0 {
-				t.Fatalf("a quarantined orchestrator is %v with %v", s, Outstanding(s))
-			}
-			return
-		}
-		if s.Phase != PhaseFailed || s.Outcome.Kind != ErrorHistoryLost || !strings.Contains(s.Outcome.Error, "Event 7 (ModelReplied)") || s.Children.Pending() != 0 {
-			t.Fatalf("a quarantined agent is %v: %v", s, s.Outcome)
-		}
-		for _, e := range Outstanding(s) {
-			if _, ok := e.(ReportOutcome); !ok {
-				t.Fatalf("a quarantined agent has the effects %v", e)
-			}
-		}
-	})
+	}
 }
 
 func TestRestartKeepsUsageAndIDs(t *testing.T) {

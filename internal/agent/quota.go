@@ -62,5 +62,7 @@ func (s State) QuotaWait() *QuotaWait {
 	return s.ModelCall.Quota
 }
 
-// Suspended reports whether the agent waits only for people or quotas, here or further below. Such time does not count.
-func (s State) Suspended() bool { return s.WaitsForPerson() || s.QuotaWait() != nil }
+// Suspended reports whether the agent waits only for people, quotas or policies, here or further below. Such time does not count.
+func (s State) Suspended() bool {
+	return s.WaitsForPerson() || s.QuotaWait() != nil || s.WaitsForPolicies() != ""
+}

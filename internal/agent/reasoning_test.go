@@ -32,41 +32,39 @@ func (sim *simulation) drawReasoning(calls []ToolCall) []ReasoningItem {
 }
 
 // Every prompt contains the items of a reply in the message of that reply, as they came, and nothing else contains them.
-func TestReasoningStaysWithItsMessage(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var replies []Message // the messages of all replies, in order
-		drawRun(t, func(s step) {
-			f, replied := s.event.Fact.(ModelReplied)
-			if _, stopped := s.event.Fact.(Cancelled); replied || stopped { // a reply that was stopped is kept without reasoning
-				for _, m := range s.after.History.Newest(max(0, s.after.History.Len()-s.before.History.Len())) {
-					if m.Speaker == Assistant {
-						checkKeptReasoning(t, f, m)
-						replies = append(replies, m)
-					}
-				}
-			}
-			for _, e := range s.effects {
-				if text := toJSON(e); strings.Contains(text, reasoningMark) {
-					t.Fatalf("an effect contains reasoning: %s", text)
-				}
-			}
-			if s.after.ModelCall == nil {
-				return
-			}
-			var shown []Message
-			for _, m := range BuildPrompt(s.after).Messages {
+func reasoningStaysWithItsMessage(t *rapid.T) func(step) {
+	var replies []Message // the messages of all replies, in order
+	return func(s step) {
+		f, replied := s.event.Fact.(ModelReplied)
+		if _, stopped := s.event.Fact.(Cancelled); replied || stopped { // a reply that was stopped is kept without reasoning
+			for _, m := range s.after.History.Newest(max(0, s.after.History.Len()-s.before.History.Len())) {
 				if m.Speaker == Assistant {
-					shown = append(shown, m)
-				} else if strings.Contains(toJSON(m), reasoningMark) {
-					t.Fatalf("a message of %s contains reasoning: %s", m.Speaker, toJSON(m))
+					checkKeptReasoning(t, f, m)
+					replies = append(replies, m)
 				}
 			}
-			// A compaction removes the oldest messages.
-			if newest := replies[max(0, len(replies)-len(shown)):]; toJSON(newest) != toJSON(shown) && len(shown) > 0 {
-				t.Fatalf("the prompt contains the replies\n%s\nwant\n%s", toJSON(shown), toJSON(newest))
+		}
+		for _, e := range s.effects {
+			if text := toJSON(e); strings.Contains(text, reasoningMark) {
+				t.Fatalf("an effect contains reasoning: %s", text)
 			}
-		})
-	})
+		}
+		if s.after.ModelCall == nil {
+			return
+		}
+		var shown []Message
+		for _, m := range BuildPrompt(s.after).Messages {
+			if m.Speaker == Assistant {
+				shown = append(shown, m)
+			} else if strings.Contains(toJSON(m), reasoningMark) {
+				t.Fatalf("a message of %s contains reasoning: %s", m.Speaker, toJSON(m))
+			}
+		}
+		// A compaction removes the oldest messages.
+		if newest := replies[max(0, len(replies)-len(shown)):]; toJSON(newest) != toJSON(shown) && len(shown) > 0 {
+			t.Fatalf("the prompt contains the replies\n%s\nwant\n%s", toJSON(shown), toJSON(newest))
+		}
+	}
 }
 
 // checkKeptReasoning checks that a message contains exactly the items of its reply that belong to it.

@@ -86,7 +86,7 @@ func (c Config) replacedBy(changed Config) Config {
 // budget again.
 func applyNextConfig(s State) State {
 	s.Config, s.NextConfig = *s.NextConfig, nil
-	s = s.withFrame()
+	s = s.withFrame().withConfigLabels()
 	s.Budget.Limit = s.Config.Limits.budget()
 	if s.TurnFailure == nil || s.TurnFailure.Kind != ErrorBudgetExhausted || s.Turn.QuestionsOnly || len(s.Inbox) > 0 {
 		return s

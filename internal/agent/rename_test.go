@@ -13,39 +13,41 @@ import (
 )
 
 // NameTaken renames one child or one post and changes nothing else.
-func TestTakenNameRenamesOnce(t *testing.T) {
-	renamed := map[string]int{}
-	rapid.Check(t, func(t *rapid.T) {
-		drawRun(t, func(s step) {
-			f, ok := s.event.Fact.(NameTaken)
-			if !ok {
-				return
-			}
-			if late := apply(s.before, Event{At: s.event.At, Fact: Woke{}}); !late.UnchangedSince(s.before) {
-				return // the time of the event alone changes the state
-			}
-			if s.before.UnchangedSince(s.after) {
-				renamed["nothing"]++
-				if len(s.effects) > 0 {
-					t.Fatalf("%v changed nothing but led to %v", f, s.effects)
-				}
-				return
-			}
-			name := AddSuffix(f.Name, f.Suffix)
-			if f.Item != "" {
-				renamed["post"]++
-				checkRenamedPost(t, s, f, name)
-				return
-			}
-			renamed["child"]++
+func takenNameRenamesOnce(t *rapid.T) func(step) {
+	return func(s step) {
+		f, ok := s.event.Fact.(NameTaken)
+		if !ok {
+			return
+		}
+		if late := apply(s.before, Event{At: s.event.At, Fact: Woke{}}); !late.UnchangedSince(s.before) {
+			return // the time of the event alone changes the state
+		}
+		name := AddSuffix(f.Name, f.Suffix)
+		switch s.nameTakenOf() {
+		case "post":
+			checkRenamedPost(t, s, f, name)
+		case "child":
 			checkRenamedChild(t, s, f, name)
-		})
-	})
-	for _, want := range []string{"nothing", "post", "child"} {
-		if renamed[want] == 0 {
-			t.Errorf("no taken name was ever drawn for %s", want)
+		default:
+			if len(s.effects) > 0 {
+				t.Fatalf("%v changed nothing but led to %v", f, s.effects)
+			}
 		}
 	}
+}
+
+// nameTakenOf returns what a NameTaken has renamed: a child, a post or nothing. It is empty for other events.
+func (s step) nameTakenOf() string {
+	f, ok := s.event.Fact.(NameTaken)
+	switch {
+	case !ok:
+		return ""
+	case s.before.UnchangedSince(s.after):
+		return "nothing"
+	case f.Item != "":
+		return "post"
+	}
+	return "child"
 }
 
 func checkRenamedChild(t *rapid.T, s step, f NameTaken, name string) {
@@ -100,20 +102,18 @@ func checkRenamedPost(t *rapid.T, s step, f NameTaken, name string) {
 }
 
 // Child names are unique and fit into a label, also after renames.
-func TestChildNamesAreUniqueLabels(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		drawRun(t, func(s step) {
-			seen := map[string]bool{}
-			for _, child := range s.after.Children.Live {
-				if seen[child.Name] || s.after.Children.hasEnded(child.Name) {
-					t.Fatalf("two children are called %s", child.Name)
-				}
-				if seen[child.Name] = true; len(child.Name) > maxName {
-					t.Fatalf("the name %s has %d characters", child.Name, len(child.Name))
-				}
+func childNamesAreUniqueLabels(t *rapid.T) func(step) {
+	return func(s step) {
+		seen := map[string]bool{}
+		for _, child := range s.after.Children.Live {
+			if seen[child.Name] || s.after.Children.hasEnded(child.Name) {
+				t.Fatalf("two children are called %s", child.Name)
 			}
-		})
-	})
+			if seen[child.Name] = true; len(child.Name) > maxName {
+				t.Fatalf("the name %s has %d characters", child.Name, len(child.Name))
+			}
+		}
+	}
 }
 
 func TestSuffixedNameFitsALabel(t *testing.T) {
@@ -131,7 +131,7 @@ func TestSuffixedNameFitsALabel(t *testing.T) {
 // A child that is cancelled, waits or has ended exists under its name, so NameTaken must not rename it.
 func TestTakenNameOfExistingChild(t *testing.T) {
 	s := State{Phase: PhaseIdle, Config: Config{Kind: Orchestrator, Name: "a"}}
-	s.Children = s.Children.start(Group{ID: "g"}, []ChildSpec{{Name: "a-1"}, {Name: "a-2"}, {Name: "a-3"}}, Child{})
+	s.Children = s.Children.start(Group{ID: "g"}, 0, []ChildSpec{{Name: "a-1"}, {Name: "a-2"}, {Name: "a-3"}}, Child{})
 	s.Children = s.Children.update(0, func(c *Child) { c.Cancel = true }).update(1, func(c *Child) { c.Waiting = true })
 	s.Children, _ = s.Children.finish("a-3", Outcome{Result: &Result{}})
 	for i := range 3 {

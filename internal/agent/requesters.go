@@ -52,9 +52,9 @@ func (r Requesters) MayDecide(user string) bool {
 // IsServiceAccount reports whether a user name is that of a service account, which is not a person.
 func IsServiceAccount(user string) bool { return strings.HasPrefix(user, "system:serviceaccount:") }
 
-// allowsDecision reports whether the role accepts a decision by its author.
-func (r Role) allowsDecision(f Decided) bool {
-	return !r.DenyRequesters || f.Requesters.MayDecide(f.User) && (r.AllowServiceAccounts || !IsServiceAccount(f.User))
+// allowsDecision reports whether the role and the rules of policies accept a decision by its author.
+func (r Role) allowsDecision(f Decided, rules []Verdict) bool {
+	return !r.DenyRequesters && !denyRequesters(rules) || f.Requesters.MayDecide(f.User) && (r.AllowServiceAccounts || !IsServiceAccount(f.User))
 }
 
 // addRequester records the author of a message. Events of earlier releases name no author and do not mark messages as unnamed: the

@@ -75,12 +75,12 @@ func TestServiceAccountsDecideIfAllowed(t *testing.T) {
 		{Role{DenyRequesters: true}, false},
 		{Role{DenyRequesters: true, AllowServiceAccounts: true}, true},
 	} {
-		if got := c.role.allowsDecision(decision); got != c.want {
+		if got := c.role.allowsDecision(decision, nil); got != c.want {
 			t.Errorf("%+v: %t", c.role, got)
 		}
 	}
 	decision.Requesters.Users = []string{decision.User}
-	if (Role{DenyRequesters: true, AllowServiceAccounts: true}).allowsDecision(decision) {
+	if (Role{DenyRequesters: true, AllowServiceAccounts: true}).allowsDecision(decision, nil) {
 		t.Error("a service account decides about its own work")
 	}
 }

@@ -87,7 +87,7 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 	case "subagent":
 		return Started{Config: d.config(td, SubAgent)}
 	case "follow-up":
-		return d.state.FollowUp(d.config(td, SubAgent))
+		return d.state.FollowUp(Started{Config: d.config(td, SubAgent)})
 	case "toolrun":
 		c := d.config(td, ToolRun)
 		c.ToolCall = &ToolRunCall{Tool: argument(td, "tool"), Arguments: json.RawMessage(td.Input)}

@@ -26,6 +26,8 @@ type simulation struct {
 	serial int
 	// repeatsCalls makes the model repeat the same tool call.
 	repeatsCalls bool
+	// rewrite, if set, changes each fact before it is applied.
+	rewrite func(State, Fact) Fact
 }
 
 // step is the result of one event.
@@ -37,10 +39,13 @@ type step struct {
 
 func newSimulation(t *rapid.T) (*simulation, step) {
 	sim := &simulation{t: t, now: 1, repeatsCalls: rapid.IntRange(0, 9).Draw(t, "rut") == 0}
-	return sim, sim.apply(Started{Config: drawConfig(t)})
+	return sim, sim.apply(Started{Config: drawConfig(t), Policed: rapid.IntRange(0, 2).Draw(t, "policed") == 0})
 }
 
 func (sim *simulation) apply(fact Fact) step {
+	if sim.rewrite != nil {
+		fact = sim.rewrite(sim.state, fact)
+	}
 	e := Event{At: sim.now, Fact: fact}
 	s := step{before: sim.state, event: e}
 	s.after, s.effects = Step(sim.state, e)
@@ -62,9 +67,9 @@ func (sim *simulation) next() step {
 	case 2:
 		return sim.apply(sim.drawOutside())
 	case 3:
-		return sim.apply(Restarted{Unknown: sim.runningCalls()})
+		return sim.apply(Restarted{Unknown: sim.runningCalls(), OpenCalls: sim.openCalls(), Policed: rapid.IntRange(0, 3).Draw(t, "policed now") == 0})
 	case 4:
-		return sim.apply(Resumed{})
+		return sim.apply(Resumed{OpenCalls: sim.openCalls()})
 	case 5:
 		if r := sim.state.ModelCall; r != nil {
 			return sim.apply(rapid.SampledFrom([]Fact{
@@ -72,6 +77,9 @@ func (sim *simulation) next() step {
 				QuotaGranted{Call: r.ID, Attempt: r.Attempt},
 			}).Draw(t, "quota"))
 		}
+	}
+	if calls := Unjudged(sim.state); len(calls) > 0 && rapid.IntRange(0, 3).Draw(t, "judged") > 0 {
+		return sim.apply(drawJudged(t, calls))
 	}
 	outstanding := Outstanding(sim.state)
 	if len(outstanding) == 0 {
@@ -95,11 +103,24 @@ func (sim *simulation) runningCalls() []string {
 	return ids
 }
 
+func (sim *simulation) openCalls() OpenCalls {
+	var calls OpenCalls
+	for _, c := range sim.state.Batch {
+		switch running := c.State == CallRunning || c.inFlight(); {
+		case running && rapid.Bool().Draw(sim.t, "in flight"):
+			calls.InFlight = append(calls.InFlight, c.ID)
+		case running:
+			calls.Interrupted = append(calls.Interrupted, c.ID)
+		}
+	}
+	return calls
+}
+
 // drawOutside draws an event that is not the result of an effect.
 func (sim *simulation) drawOutside() Fact {
 	t := sim.t
 	agent := fmt.Sprintf("a-%d", rapid.IntRange(1, 4).Draw(t, "agent"))
-	switch rapid.IntRange(1, 11).Draw(t, "outside") {
+	switch rapid.IntRange(1, 12).Draw(t, "outside") {
 	case 1:
 		return Cancelled{Message: sim.id("x"), Reply: rapid.SampledFrom([]string{"", " ", "I have begun to"}).Draw(t, "reply")}
 	case 2:
@@ -122,6 +143,8 @@ func (sim *simulation) drawOutside() Fact {
 			f.Arguments = []pattern.Argument{{Name: "path", Pattern: glob}}
 		}
 		return f
+	case 12:
+		return drawJudged(t, Unjudged(sim.state))
 	case 9:
 		return AllowanceRevoked{Message: sim.id("revoke"), Allowance: fmt.Sprintf("allow%d", rapid.IntRange(1, 9).Draw(t, "allowance")), User: "alice"}
 	default:
@@ -356,6 +379,7 @@ func TestSimulationCoverage(t *testing.T) {
 		drawRun(t, func(s step) {
 			seen["phase "+string(s.after.Phase)]++
 			seen["stage "+string(s.after.Stage())]++
+			seen["name taken of "+s.nameTakenOf()]++
 			for _, e := range s.effects {
 				seen[fmt.Sprintf("effect %T", e)]++
 			}
@@ -369,11 +393,23 @@ func TestSimulationCoverage(t *testing.T) {
 			for _, item := range s.after.Outbox {
 				seen["item "+string(item.Kind)]++
 			}
+			if s.after.WaitsForPolicies() != "" {
+				seen["waits for policies"]++
+			}
 			if p := s.after.Paused; p != nil {
 				seen["pause "+string(p.Reason)]++
 			}
 			for _, c := range s.after.Batch {
 				seen["call "+string(c.State)]++
+				if c.Verdict != nil {
+					seen["policed "+string(c.State)]++
+				}
+				if c.Outcome == ToolDenied && c.DecisionUser == "" {
+					seen["refused"]++
+				}
+				if c.Ask != "" {
+					seen["asked again"]++
+				}
 				if c.Input != nil {
 					seen[fmt.Sprintf("tool asks %s %t", c.State, c.Input.Open)]++
 				}
@@ -401,7 +437,9 @@ func TestSimulationCoverage(t *testing.T) {
 		"kind ToolError", "data true", "data false", "kind ReviewRejected",
 		"reviewed 0, warned true", "reviewed 1, warned false", "reviewed 1, warned true", "kind SubAgentError", "purpose Turn", "purpose PartialAnswer", "purpose Compact",
 		"pause PausedTurnLimit", "pause PausedTaskLimit", "pause PausedTokenLimit", "call Queued", "item Decision",
+		"policed Queued", "policed Running", "policed Undecided", "policed Delegated", "policed Asked", "refused", "asked again", "waits for policies",
 		"tool asks Asked true", "tool asks Asked false", "tool asks Running true", "tool asks Running false", "reasoning of a call true", "reasoning of a call false",
+		"name taken of nothing", "name taken of post", "name taken of child",
 	} {
 		if seen[want] == 0 {
 			t.Errorf("the simulation never reached %q", want)

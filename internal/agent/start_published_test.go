@@ -42,3 +42,13 @@ func TestNewConversationUsesNewNames(t *testing.T) {
 		t.Errorf("the third child of its next conversation is %s", name)
 	}
 }
+
+func TestRepeatedStartPublishedChangesNothing(t *testing.T) {
+	config := Config{Kind: ToolRun, Name: "run", WaitForStartPublished: true, Tools: []Tool{{Name: "read", ReadOnly: true}}, ToolCall: &ToolRunCall{Tool: "read"}}
+	s, _ := Step(State{}, Event{At: 1, Fact: Started{Config: config, Policed: true}})
+	s, _ = Step(s, Event{At: 2, Fact: StartPublished{}})
+	s, _ = Step(s, Event{At: 3, Fact: allowAll(Unjudged(s))})
+	if again, effects := Step(s, Event{At: 4, Fact: StartPublished{}}); len(effects) != 0 || !again.UnchangedSince(s) || len(Outstanding(again)) != 1 {
+		t.Errorf("after a repeated StartPublished %v is outstanding", Outstanding(again))
+	}
+}

@@ -67,6 +67,8 @@ type State struct {
 	Title string `json:"title,omitempty"`
 	// Requesters are the authors of the messages to the agent.
 	Requesters Requesters `json:"requesters,omitzero"`
+	// Labels are the content labels of everything that the agent has received.
+	Labels Labels `json:"labels,omitempty"`
 	// Window counts since the last message of a person, and Paused is set when one of its limits was reached.
 	Window Window `json:"window,omitzero"`
 	Paused *Pause `json:"paused,omitempty"`
@@ -96,6 +98,12 @@ type State struct {
 	Posts      int    `json:"posts,omitempty"`
 	Seen       Recent `json:"seen,omitempty"`
 	CallIDs    Recent `json:"callIDs,omitempty"`
+
+	// Policed reports that policies apply: no call is performed without a verdict. PolicyWait is why calls could not be judged.
+	Policed    bool   `json:"policed,omitempty"`
+	PolicyWait string `json:"policyWait,omitempty"`
+	// judgedNow are the calls that the current step has judged and permitted. It is empty between steps.
+	judgedNow []string
 
 	// frame belongs to the configuration; it may be nil.
 	frame *frame
@@ -179,7 +187,7 @@ func (s State) Stage() Stage {
 		case CallAsked:
 			asked = true
 		case CallUndecided, CallHeld:
-			undecided = true
+			undecided = undecided || !s.needsVerdict(c)
 		case CallRunning:
 			running = true
 		case CallDelegated:
@@ -209,8 +217,10 @@ func (s State) WaitsForPerson() bool {
 		switch c.State {
 		case CallRunning:
 			return false
-		case CallAsked, CallUndecided:
+		case CallAsked:
 			waits = true
+		case CallUndecided:
+			waits = !s.needsVerdict(c) || waits
 		case CallDelegated:
 			if !s.Children.allWaiting(c.ID) {
 				return false
@@ -230,7 +240,8 @@ func (s State) UnchangedSince(t State) bool {
 		s.Children.Started == t.Children.Started && s.Children.Finished == t.Children.Finished &&
 		s.Turn == t.Turn && s.Window.same(t.Window) && s.Paused == t.Paused && same(s.Inbox, t.Inbox) && same(s.Asks, t.Asks) && same(s.Outbox, t.Outbox) && same(s.Allowances, t.Allowances) && s.Title == t.Title && s.TurnFailure == t.TurnFailure &&
 		s.Budget == t.Budget && s.Loop == t.Loop && s.Defect == t.Defect && s.Iterations == t.Iterations && s.LimitReached == t.LimitReached && s.Outcome == t.Outcome &&
-		same(s.Seen, t.Seen) && same(s.CallIDs, t.CallIDs) && s.StartPublished == t.StartPublished && s.RemoteOpen == t.RemoteOpen && s.HistoryLoss == t.HistoryLoss
+		same(s.Seen, t.Seen) && same(s.CallIDs, t.CallIDs) && s.StartPublished == t.StartPublished && s.RemoteOpen == t.RemoteOpen && same(s.Labels, t.Labels) && s.HistoryLoss == t.HistoryLoss &&
+		s.Policed == t.Policed && s.PolicyWait == t.PolicyWait
 }
 
 func same[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }

@@ -50,7 +50,9 @@ func apply(s State, e Event) State {
 		return advance(start(started, e))
 	}
 	s.Clock = s.Clock.advance(e.At, !stopsClock(e.Fact) && s.Phase != PhaseIdle && !s.Suspended())
-	return advance(dispatch(s, e.Fact))
+	s = advance(dispatch(s, e.Fact))
+	s.judgedNow = nil
+	return s
 }
 
 // stopsClock reports whether the time before a fact does not count, because no driver or slot was available.
@@ -80,8 +82,15 @@ func dispatch(s State, fact Fact) State {
 	case ItemSent:
 		return itemSent(s, f)
 	case StartPublished:
+		if s.StartPublished {
+			return s
+		}
 		s.StartPublished = true
-		return s
+		return requeueRunning(s, OpenCalls{})
+	case Judged:
+		return judged(s, f)
+	case Resumed:
+		return requeueRunning(s.policedIf(f.Policed), f.OpenCalls)
 	case NameTaken:
 		return nameTaken(s, f)
 	case Reconfigured:
@@ -133,8 +142,10 @@ func start(f Started, e Event) State {
 		Clock:   Clock{Now: e.At, Started: e.At},
 		History: NewHistory(f.History...),
 		Summary: f.Summary,
+		Policed: f.Policed,
 		Budget:  budget.Budget{Limit: f.Config.Limits.budget()},
-	}.withFrame()
+		Labels:  f.labels(),
+	}.withFrame().withConfigLabels()
 	for _, m := range f.History {
 		for _, c := range m.Calls {
 			s.CallIDs = s.CallIDs.with(c.ID)

@@ -12,25 +12,26 @@ func stepActing(s State, fact Fact) State {
 	switch f := fact.(type) {
 	case ToolFinished:
 		// A recorded result counts, even if the state does not show the start of its call.
-		i := s.findCall(f.Call, CallRunning, CallQueued, CallAsked)
-		if i >= 0 && (s.Batch[i].State != CallAsked || s.Batch[i].inFlight()) {
+		i := s.findCall(f.Call, CallRunning, CallQueued, CallAsked, CallUndecided, CallHeld)
+		if i >= 0 && (s.Batch[i].State == CallRunning || s.Batch[i].State == CallQueued || s.Batch[i].inFlight()) {
 			done := s.Batch[i].done(f.Outcome, s.Batch[i].withComment(f.Text))
 			done.Images = f.Images
-			return s.withCall(i, done)
+			return s.withCall(i, done).withLabels(f.names(), done.Tool, done.ID)
 		}
 	case Decided:
-		if i := s.findCall(f.Call, CallUndecided); i >= 0 && f.about(s.Batch[i]) && s.Config.Role.allowsDecision(f) {
-			return s.withCall(i, s.Batch[i].withDecision(f)).markHandled(f.Message)
+		if i := s.findUndecided(f.Call); i >= 0 && f.about(s.Batch[i]) && s.Config.Role.allowsDecision(f, s.Batch[i].rules()) {
+			return s.withCall(i, s.Batch[i].withDecision(s.Config, f)).markHandled(f.Message)
 		}
 	case Answered:
 		if i := s.findAsked(f.Call); i >= 0 {
 			answered := s.Batch[i]
 			if answered.Input != nil {
-				answered = answered.withAnswer(f.Text)
+				answered = answered.withAnswer(f.Text, s.Policed)
 			} else {
 				answered = answered.done(ToolSucceeded, f.Text)
 				answered.Images = f.Images
 			}
+			s = s.withLabels(attachedLabels(f.Labels, f.Images), SourceAnswer, answered.ID)
 			return s.withCall(i, answered).addRequester(f.User, f.Unnamed).markHandled(f.Message)
 		}
 	case ToolAsked:
@@ -43,6 +44,7 @@ func stepActing(s State, fact Fact) State {
 				s = s.withCall(i, c.done(ToolUnknown, textUnknownOutcome))
 			}
 		}
+		return requeueRunning(s.policedIf(f.Policed), f.OpenCalls)
 	}
 	return s
 }
@@ -60,12 +62,14 @@ func (s State) HasHandled(message string) bool { return s.Seen.has(message) }
 
 // withDecision records a person's decision. An approved call is held until the other calls of its reply are decided, so that the
 // batch continues once.
-func (c BatchCall) withDecision(f Decided) BatchCall {
+func (c BatchCall) withDecision(config Config, f Decided) BatchCall {
 	c.DecisionUser = f.User
+	c.Decisions++
 	if !f.Approve {
-		return c.done(ToolDenied, textDenied(f.Comment))
+		return c.denied(config, textDenied(f.Comment))
 	}
 	c.State, c.Comment = CallHeld, f.Comment
+	c.Approved = append(slices.Clip(c.Approved), c.rules()...)
 	return c
 }
 
@@ -105,7 +109,8 @@ func releaseHeld(s State) State {
 // has arrived, running tools count as started and the turn ends.
 func (s State) allAnswered() bool {
 	for _, c := range s.Batch {
-		detachable := s.Config.Kind == Orchestrator && c.State == CallDelegated && len(s.Inbox) > 0
+		waits := c.State == CallDelegated || c.State == CallQueued && s.waitsForTool(c.ModelCall)
+		detachable := s.Config.Kind == Orchestrator && waits && len(s.Inbox) > 0
 		if c.State != CallDone && !detachable {
 			return false
 		}
@@ -116,7 +121,7 @@ func (s State) allAnswered() bool {
 // endBatch appends the answers to the history in the model's order and continues.
 func endBatch(s State) State {
 	if slices.ContainsFunc(s.Batch, func(c BatchCall) bool { return c.State == CallDelegated }) {
-		return endTurn(s.detachRunningTools().flushBatch(), "")
+		return endTurn(s.detachRunningTools().flushBatch(), "", false)
 	}
 	if s.Config.Kind == ToolRun {
 		return endToolRun(s, s.Batch[0])
@@ -223,14 +228,19 @@ func planCall(s State, c BatchCall, available *int64) (State, BatchCall) {
 	if s.Config.startsTasks(c.Tool) {
 		return planTasks(s, c, available)
 	}
-	if control, ok := controls[c.Tool]; ok {
+	control, ok := controls[c.Tool]
+	switch {
+	case ok && s.Policed && s.isJudged(c.Tool):
+		c.State = CallQueued
+		return s, c
+	case ok:
 		return control(s, c)
 	}
 	return s, planTool(s, c)
 }
 
 // planTasks plans a call that starts tasks, if it is valid and the limits allow it. An orchestrator's tasks start now, or wait as
-// queued children; a sub-agent's wait in the batch. Both count now, because TasksLeft is valid for this reply only.
+// queued children; a sub-agent's wait in the batch, as do all that policies judge. Both count now, because TasksLeft is valid for this reply only.
 func planTasks(s State, c BatchCall, available *int64) (State, BatchCall) {
 	started, call := s.startTasks(c)
 	tasks := int64(started.Children.Started - s.Children.Started)
@@ -244,7 +254,7 @@ func planTasks(s State, c BatchCall, available *int64) (State, BatchCall) {
 	if available != nil {
 		*available -= tasks
 	}
-	if s.Config.Kind == Orchestrator {
+	if s.Config.Kind == Orchestrator && !s.Policed {
 		return reserved.startTasks(c)
 	}
 	c.State = CallQueued

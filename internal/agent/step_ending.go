@@ -82,6 +82,7 @@ func remoteCancelled(s State, f RemoteCancelled) State {
 func finish(s State) State {
 	outcome := *s.Outcome
 	outcome.Duration = Millis(s.Clock.Now - s.Clock.Started)
+	outcome.Labels = s.LabelNames()
 	s.Outcome = &outcome
 	s.Children.Groups = nil
 	s.Children = s.Children.dropEnded()
@@ -103,7 +104,7 @@ func cancelled(s State, f Cancelled) State {
 	if s.Phase == PhaseCancelling {
 		return s
 	}
-	return beginEnd(s, Outcome{Kind: ErrorCancelled, Error: textCancelledBy(f.User)})
+	return beginEnd(s.stopModelCall(f), Outcome{Kind: ErrorCancelled, Error: textCancelledBy(f.User)})
 }
 
 func everyChild(Child) bool { return true }

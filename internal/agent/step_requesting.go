@@ -105,6 +105,14 @@ func (s State) endModelCall(usage budget.Usage) State {
 	return s
 }
 
+// stopModelCall ends the model call in flight because the work is cancelled.
+func (s State) stopModelCall(f Cancelled) State {
+	if f.Usage == nil {
+		return s.endModelCall(budget.Usage{})
+	}
+	return s.endModelCall(*f.Usage)
+}
+
 func (s State) settleModelCall(usage budget.Usage) State {
 	used := usage.Amount()
 	if usage.ModelCalls > 0 && usage.CostMicros == nil { // an unknown cost is settled at the reserved amount
@@ -148,7 +156,7 @@ func modelReplied(s State, f ModelReplied) State {
 		return finalAnswer(beginBatch(s, call, calls, f.TasksLeft).flushBatch(), f)
 	case len(calls) > 0:
 		if s.Config.Kind == Orchestrator {
-			s = s.postReply(f.Text) // text beside tool calls is part of the conversation
+			s = s.postReply(f.Text, false) // text beside tool calls is part of the conversation
 		}
 		return makeCalls(s, call, calls, f.TasksLeft)
 	}
@@ -158,7 +166,7 @@ func modelReplied(s State, f ModelReplied) State {
 // finalAnswer handles a reply without calls: the end of a turn or of a sub-agent's work.
 func finalAnswer(s State, f ModelReplied) State {
 	if s.Config.Kind == Orchestrator {
-		return endTurn(s, f.Text)
+		return endTurn(s, f.Text, f.Finish == FinishLength)
 	}
 	switch {
 	case f.Finish == FinishLength:

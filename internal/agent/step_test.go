@@ -11,49 +11,42 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestStepReturnsAddedOutstandingEffects(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		drawRun(t, func(s step) {
-			outstanding := Outstanding(s.after)
-			keys := map[string]bool{}
-			for _, e := range outstanding {
-				if keys[e.Key()] {
-					t.Fatalf("%s is outstanding twice", e.Key())
-				}
-				keys[e.Key()] = true
+func stepReturnsAddedOutstandingEffects(t *rapid.T) func(step) {
+	return func(s step) {
+		outstanding := Outstanding(s.after)
+		keys := map[string]bool{}
+		for _, e := range outstanding {
+			if keys[e.Key()] {
+				t.Fatalf("%s is outstanding twice", e.Key())
 			}
-			if want := addedEffects(Outstanding(s.before), outstanding); !slices.Equal(keysOf(want), keysOf(s.effects)) {
-				t.Fatalf("the step returned %v, want the added effects %v", s.effects, want)
-			}
-		})
-	})
+			keys[e.Key()] = true
+		}
+		if want := addedEffects(Outstanding(s.before), outstanding); !slices.Equal(keysOf(want), keysOf(s.effects)) {
+			t.Fatalf("the step returned %v, want the added effects %v", s.effects, want)
+		}
+	}
 }
 
-func TestStepDoesNotModifyInput(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		sim := drawRun(t, func(step) {})
-		before := encode(sim.state)
-		given := sim.state
-		for range 10 {
-			sim.next()
-		}
-		if encode(given) != before {
-			t.Fatal("later steps modified an earlier state")
-		}
-	})
+func stepDoesNotModifyInput(t *rapid.T, sim *simulation) {
+	before := encode(sim.state)
+	given := sim.state
+	for range 10 {
+		sim.next()
+	}
+	if encode(given) != before {
+		t.Fatal("later steps modified an earlier state")
+	}
 }
 
-func TestUnchangedSinceDetectsChanges(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		drawRun(t, func(s step) {
-			if s.after.UnchangedSince(s.before) && withoutClock(s.after) != withoutClock(s.before) {
-				t.Fatalf("%v changed a state, but Same reports no change", s.event)
-			}
-			if !s.after.UnchangedSince(s.before) && len(s.effects) == 0 && s.before.Phase.Terminal() {
-				t.Fatal("Same reports a change of an agent that has ended")
-			}
-		})
-	})
+func unchangedSinceDetectsChanges(t *rapid.T) func(step) {
+	return func(s step) {
+		if s.after.UnchangedSince(s.before) && withoutClock(s.after) != withoutClock(s.before) {
+			t.Fatalf("%v changed a state, but Same reports no change", s.event)
+		}
+		if !s.after.UnchangedSince(s.before) && len(s.effects) == 0 && s.before.Phase.Terminal() {
+			t.Fatal("Same reports a change of an agent that has ended")
+		}
+	}
 }
 
 func TestEventsBeforeStartedAreIgnored(t *testing.T) {
@@ -78,36 +71,32 @@ func keysOf(effects []Effect) []string {
 
 func encode(s State) string { return toJSON(s) }
 
-func TestPromptFrameMatchesConfig(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		drawRun(t, func(s step) {
-			if carried := s.after.frame; carried != nil && !reflect.DeepEqual(carried, newFrame(s.after.Config)) {
-				t.Fatalf("after %v the state contains the frame of another configuration", s.event)
-			}
-			if kind := s.after.Config.Kind; (kind == SubAgent || kind == Orchestrator) && s.after.frame == nil && s.after.Outcome == nil {
-				t.Fatalf("after %v the state contains no frame", s.event)
-			}
-		})
-	})
+func promptFrameMatchesConfig(t *rapid.T) func(step) {
+	return func(s step) {
+		if carried := s.after.frame; carried != nil && !reflect.DeepEqual(carried, newFrame(s.after.Config)) {
+			t.Fatalf("after %v the state contains the frame of another configuration", s.event)
+		}
+		if kind := s.after.Config.Kind; (kind == SubAgent || kind == Orchestrator) && s.after.frame == nil && s.after.Outcome == nil {
+			t.Fatalf("after %v the state contains no frame", s.event)
+		}
+	}
 }
 
-func TestPromptGrowthEqualsBuildPrompt(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var history History
-		var summary string
-		var messages []Message
-		drawRun(t, func(s step) {
-			if s.after.ModelCall == nil || !s.after.ModelCall.Purpose.converses() {
-				return
+func promptGrowthEqualsBuildPrompt(t *rapid.T) func(step) {
+	var history History
+	var summary string
+	var messages []Message
+	return func(s step) {
+		if s.after.ModelCall == nil || !s.after.ModelCall.Purpose.converses() {
+			return
+		}
+		whole := BuildPrompt(s.after)
+		if added, ok := PromptGrowth(s.after, history, summary); ok {
+			grown := PromptHead(s.after)
+			if grown.Messages = append(slices.Clone(messages), added...); !reflect.DeepEqual(grown, whole) {
+				t.Fatalf("after %v the prompt grew to\n%+v\nbut BuildPrompt returns\n%+v", s.event, grown, whole)
 			}
-			whole := BuildPrompt(s.after)
-			if added, ok := PromptGrowth(s.after, history, summary); ok {
-				grown := PromptHead(s.after)
-				if grown.Messages = append(slices.Clone(messages), added...); !reflect.DeepEqual(grown, whole) {
-					t.Fatalf("after %v the prompt grew to\n%+v\nbut BuildPrompt returns\n%+v", s.event, grown, whole)
-				}
-			}
-			history, summary, messages = s.after.History, s.after.Summary, whole.Messages
-		})
-	})
+		}
+		history, summary, messages = s.after.History, s.after.Summary, whole.Messages
+	}
 }

@@ -121,7 +121,8 @@ func textQuestionForOrchestrator(a Ask) string {
 
 func textAsk(a Ask) string {
 	if a.Kind == AskApproval {
-		return fmt.Sprintf("Agent %s asks for approval of `%s` (task %s, call %s):\n%s", a.display(), a.Tool, a.Task, a.Call, a.Arguments)
+		return fmt.Sprintf("Agent %s asks for approval of `%s` (task %s, call %s):\n%s", a.display(), a.Tool, a.Task, a.Call, a.Arguments) +
+			a.Policy.lines()
 	}
 	return fmt.Sprintf("Agent %s needs input: %s", a.display(), a.Text)
 }

@@ -10,18 +10,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// In the simulation, people write "hello" and nothing else.
-func TestInvariant12AnswersReachTools(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		drawRun(t, func(s step) {
-			for _, item := range s.after.Outbox {
-				ofTool := slices.ContainsFunc(s.after.Asks, func(a Ask) bool { return a.OfTool && a.Agent == item.Agent && a.Call == item.Call })
-				if item.Kind == ItemReply && ofTool && item.Text != "hello" {
-					t.Fatalf("a tool gets the answer %q", item.Text)
-				}
+// Invariant 12. In the simulation, people write "hello" and nothing else.
+func answersReachTools(t *rapid.T) func(step) {
+	return func(s step) {
+		for _, item := range s.after.Outbox {
+			ofTool := slices.ContainsFunc(s.after.Asks, func(a Ask) bool { return a.OfTool && a.Agent == item.Agent && a.Call == item.Call })
+			if item.Kind == ItemReply && ofTool && item.Text != "hello" {
+				t.Fatalf("a tool gets the answer %q", item.Text)
 			}
-		})
-	})
+		}
+	}
 }
 
 func TestQuotes(t *testing.T) {

@@ -25,6 +25,7 @@ type ToolAsked struct {
 	// answer and State, which is opaque here.
 	Open  bool            `json:"open,omitempty"`
 	State json.RawMessage `json:"state,omitempty"`
+	Content
 }
 
 func (ToolAsked) fact() {}
@@ -80,7 +81,7 @@ func toolAsked(s State, f ToolAsked) State {
 	input.Question, input.Open, input.State, input.At = f.Question, f.Open, f.State, s.Clock.Now
 	input.Ask, s = s.newAskID(c.ID, input.Asked)
 	c.State, c.Input = CallAsked, &input
-	return s.withCall(i, c)
+	return s.withCall(i, c).withLabels(f.names(), c.Tool, c.ID)
 }
 
 // newAskID returns an id for the n-th question of a call. An orchestrator identifies asks by agent and call, and the call itself may have
@@ -96,8 +97,17 @@ func (s State) newAskID(call string, n int) (string, State) {
 	return id, s
 }
 
-// inFlight reports whether the call stays in flight while it waits for a person.
-func (c BatchCall) inFlight() bool { return c.State == CallAsked && c.Input != nil && c.Input.Open }
+// inFlight reports whether the call stays in flight while it waits: for a person, or for the verdict on the person's answer.
+func (c BatchCall) inFlight() bool {
+	if c.Input == nil || !c.Input.Open {
+		return false
+	}
+	switch c.State {
+	case CallAsked, CallQueued, CallUndecided, CallHeld:
+		return true
+	}
+	return false
+}
 
 // askID returns the id under which the call waits for an answer.
 func (c BatchCall) askID() string {
@@ -121,12 +131,14 @@ func (s State) findAsked(ask string) int {
 }
 
 // withAnswer records the answer to the question of a tool. A call in flight continues; otherwise the tool runs again.
-func (c BatchCall) withAnswer(answer string) BatchCall {
+func (c BatchCall) withAnswer(answer string, policed bool) BatchCall {
 	input := *c.Input
 	input.Answers = append(slices.Clip(input.Answers), ToolAnswer{Question: input.Question, Answer: answer})
 	c.State = CallRunning
-	if !input.Open {
+	if !input.Open || policed { // the answer is judged like the call
 		c.State = CallQueued
+	}
+	if !input.Open {
 		input.Rounds++
 	}
 	c.Input = &input
@@ -143,7 +155,7 @@ func (c BatchCall) interrupted(config Config, reason string) BatchCall {
 }
 
 func (c BatchCall) runEffect() RunTool {
-	e := RunTool{Call: c.ID, ModelCall: c.ModelCall, Attempt: c.Attempt, Tool: c.Tool, Arguments: json.RawMessage(c.Arguments)}
+	e := RunTool{Call: c.ID, ModelCall: c.ModelCall, Attempt: c.Attempt, Tool: c.Tool, Arguments: json.RawMessage(c.Arguments), Repeat: c.Repeats}
 	if c.Input == nil || c.Input.Rounds == 0 {
 		return e
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
@@ -113,8 +112,8 @@ func (s State) consumeInputs(inputs []Input) State {
 }
 
 // endTurn posts the orchestrator's answer, if there is one, and returns to PhaseIdle.
-func endTurn(s State, text string) State {
-	s = s.postReply(text).postQuestions()
+func endTurn(s State, text string, truncated bool) State {
+	s = s.postReply(text, truncated).postQuestions()
 	s.Phase = PhaseIdle
 	if reached := s.Window.LimitReached; reached != "" {
 		return pause(s, reached)
@@ -123,11 +122,11 @@ func endTurn(s State, text string) State {
 }
 
 // postReply posts a reply of the model, unless the turn contains only questions of agents.
-func (s State) postReply(text string) State {
+func (s State) postReply(text string, truncated bool) State {
 	if text == "" || s.Turn.QuestionsOnly {
 		return s
 	}
-	return s.post(Item{Text: text, InReplyTo: s.Turn.InReplyTo})
+	return s.post(Item{Text: text, InReplyTo: s.Turn.InReplyTo, Truncated: truncated})
 }
 
 // failTurn ends a turn with an error and posts the reason. The next input starts a new turn.
@@ -147,10 +146,11 @@ func messageArrived(s State, f MessageArrived) State {
 	}
 	s.Seen = s.Seen.with(f.Message)
 	s = s.addRequester(f.User, f.Unnamed).addRequester(f.FireUser, false).resetWindow(f.TreeUsage)
+	s = s.withLabels(attachedLabels(f.Labels, f.Images), SourceMessage, f.Message)
 	in := Input{Kind: InputMessage, Text: f.Text, Message: f.Message, Thread: f.Message, Images: f.Images}
 	if i := s.findAnsweredQuestion(f); i >= 0 {
 		in.Text, in.PersonText = textForwarded(s.Asks[i], f.Text), f.Text
-		s = s.answerAsk(i, f.Text, f.Images)
+		s = s.answerAsk(i, f.Text, f.Images, f.Labels)
 	}
 	s.Inbox = append(slices.Clip(s.Inbox), in)
 	return s
@@ -161,7 +161,7 @@ func cancelInChat(s State, f Cancelled) State {
 	if f.Message != "" && s.Seen.has(f.Message) {
 		return s
 	}
-	s = cancelAll(s, f.Reply)
+	s = cancelAll(s, f)
 	if f.Message == "" {
 		return s
 	}
@@ -171,12 +171,12 @@ func cancelInChat(s State, f Cancelled) State {
 
 // cancelAll stops the turn and every task. Pending inputs are part of what is cancelled: they are added to the history, and late
 // results of cancelled work start no turn. The text that had arrived of a reply stays: the person has read it.
-func cancelAll(s State, reply string) State {
+func cancelAll(s State, f Cancelled) State {
 	working := func(c Child) bool { return c.pending() && !c.Cancel }
 	if s.Phase == PhaseIdle && len(s.Inbox) == 0 && !slices.ContainsFunc(s.Children.Live, working) {
 		return s
 	}
-	s = abandonBatch(s.keepStoppedReply(reply).endModelCall(budget.Usage{}), textCancelled)
+	s = abandonBatch(s.keepStoppedReply(f.Reply).stopModelCall(f), textCancelled)
 	s = s.consumeInputs(s.Inbox).appendUserText("[" + textCancelled + "]")
 	s.Children.Groups = slices.Clone(s.Children.Groups)
 	for i := range s.Children.Groups {

@@ -37,7 +37,7 @@ var facts = factTypes(
 	Started{}, MessageArrived{}, ModelReplied{}, ModelFailed{}, ToolFinished{}, Decided{}, Answered{}, ChildFinished{}, ChildWaits{},
 	Asked{}, AskResolved{}, Cancelled{}, Woke{}, Restarted{}, ItemSent{}, NameTaken{}, Resumed{},
 	QuotaReached{}, QuotaGranted{}, StartPublished{}, Reconfigured{}, Quarantined{}, RemoteCancelled{}, ToolAsked{},
-	Allowed{}, AllowanceRevoked{},
+	Allowed{}, AllowanceRevoked{}, Judged{},
 )
 
 func factTypes(examples ...Fact) map[string]reflect.Type {
@@ -92,12 +92,14 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 
 // Snapshot is a state with its version, as stored in a ledger.
 type Snapshot struct {
-	Version int   `json:"v"`
-	State   State `json:"state"`
+	Version int `json:"v"`
+	// Labelled reports that the release that wrote it knew content labels.
+	Labelled bool  `json:"labelled,omitempty"`
+	State    State `json:"state"`
 }
 
 func EncodeState(s State) ([]byte, error) {
-	return plainjson.Marshal(Snapshot{Version: stateVersion, State: s})
+	return plainjson.Marshal(Snapshot{Version: stateVersion, Labelled: true, State: s})
 }
 
 func DecodeState(data []byte) (State, error) {
@@ -107,6 +109,9 @@ func DecodeState(data []byte) (State, error) {
 	}
 	if snapshot.Version < 1 || snapshot.Version > stateVersion {
 		return State{}, fmt.Errorf("state has version %d, this program reads 1 to %d: replay the events instead", snapshot.Version, stateVersion)
+	}
+	if !snapshot.Labelled {
+		snapshot.State = snapshot.State.labelEarlierContent()
 	}
 	return snapshot.State.withFrame(), nil
 }

@@ -53,7 +53,7 @@ func everyFact() []Event {
 		AskResolved{Agent: "chat-1", Call: "q1", AgentEnded: true},
 		Cancelled{Message: "m2", User: "alice"},
 		Woke{},
-		Restarted{Unknown: []string{"c1"}},
+		Restarted{Unknown: []string{"c1"}, OpenCalls: OpenCalls{InFlight: []string{"c2"}, Interrupted: []string{"c3"}}},
 		ItemSent{ID: "post/1"},
 		NameTaken{Name: "chat-post-1", Item: "post/1", Suffix: "x7k2p"},
 		Resumed{},
@@ -66,6 +66,10 @@ func everyFact() []Event {
 		ToolAsked{Call: "c1", Question: "Which?", Number: 2, Answered: 1, Open: true, State: json.RawMessage(`{"n":1}`)},
 		Allowed{Message: "m3", Tool: "write", Arguments: []pattern.Argument{{Name: "path", Pattern: "docs/*"}}, User: "alice", UID: "u-1", Call: "c1", Comment: "fine"},
 		AllowanceRevoked{Allowance: "m3", Message: "m4", User: "bob"},
+		Judged{Policed: true, Waits: "it does not compile", Calls: []JudgedCall{{Call: "c1", Labels: []string{"untrusted"}, Verdicts: []Verdict{{
+			Policy: "team/writes", UID: "u-2", Generation: 3, Digest: "d", Rule: "people", Message: "Ask.", Action: PolicyRequireApproval,
+			Audit: true, DenyRequesters: true, ExactAllowance: true,
+		}}}}},
 	}
 	events := make([]Event, len(facts))
 	for i, f := range facts {

@@ -107,7 +107,7 @@ func (o *decideOptions) addAllowance(ask view.Ask, spec *v1beta1.AgentMessageSpe
 	case ask.Chat == "":
 		return usagef("--always is for the calls of a chat, and %s is a standalone task", ask.Task)
 	case ask.DenyRequesters:
-		return errors.New("the role of this call requires a decision about each call: approve it without --always")
+		return errors.New("the role or a policy of this call requires a decision about each call: approve it without --always")
 	}
 	spec.Approval.Allow = &v1beta1.Allow{}
 	for _, m := range o.match {

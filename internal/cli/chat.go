@@ -38,11 +38,13 @@ func newChat(f *Factory) *cobra.Command {
 			  ctrl+g                show the whole call
 			  tab                   switch to the tasks and back; there: arrows select, enter opens, ctrl+x cancels
 			  ctrl+o                open or close all tasks
-			  pgup, pgdn            scroll; with an empty input also the arrows, home and end
+			  up, down              with an empty input: earlier messages, to send them again
+			  pgup, pgdn            scroll; with an empty input also home and end
 			  ctrl+c                leave
 
 			Lines that begin with a slash are commands: /attach FILE (to the next message), /approve [TASK], /deny [TASK] [COMMENT],
-			/cancel [TASK], /help, /quit.
+			/cancel [TASK], /diff (of the workspace), /role NAME and /model NAME (from the next turn on), /new [NAME] (another chat),
+			/help, /quit.
 
 			Without a terminal, or with --plain, it works line by line: each line of standard input is a message or command, sent
 			when the previous one has been handled. At the end of the input, it waits for the work to end, and exits.
@@ -101,12 +103,11 @@ func (o *chatOptions) findOrCreateChat(ctx context.Context, s *session, name str
 	}
 	switch len(list.Items) {
 	case 0:
-		chat := s.newChatObject("")
-		if err := s.api.Create(ctx, chat); err != nil {
-			return "", fmt.Errorf("create a chat: %w", err)
+		name, err := s.createChat(ctx, s.newChatObject(""))
+		if err == nil {
+			s.noticef("agentchat.nestor.dev/%s created", name)
 		}
-		s.noticef("agentchat.nestor.dev/%s created", chat.Name)
-		return chat.Name, nil
+		return name, err
 	case 1:
 		return list.Items[0].Name, nil
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-const enter, tab, ctrlC, ctrlO, ctrlN, ctrlR, ctrlY, pageUp = "\r", "\t", "\x03", "\x0f", "\x0e", "\x12", "\x19", "\x1b[5~"
+const enter, escape, tab, ctrlC, ctrlO, ctrlN, ctrlR, ctrlY, pageUp = "\r", "\x1b", "\t", "\x03", "\x0f", "\x0e", "\x12", "\x19", "\x1b[5~"
 
 // openChat opens a new chat on a terminal, in a new namespace whose general agent needs approval for tools.
 func openChat(t *testing.T, width, height int, environ ...string) *screen {

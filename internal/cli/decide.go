@@ -217,8 +217,21 @@ func (o *decideOptions) readCall(ctx context.Context, s *session, ask view.Ask) 
 	return whole, nil
 }
 
-// showCall prints one call and what it would change.
+// showCall prints one call, what it would change, and how to approve it.
 func (o *decideOptions) showCall(ctx context.Context, s *session, ask view.Ask) error {
+	if err := o.printCall(ctx, s, ask); err != nil {
+		return err
+	}
+	decide := "kubectl nestor approve " + ask.Task
+	if ask.Call != "" {
+		decide += " --call " + terminal.Line(ask.Call)
+	}
+	s.noticef("nothing was decided; to approve it: %s", decide)
+	return nil
+}
+
+// printCall prints one call and what it would change.
+func (o *decideOptions) printCall(ctx context.Context, s *session, ask view.Ask) error {
 	ctx, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
 	ask, err := s.fullArguments(ctx, ask)
@@ -234,17 +247,16 @@ func (o *decideOptions) showCall(ctx context.Context, s *session, ask view.Ask) 
 	for _, line := range lines {
 		fmt.Fprintln(out, line.Render(0))
 	}
-	decide := "kubectl nestor approve " + ask.Task
-	if ask.Call != "" {
-		decide += " --call " + terminal.Line(ask.Call)
-	}
-	s.noticef("nothing was decided; to approve it: %s", decide)
 	return nil
 }
 
-// exactCall returns a call with every character visible.
+// exactCall returns a call with every character visible, and why policies require the approval.
 func exactCall(ask view.Ask) string {
-	return terminal.Exact(ask.Tool + " " + terminal.JSON(ask.Arguments))
+	text := terminal.Exact(ask.Tool + " " + terminal.JSON(ask.Arguments))
+	for _, line := range ask.PolicyLines() {
+		text += "\n" + terminal.Exact(line)
+	}
+	return text
 }
 
 // checkMayDecide returns an error if the user may not decide about a call. It is checked before anything is sent.

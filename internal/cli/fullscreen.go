@@ -7,9 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"sync"
 
 	tea "charm.land/bubbletea/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/chatui"
@@ -18,13 +21,32 @@ import (
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
-// runFullScreen shows a chat until the person leaves.
+// runFullScreen shows a chat, and those that are created in it, until the person leaves.
 func (s *session) runFullScreen(ctx context.Context, chat string) error {
+	in := *s
+	// Notices and the warnings of the server would be written over the screen.
+	in.ErrOut, in.warnings.out = io.Discard, io.Discard
+	defer func() { in.warnings.out = s.ErrOut }()
+	for next := chat; next != ""; {
+		var err error
+		if next, err = in.showChat(ctx, chat); err != nil {
+			return err
+		}
+		if next != "" {
+			chat = next
+		}
+	}
+	s.noticef("The agents keep running. To return to the chat: kubectl nestor chat %s", chat)
+	return nil
+}
+
+// showChat shows a chat until the person leaves. It returns the chat to open next, or "".
+func (s *session) showChat(ctx context.Context, chat string) (next string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	snapshots, err := follow.Watch(ctx, s.cluster(), follow.Scope{Namespace: s.namespace, Chat: chat})
 	if err != nil {
-		return err
+		return "", err
 	}
 	model := chatui.New(ctx, chat, s.namespace, newChatActions(s, chat), s.now())
 	program := tea.NewProgram(model, tea.WithContext(ctx), tea.WithInput(s.In), tea.WithOutput(s.Out), tea.WithEnvironment(s.environ), tea.WithoutSignalHandler())
@@ -43,11 +65,12 @@ func (s *session) runFullScreen(ctx context.Context, chat string) error {
 			program.Send(chatui.Problems(problemLines(now)))
 		}
 	}()
-	if _, err := program.Run(); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("show the chat: %w", err)
+	end, err := program.Run()
+	if err != nil && ctx.Err() == nil {
+		return "", fmt.Errorf("show the chat: %w", err)
 	}
-	s.noticef("The agents keep running. To return to the chat: kubectl nestor chat %s", chat)
-	return nil
+	last, _ := end.(chatui.Model)
+	return last.Next(), nil
 }
 
 // chatActions performs the actions of the screen in the cluster.
@@ -121,6 +144,50 @@ func (a chatActions) Decide(ctx context.Context, ask view.Ask, d v1beta1.Decisio
 		return err
 	}
 	return a.postAndWait(ctx, decisionMessage(ask, d, comment))
+}
+
+func (a chatActions) Set(ctx context.Context, field, value string) error {
+	ctx, cancel := withTimeout(ctx, actionTimeout)
+	defer cancel()
+	chat, err := a.s.getChat(ctx, a.chat)
+	if err != nil {
+		return explain(err)
+	}
+	if field == "role" {
+		if err := a.s.warnMissing(ctx, value, ""); err != nil {
+			return err
+		}
+	}
+	before := client.MergeFrom(chat.DeepCopy())
+	switch field {
+	case "role":
+		chat.Spec.Role = value
+	case "model":
+		chat.Spec.Model = value
+	}
+	return explain(a.s.api.Patch(ctx, chat, before))
+}
+
+func (a chatActions) New(ctx context.Context, name string) (string, error) {
+	ctx, cancel := withTimeout(ctx, actionTimeout)
+	defer cancel()
+	created, err := a.s.createChat(ctx, a.s.newChatObject(name))
+	return created, explain(err)
+}
+
+func (a chatActions) Diff(ctx context.Context) ([]terminal.ChangeLine, error) {
+	ctx, cancel := withTimeout(ctx, actionTimeout)
+	defer cancel()
+	_, changes, err := a.s.workspaceChanges(ctx, "chat/"+a.chat)
+	if err != nil {
+		return nil, explain(err)
+	}
+	var lines []terminal.ChangeLine
+	for line := range strings.Lines(changes.Diff) {
+		line = strings.TrimSuffix(line, "\n")
+		lines = append(lines, terminal.ChangeLine{Text: line, InDiff: !strings.HasPrefix(line, "diff ")})
+	}
+	return lines, nil
 }
 
 func (a chatActions) Cancel(ctx context.Context, task string) error {

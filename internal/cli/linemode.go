@@ -100,6 +100,12 @@ func (c *lineChat) handle(ctx context.Context, line string) error {
 		return nil
 	case "attach":
 		return c.actions.Attach(command.Text)
+	case "role", "model":
+		return c.actions.Set(ctx, command.Verb, command.Text)
+	case "new":
+		return errors.New("/new needs the full screen: use `kubectl nestor new`")
+	case "diff":
+		return printWorkspaceDiff(ctx, c.s, []string{"chat/" + c.chat})
 	case "approve", "deny":
 		ask, found := c.pendingApproval(command.Task)
 		if !found {

@@ -84,8 +84,9 @@ func (o *newChatOptions) run(ctx context.Context, s *session, args []string) err
 	if chat.Spec.Workspace, err = o.workspace.workspace(); err != nil {
 		return err
 	}
-	if o.role != "" && o.dryRun.disabled() {
-		s.warnUnknownRole(ctx, o.role)
+	var missing error
+	if o.dryRun.disabled() {
+		missing = s.warnMissing(ctx, o.role, o.provider)
 	}
 	if err := s.create(ctx, chat, o.dryRun); err != nil {
 		return err
@@ -95,7 +96,10 @@ func (o *newChatOptions) run(ctx context.Context, s *session, args []string) err
 			return fmt.Errorf("chat %s was created, but: %w", chat.Name, err)
 		}
 	}
-	return s.print(o.print, chat)
+	if err := s.print(o.print, chat); err != nil || o.message == "" {
+		return err
+	}
+	return cannotHandle(chat.Name, missing)
 }
 
 func (s *session) newChatObject(name string) *v1beta1.AgentChat {

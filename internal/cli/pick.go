@@ -9,8 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/picker"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/client/follow"
@@ -41,13 +40,26 @@ func (s *session) pickChat(ctx context.Context) (string, error) {
 		options = append(options, picker.Option{Name: r.Name, Line: fmt.Sprintf("%s  %s  %s  %s", terminal.Pad(r.Name, widest),
 			terminal.Pad(terminal.Phase(r.Phase), len("Waiting")), terminal.Pad(terminal.Since(r.CreationTime, s.now()), 5), r.Note)})
 	}
-	program := tea.NewProgram(picker.New("Chats of namespace "+s.namespace, options), tea.WithContext(ctx), tea.WithInput(s.In), tea.WithOutput(s.Out), tea.WithEnvironment(s.environ), tea.WithoutSignalHandler())
-	end, err := program.Run()
-	if err != nil {
-		return "", fmt.Errorf("choose a chat: %w", err)
+	options = append(options, picker.Option{Name: newChatOption, Line: terminal.Faint.Render("new chat")})
+	chosen, err := s.pick(ctx, "Chats of namespace "+s.namespace, options)
+	switch {
+	case err != nil:
+		return "", err
+	case chosen == newChatOption:
+		return s.createChat(ctx, s.newChatObject(""))
+	case chosen == "":
+		return "", exitf(exitCancelled, "no chat was chosen")
 	}
-	if model, ok := end.(picker.Model); ok && model.Chosen() != "" {
-		return model.Chosen(), nil
+	return chosen, nil
+}
+
+// newChatOption is the name of the row that creates a chat; no chat can have it.
+const newChatOption = "+"
+
+// createChat creates a chat and returns its name.
+func (s *session) createChat(ctx context.Context, chat *v1beta1.AgentChat) (string, error) {
+	if err := s.api.Create(ctx, chat); err != nil {
+		return "", fmt.Errorf("create a chat: %w", err)
 	}
-	return "", exitf(exitCancelled, "no chat was chosen")
+	return chat.Name, nil
 }

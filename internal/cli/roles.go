@@ -17,6 +17,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/client/roles"
+	"github.com/nestor-dev/nestor/internal/similar"
 )
 
 type rolesOptions struct {
@@ -67,8 +68,8 @@ func (o *rolesOptions) run(ctx context.Context, s *session, args []string) error
 			for _, e := range all {
 				names = append(names, e.Name)
 			}
-			if similar := didYouMean(args[0], names); similar != "" {
-				return fmt.Errorf("there is no role %q in namespace %s%s", args[0], s.namespace, similar)
+			if suggestion := similar.DidYouMean(args[0], names); suggestion != "" {
+				return fmt.Errorf("there is no role %q in namespace %s%s", args[0], s.namespace, suggestion)
 			}
 			return fmt.Errorf("there is no role %q in namespace %s: `kubectl nestor roles` lists all roles", args[0], s.namespace)
 		}

@@ -91,7 +91,7 @@ func (o *runOptions) run(ctx context.Context, s *session, args []string) error {
 		return err
 	}
 	if o.dryRun.disabled() {
-		s.warnUnknownRole(ctx, args[0])
+		_ = s.warnMissing(ctx, args[0], o.provider) // the task waits, and --wait reports it
 		if task.Spec.User, err = s.user(ctx); err != nil {
 			return err
 		}

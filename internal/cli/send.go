@@ -5,12 +5,15 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/narrate"
@@ -37,7 +40,8 @@ func newSend(f *Factory) *cobra.Command {
 			message is the answer and goes directly to that agent. With "-" or without MESSAGE, the message is read from standard
 			input.
 
-			Without --wait or --follow, the command prints the name of the message and exits when the message is stored.
+			Without --wait or --follow, the command prints the name of the message and exits when the message is stored. If the chat
+			cannot handle it, because its role, for example, does not exist, the exit code is 3.
 
 			` + exitCodes + `
 		`),
@@ -103,7 +107,10 @@ func (o *sendOptions) run(ctx context.Context, s *session, args []string) error 
 	}
 	if !o.wait && !o.follow {
 		spec.Chat = chat
-		return o.sendOnly(ctx, s, spec)
+		if err := o.sendOnly(ctx, s, spec); err != nil || to.chat == nil {
+			return err
+		}
+		return cannotHandle(chat, blockedBy(to.chat))
 	}
 	return explainTimeout(o.sendAndWait(ctx, s, chat, spec), "waiting for an answer in "+chat)
 }
@@ -134,6 +141,23 @@ func (o *sendOptions) sendOnly(ctx context.Context, s *session, spec v1beta1.Age
 		return err
 	}
 	return s.print(o.print, message)
+}
+
+// blockedBy returns what a person must do before a chat can handle a message, or nil.
+func blockedBy(chat *v1beta1.AgentChat) error {
+	stalled := meta.FindStatusCondition(chat.Status.Conditions, v1beta1.ConditionStalled)
+	if stalled == nil || stalled.Status != metav1.ConditionTrue || stalled.Reason == v1beta1.ReasonHistoryLost {
+		return nil // a message to a chat without its history starts a new conversation
+	}
+	return errors.New(stalled.Reason + ": " + stalled.Message)
+}
+
+// cannotHandle returns the error of a message that is stored, but waits in a chat that needs something else first.
+func cannotHandle(chat string, reason error) error {
+	if reason == nil {
+		return nil
+	}
+	return exitf(exitFailed, "the message is stored, but chat %s cannot handle it yet: %w", chat, reason)
 }
 
 // sendAndWait sends a message and waits until it has been handled.

@@ -43,6 +43,7 @@ type session struct {
 	namespace string
 	environ   []string
 	now       func() time.Time
+	warnings  *serverWarnings
 }
 
 // connect returns a session. It sends no request.
@@ -59,6 +60,8 @@ func (f *Factory) connect() (*session, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = 50, 100
 	s := &session{IOStreams: f.streams, config: config, namespace: namespace, environ: f.environ, now: time.Now}
+	s.warnings = &serverWarnings{out: f.streams.ErrOut, warned: map[string]bool{}}
+	config.WarningHandler = s.warnings
 	s.scheme = kube.NewScheme()
 	s.mapper = kube.NewMapper(s.scheme)
 	s.api, err = client.NewWithWatch(config, client.Options{Scheme: s.scheme, Mapper: s.mapper})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/client/kube"
+	"github.com/nestor-dev/nestor/internal/similar"
 )
 
 // target is what a NAME on the command line means: a chat or a task.
@@ -65,8 +66,8 @@ func (s *session) findEither(ctx context.Context, name string) (target, error) {
 	case kube.IsNoSuchAPI(errChat):
 		return target{}, errChat
 	}
-	if similar := didYouMean(name, append(names(&v1beta1.AgentChatList{})(ctx, s), names(&v1beta1.AgentTaskList{})(ctx, s)...)); similar != "" {
-		return target{}, fmt.Errorf("there is no chat and no task called %q in namespace %s%s", name, s.namespace, similar)
+	if suggestion := similar.DidYouMean(name, append(names(&v1beta1.AgentChatList{})(ctx, s), names(&v1beta1.AgentTaskList{})(ctx, s)...)); suggestion != "" {
+		return target{}, fmt.Errorf("there is no chat and no task called %q in namespace %s%s", name, s.namespace, suggestion)
 	}
 	return target{}, fmt.Errorf("there is no chat and no task called %q in namespace %s: `kubectl nestor tree` lists them", name, s.namespace)
 }
@@ -89,8 +90,8 @@ func (s *session) get(ctx context.Context, name string, into client.Object) erro
 func (s *session) checkChatExists(ctx context.Context, name string) error {
 	_, err := s.getChat(ctx, name)
 	if apierrors.IsNotFound(err) && !kube.IsNoSuchAPI(err) {
-		if similar := didYouMean(name, names(&v1beta1.AgentChatList{})(ctx, s)); similar != "" {
-			return fmt.Errorf("there is no chat %q in namespace %s%s", name, s.namespace, similar)
+		if suggestion := similar.DidYouMean(name, names(&v1beta1.AgentChatList{})(ctx, s)); suggestion != "" {
+			return fmt.Errorf("there is no chat %q in namespace %s%s", name, s.namespace, suggestion)
 		}
 		return fmt.Errorf("there is no chat %q in namespace %s: `kubectl nestor new %s` creates it, `kubectl nestor tree` lists all chats", name, s.namespace, name)
 	}

@@ -23,13 +23,22 @@ func newTop(f *Factory) *cobra.Command {
 		Short: "Show live agents on a full screen: tokens per second, waits and cost",
 		Long: dedent(`
 			Show live agents on a full screen: chats and standalone tasks with their tokens, tokens per second, cost, and what
-			waits for a person, which comes first. Enter opens the agents of a run, and then what an agent was asked and did.
+			waits for a person, which comes first. Enter opens the agents of a run, and then the transcript of an agent.
 
 			Keys:
 			  up, down, pgup, pgdn   choose or scroll; also k and j
-			  enter                  open: a run's agents, an agent's messages and calls
+			  enter                  open: a run's agents, an agent's transcript
 			  esc                    back
-			  c                      open the chat, to talk and decide; leaving it returns here
+			  /                      show only rows with a text; esc shows all again
+			  s                      sort: what waits first, tokens, cost, age, name
+			  n                      switch to another namespace
+			  d                      diff of the workspace
+			  y                      YAML of the chat or task
+			  a                      show the call that waits for approval; then a approves it and x denies it
+			  r                      answer the question of an agent
+			  ctrl+x, twice          cancel the run, or the agent and everything below it
+			  c                      open the chat; leaving it returns here
+			  ?                      list the keys
 			  q, ctrl+c              leave
 
 			Tokens per second are averaged over 15 seconds. A cost of "-" is unknown, not zero; a "+" after the total means that
@@ -57,18 +66,28 @@ func (o *topOptions) run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		topui.Table(now, s.now(), o.all.set).FitLast(s.width(), "ITER", "COST", "TOKENS", "AGE", "ROLE").Print(s.humanOutput())
+		topui.Table(now, s.now(), o.all.set, s.width()).FitLast(s.width(), "ITER", "COST", "TOKENS", "AGE", "ROLE").Print(s.humanOutput())
 		return nil
 	}
-	place := "namespace " + s.namespace
-	if o.all.set {
-		place = "all namespaces"
-	}
-	model := topui.New(place, o.all.set, s.now())
+	model := s.newTop(ctx, scope)
 	for {
 		var err error
 		if model, err = s.showTop(ctx, scope, model); err != nil {
 			return err
+		}
+		if model.SwitchesNamespace() {
+			namespace, chosen, err := s.pickNamespace(ctx)
+			model = model.Resume()
+			switch {
+			case ctx.Err() != nil:
+				return err
+			case err != nil:
+				model = model.WithNotice("error: " + explain(err).Error())
+			case chosen:
+				scope = follow.Scope{Namespace: namespace}
+				model = s.newTop(ctx, scope)
+			}
+			continue
 		}
 		chat := model.Open()
 		if chat.Name == "" {
@@ -81,6 +100,14 @@ func (o *topOptions) run(ctx context.Context, s *session) error {
 		}
 		model = model.Resume()
 	}
+}
+
+// newTop returns the screen of a namespace, or of all.
+func (s *session) newTop(ctx context.Context, scope follow.Scope) topui.Model {
+	if scope.Namespace == "" {
+		return topui.New(ctx, topActions{s}, "all namespaces", true, s.now())
+	}
+	return topui.New(ctx, topActions{s}, "namespace "+scope.Namespace, false, s.now())
 }
 
 // showTop shows the screen until the person leaves or opens a chat.

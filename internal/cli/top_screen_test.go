@@ -32,9 +32,9 @@ func newChats(t *testing.T, names ...string) (dir string, environ []string) {
 func TestOneOfSeveralChatsIsChosen(t *testing.T) {
 	dir, environ := newChats(t, "alpha", "beta")
 	s := startScreen(t, command(dir, environ, "chat"), 80, 24)
-	s.await("2 of 2 · type to search")
+	s.await("3 of 3 · type to search")
 	s.typeKeys("bet")
-	s.await("1 of 2")
+	s.await("1 of 3")
 	s.typeKeys(enter)
 	s.await("Nothing has been said yet.")
 	s.await("beta")
@@ -45,7 +45,7 @@ func TestOneOfSeveralChatsIsChosen(t *testing.T) {
 	}
 
 	s = startScreen(t, command(dir, environ, "chat"), 80, 24)
-	s.await("2 of 2 · type to search")
+	s.await("3 of 3 · type to search")
 	s.typeKeys(ctrlC)
 	s.await("error: no chat was chosen")
 	if code := s.waitExit(); code != 4 {
@@ -65,8 +65,20 @@ func TestTopOnAScreen(t *testing.T) {
 	s.typeKeys(enter)
 	s.await("└─ first-1")
 	s.typeKeys(enter)
-	s.await("Instruction")
+	s.await("transcript of first-1")
 	s.await("Summarise the releases of this year.")
+	s.typeKeys(escape)
+	s.await("enter what it does")
+	s.typeKeys("y")
+	s.await("kind: AgentTask")
+	s.typeKeys(escape)
+	s.await("enter what it does")
+	s.typeKeys(escape)
+	s.await("enter its agents")
+	s.typeKeys("/sec" + enter)
+	s.await("▸   second")
+	s.typeKeys("?")
+	s.await("switch to another namespace")
 	s.typeKeys("q")
 	if code := s.waitExit(); code != 0 {
 		t.Errorf("exit code %d", code)

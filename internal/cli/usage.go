@@ -73,6 +73,7 @@ func newUsage(f *Factory) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"role", "model", "chat", "hour", "day", "month"}, cobra.ShellCompDirectiveNoFileComp))
 	o.all.register(cmd)
 	o.output.register(cmd)
+	cmd.AddCommand(newUsageExport(f))
 	return cmd
 }
 

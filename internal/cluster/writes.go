@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,6 +34,8 @@ type Client struct {
 
 	mu      sync.Mutex
 	written map[reflect.Type]map[client.ObjectKey]write
+	// removed has the UIDs of objects that left the cache, and when: the response to a write of one may arrive afterwards.
+	removed map[types.UID]time.Time
 	// swept is when expired writes were last removed.
 	swept time.Time
 }
@@ -46,7 +49,7 @@ type write struct {
 
 // NewClient returns a client that reads from a cache.
 func NewClient(cached client.Client) *Client {
-	return &Client{Client: cached, written: map[reflect.Type]map[client.ObjectKey]write{}}
+	return &Client{Client: cached, written: map[reflect.Type]map[client.ObjectKey]write{}, removed: map[types.UID]time.Time{}}
 }
 
 // Observe forgets writes when the cache contains them.
@@ -89,6 +92,9 @@ func (c *Client) remember(object client.Object, deleted bool) {
 	written.SetManagedFields(nil)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if _, gone := c.removed[object.GetUID()]; gone {
+		return
+	}
 	kind := reflect.TypeOf(object)
 	if c.written[kind] == nil {
 		c.written[kind] = map[client.ObjectKey]write{}
@@ -111,12 +117,21 @@ func (c *Client) sweep(now time.Time) {
 	for _, writes := range c.written {
 		maps.DeleteFunc(writes, func(_ client.ObjectKey, w write) bool { return now.Sub(w.at) > writeTTL })
 	}
+	maps.DeleteFunc(c.removed, func(_ types.UID, at time.Time) bool { return now.Sub(at) > writeTTL })
 }
 
+// forget forgets the write of an object that left the cache.
 func (c *Client) forget(object client.Object) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.written[reflect.TypeOf(object)], client.ObjectKeyFromObject(object))
+	now := time.Now()
+	c.removed[object.GetUID()] = now
+	c.sweep(now)
+	writes, name := c.written[reflect.TypeOf(object)], client.ObjectKeyFromObject(object)
+	own, ok := writes[name]
+	if uid := object.GetUID(); ok && (own.object.GetUID() == uid || own.object.GetUID() == "") {
+		delete(writes, name) // one with another UID was created before the event of the deletion arrived
+	}
 }
 
 // newer returns the own write of an object that the cached version does not contain, and forgets a write that it contains.

@@ -10,8 +10,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
@@ -30,6 +34,42 @@ func TestExpiredWritesAreRemoved(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The response to a write may arrive after the watch events of the write and of the object's deletion.
+func TestLateWriteOfRemovedObject(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1beta1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	c := NewClient(fake.NewClientBuilder().WithScheme(scheme).Build())
+	object := func(uid types.UID) *v1beta1.AgentTask {
+		return &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "one", UID: uid, ResourceVersion: "7"}}
+	}
+	listed := func() int {
+		t.Helper()
+		var tasks v1beta1.AgentTaskList
+		if err := c.List(t.Context(), &tasks); err != nil {
+			t.Fatal(err)
+		}
+		return len(tasks.Items)
+	}
+	c.forget(object("first"))
+	c.remember(object("first"), false)
+	if err := c.Get(t.Context(), types.NamespacedName{Namespace: "a", Name: "one"}, &v1beta1.AgentTask{}); !apierrors.IsNotFound(err) {
+		t.Errorf("Get returns %v, want not found", err)
+	}
+	if got := listed(); got != 0 {
+		t.Errorf("%d tasks, want none: the task was deleted", got)
+	}
+	c.remember(object("second"), false)
+	if got := listed(); got != 1 {
+		t.Errorf("%d tasks, want the new one with the same name", got)
+	}
+	c.forget(object("first"))
+	if got := listed(); got != 1 {
+		t.Errorf("%d tasks, want the new one after the late event of the deletion", got)
+	}
 }
 
 // server records the object of a status update, and responds with the stored one.

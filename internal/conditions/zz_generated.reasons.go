@@ -12,7 +12,7 @@ var reasons = map[string]Reason{
 			{
 				Condition: "Ready",
 				Status:    "True",
-				Kinds:     []string{"AgentChat", "AgentQuota", "AgentRole", "AgentTrigger", "ModelProvider", "ToolServer"},
+				Kinds:     []string{"AgentChat", "AgentQuota", "AgentRole", "AgentTrigger", "ModelProvider", "ToolPolicy", "ToolServer"},
 				Stalled:   false,
 				Group:     "Fine",
 				Doctor:    "OK",
@@ -90,7 +90,7 @@ var reasons = map[string]Reason{
 			{
 				Condition: "Ready",
 				Status:    "Unknown",
-				Kinds:     []string{"AgentChat", "AgentQuota", "AgentRole", "AgentTrigger", "ModelProvider", "ToolServer"},
+				Kinds:     []string{"AgentChat", "AgentQuota", "AgentRole", "AgentTrigger", "ModelProvider", "ToolPolicy", "ToolServer"},
 				Stalled:   false,
 				Group:     "Active",
 				Doctor:    "OK",
@@ -402,6 +402,32 @@ var reasons = map[string]Reason{
 			},
 		},
 	},
+	"PolicyNotReady": {
+		Text: "A ToolPolicy that matches a call cannot be evaluated, or the operator has not read the policies yet. The call waits.",
+		Todo: "Correct or delete the ToolPolicy that the message names. Work continues automatically.",
+		States: []State{
+			{
+				Condition: "Ready",
+				Status:    "False",
+				Kinds:     []string{"AgentChat"},
+				Stalled:   true,
+				Group:     "MissingReference",
+				Doctor:    "Failed",
+				WaitState: "Blocked",
+				Event:     "Warning",
+			},
+			{
+				Condition: "Succeeded",
+				Status:    "Unknown",
+				Kinds:     []string{"AgentTask", "SubAgent"},
+				Stalled:   true,
+				Group:     "MissingReference",
+				Doctor:    "Failed",
+				WaitState: "Blocked",
+				Event:     "Warning",
+			},
+		},
+	},
 	"RoleNotFound": {
 		Text: "No AgentRole of that name may be used here.",
 		Todo: "Create the AgentRole in this namespace, or allow the one in the operator's namespace with allowedNamespaces.",
@@ -509,6 +535,32 @@ var reasons = map[string]Reason{
 	"APIKeyFileNotFound": {
 		Text: "The operator has no file with the API key.",
 		Todo: "Mount the file that the message names below the operator's --api-key-dir.",
+		States: []State{
+			{
+				Condition: "Ready",
+				Status:    "False",
+				Kinds:     []string{"AgentChat", "ModelProvider"},
+				Stalled:   true,
+				Group:     "MissingReference",
+				Doctor:    "Failed",
+				WaitState: "Blocked",
+				Event:     "Warning",
+			},
+			{
+				Condition: "Succeeded",
+				Status:    "Unknown",
+				Kinds:     []string{"AgentTask", "SubAgent"},
+				Stalled:   true,
+				Group:     "MissingReference",
+				Doctor:    "Failed",
+				WaitState: "Blocked",
+				Event:     "Warning",
+			},
+		},
+	},
+	"IdentityNotAllowed": {
+		Text: "A ModelProvider outside the operator's namespace sets useOperatorIdentity.",
+		Todo: "Use credentials of your own, or ask the platform team to share a provider from the operator's namespace.",
 		States: []State{
 			{
 				Condition: "Ready",
@@ -778,13 +830,13 @@ var reasons = map[string]Reason{
 		},
 	},
 	"InvalidExpression": {
-		Text: "An expression or template of the trigger does not compile.",
+		Text: "An expression or template does not compile. The calls that a policy matches wait meanwhile.",
 		Todo: "The message has the field, the line and the column.",
 		States: []State{
 			{
 				Condition: "Ready",
 				Status:    "False",
-				Kinds:     []string{"AgentTrigger"},
+				Kinds:     []string{"AgentTrigger", "ToolPolicy"},
 				Stalled:   true,
 				Group:     "Invalid",
 				Doctor:    "Failed",
@@ -1614,7 +1666,7 @@ var reasons = map[string]Reason{
 		},
 	},
 	"RequesterDenied": {
-		Text: "The role of the call does not allow requesters to decide, and the author of the message is a requester or a service account, or the requesters are unknown. The call still waits.",
+		Text: "The role of the call, or a ToolPolicy, does not allow requesters to decide, and the author of the message is a requester or a service account, or the requesters are unknown. The call still waits.",
 		Todo: "Another person must decide.",
 		States: []State{
 			{
@@ -1628,8 +1680,8 @@ var reasons = map[string]Reason{
 		},
 	},
 	"AllowanceMismatch": {
-		Text: "The patterns of spec.approval.allow do not match the call that the message approves. The call still waits.",
-		Todo: "Approve it with other patterns.",
+		Text: "The patterns of spec.approval.allow do not match the call that the message approves, or a ToolPolicy accepts no allowance for it. The call still waits.",
+		Todo: "Approve it with other patterns, or without spec.approval.allow.",
 		States: []State{
 			{
 				Condition: "Succeeded",

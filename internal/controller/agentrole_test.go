@@ -48,7 +48,7 @@ var _ = Describe("An AgentRole", func() {
 
 	It("names the tools that do not exist, and is ready without them", func() {
 		r := role(newNamespace(nil), "writer")
-		r.Spec.Tools = &v1beta1.ToolPolicy{Allow: []string{"calculator", "calculatr", "box__*"}}
+		r.Spec.Tools = &v1beta1.RoleTools{Allow: []string{"calculator", "calculatr", "box__*"}}
 		Expect(api.Create(ctx, r)).To(Succeed())
 		Eventually(readiness(r)).Should(And(HavePrefix("True Ready: The role can be used."), ContainSubstring(`Create the ToolServer "box"`),
 			HaveSuffix(`spec.tools.allow: "calculatr" matches no tool.`)))

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -38,6 +39,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/modelprovider"
 	"github.com/nestor-dev/nestor/internal/controller/notify"
 	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/controller/toolpolicy"
 	"github.com/nestor-dev/nestor/internal/controller/toolserver"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/engine"
@@ -70,6 +72,8 @@ type Options struct {
 	// files; zero means the default.
 	WorkspaceEgress  []networkingv1.NetworkPolicyEgressRule
 	WorkspaceMaxSize resource.Quantity
+	// WorkspaceAllow has the runtimes and nodes that workspaces may ask for.
+	WorkspaceAllow workspace.Placements
 	// PrivateGitServers are the git servers with private addresses that workspaces may use.
 	PrivateGitServers workspace.Servers
 	// OperatorLabels are the labels of the operator's own pods, which alone may connect to workspaces. The default is DefaultLabels.
@@ -80,6 +84,8 @@ type Options struct {
 	// their commands.
 	LocalWorkspaces  []string
 	WorkspaceScratch string
+	// OwnWorkspace returns the directory that a run uses instead of the one in its spec; nil uses the one in the spec.
+	OwnWorkspace func(path string, owner client.Object) (string, error)
 	// LedgerNamespaceQuota limits the bytes of ledger that the agents of a namespace may use; 0 means no limit.
 	LedgerNamespaceQuota int64
 	// IdleAfter is how long a waiting agent stays in memory; 0 means 15 seconds.
@@ -188,7 +194,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	c := cluster.NewClient(mgr.GetClient())
 	objects := cluster.Reader{Cache: c, API: cluster.NewLive(mgr.GetAPIReader())}
 	finder := resolve.Finder{Reader: c, Live: objects.API, OperatorNamespace: options.OperatorNamespace, Secrets: &resolve.Secrets{}, Absent: &resolve.Absences{}}
-	wake := &wakers{chats: cluster.NewQueue(), messages: cluster.NewQueue(), tasks: cluster.NewQueue(), agents: cluster.NewQueue(), servers: cluster.NewQueue(), providers: cluster.NewQueue(), roles: cluster.NewQueue(), quotas: cluster.NewQueue(), triggers: cluster.NewQueue(), workspacePods: cluster.NewQueue()}
+	wake := &wakers{chats: cluster.NewQueue(), messages: cluster.NewQueue(), tasks: cluster.NewQueue(), agents: cluster.NewQueue(), servers: cluster.NewQueue(), providers: cluster.NewQueue(), roles: cluster.NewQueue(), quotas: cluster.NewQueue(), triggers: cluster.NewQueue(), policies: cluster.NewQueue(), workspacePods: cluster.NewQueue()}
 	wake.unreported = &cluster.Unresolved{Queue: wake.tasks}
 	chats, tasks, subAgents := &cluster.Unresolved{Queue: wake.chats}, &cluster.Unresolved{Queue: wake.tasks}, &cluster.Unresolved{Queue: wake.agents}
 	references := &cluster.References{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Unresolved: []*cluster.Unresolved{chats, tasks, subAgents}}
@@ -209,8 +215,12 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		Delayed: &cluster.Delayed{Retry: references.Retry, Interval: 5 * time.Second}}
 	keeper, notifier := newKeeper(mgr, options)
 	scheduler := schedule.New(schedule.Options{Observer: counted, Shares: notifier})
+	var eng *engine.Router
 	tools := &backend.Tools{Finder: finder, Pool: pool, Reviews: c, Workspaces: workspaces, NextChange: references.Next,
-		Results: backend.FullOutputs{Ledger: options.Ledger}}
+		Results: backend.FullOutputs{Ledger: options.Ledger, Labels: func(ctx context.Context, uid string) ([]string, error) {
+			state, err := eng.View(ctx, uid)
+			return state.LabelNames(), err
+		}}}
 	atOnce, err := builtin.New(builtin.Options{}) // the tools without external dependencies
 	if err != nil {
 		return nil, fmt.Errorf("create the built-in tools: %w", err)
@@ -218,8 +228,14 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	quotas, quotaUsed := backend.Quotas{Reader: c}, wake.quotas
 	lost := &unconfirmed{}
 	log := mgr.GetLogger().WithName("engine")
+	policies := &toolpolicy.Store{
+		Finder: resolve.Finder{Reader: c, Live: c, OperatorNamespace: options.OperatorNamespace}, // without reads from the API server
+	}
+	if err := policies.Watch(context.Background(), mgr.GetCache()); err != nil {
+		return nil, err
+	}
 	trackers := map[string]*agents.Tracker{}
-	eng := engine.NewRouter(engine.Options{
+	eng = engine.NewRouter(engine.Options{
 		Ledger: counted.Timed(options.Ledger), Scheduler: scheduler, Tools: tools, InlineTools: atOnce,
 		Models:            &backend.Models{Finder: finder, Scheduler: scheduler, Clients: clients},
 		SlotGroups:        backend.SlotGroups{Reader: c}.Of,
@@ -228,6 +244,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		AwaitRecovery:     true,
 		Name:              options.Holder,
 		Quotas:            quotas,
+		Policies:          policies,
 		MayAct:            backend.Roles{Finder: finder}.MayAct,
 		NamespaceUID:      finder.KnownNamespaceUID,
 		LedgerQuota:       options.LedgerNamespaceQuota,
@@ -328,6 +345,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		// Roles emit no Events: one that is applied before what it names is not ready for a moment.
 		&agentrole.Reconciler{Client: c, Status: &status.Writer{Client: c}, Finder: finder, Gate: gate, Changed: wake.roles},
 		&modelprovider.Reconciler{Client: c, Status: runner.Status, Finder: finder, Gate: gate, Changed: wake.providers, Clients: clients},
+		&toolpolicy.Reconciler{Client: c, Status: runner.Status, Finder: finder, Gate: gate, Changed: wake.policies},
 		&toolserver.Reconciler{Client: c, Status: runner.Status, Finder: finder, Gate: gate, Pool: pool, Changed: wake.servers},
 		&agentchat.Reconciler{Client: c, Runner: runner, Changed: wake.chats, Tracker: trackers["AgentChat"], Unresolved: chats},
 		messages,
@@ -357,8 +375,8 @@ func newWorkspaces(mgr ctrl.Manager, options Options, retry func(namespace strin
 	return workspace.New(workspace.Options{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Image: options.WorkspaceImage,
 		Operator: pod.Peer{Namespace: options.OperatorNamespace, Labels: labels},
-		Egress:   options.WorkspaceEgress, MaxSize: options.WorkspaceMaxSize, PrivateGitServers: options.PrivateGitServers,
-		LocalRoots: options.LocalWorkspaces, Scratch: options.WorkspaceScratch, Retry: retry,
+		Egress:   options.WorkspaceEgress, MaxSize: options.WorkspaceMaxSize, Allow: options.WorkspaceAllow, PrivateGitServers: options.PrivateGitServers,
+		LocalRoots: options.LocalWorkspaces, OwnDirectory: options.OwnWorkspace, Scratch: options.WorkspaceScratch, Retry: retry,
 		HTTP: options.Telemetry.Transport(nil), Ledger: options.Ledger, Events: mgr.GetEventRecorder("nestor-operator"),
 	})
 }

@@ -47,7 +47,7 @@ func (t Target) cluster(ctx context.Context) Finding {
 }
 
 // wanted are the resources that the operator needs.
-var wanted = []string{"agentchats", "agentmessages", "agentquotas", "agentroles", "agenttasks", "agenttriggers", "modelproviders", "subagents", "toolservers"}
+var wanted = []string{"agentchats", "agentmessages", "agentquotas", "agentroles", "agenttasks", "agenttriggers", "modelproviders", "subagents", "toolpolicies", "toolservers"}
 
 // resources checks that the server has Nestor's kinds.
 func (t Target) resources() Finding {
@@ -71,7 +71,7 @@ func (t Target) resources() Finding {
 		return found("resources", Failed, "the server does not have %s of %s", strings.Join(missing, ", "), v1beta1.GroupVersion).
 			advise("Install Nestor's CRDs: kubectl apply -f config/crd/bases, or choose another cluster with --context.")
 	}
-	return found("resources", OK, "the server has the nine kinds of %s", v1beta1.GroupVersion)
+	return found("resources", OK, "the server has the ten kinds of %s", v1beta1.GroupVersion)
 }
 
 const leaseName = "nestor-operator.nestor.dev"

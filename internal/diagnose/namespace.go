@@ -36,8 +36,8 @@ func (t Target) provider(ctx context.Context) []Finding {
 		return []Finding{found("provider", Failed, "%v", err)}
 	}
 	findings := []Finding{readiness("provider", fmt.Sprintf("ModelProvider %s/%s", provider.Namespace, provider.Name), provider.Status.Conditions)}
-	if ref := provider.Spec.APIKeyRef; ref != nil {
-		findings = append(findings, t.secret(ctx, provider.Namespace, *ref))
+	for _, ref := range resolve.IdentitySecrets(&provider.Spec) {
+		findings = append(findings, t.secret(ctx, provider.Namespace, ref))
 	}
 	if provider.Spec.DefaultModel == "" {
 		findings = append(findings, found("model", Warning, "the ModelProvider %s names no default model", provider.Name).

@@ -24,10 +24,12 @@ type actor struct {
 	mu sync.Mutex
 	mailbox
 	draining bool // starts no new effects
-	inFlight map[string]func()
-	fence    ledger.Fence           // of the current batch
-	calling  map[string]bool        // calls that are being made, by the key of the effect
-	detached map[string]*detachment // those that continue after a hand-over
+	// judgesLater reports that a timer will judge the calls that wait for policies.
+	judgesLater bool
+	inFlight    map[string]func()
+	fence       ledger.Fence           // of the current batch
+	calling     map[string]bool        // calls that are being made, by the key of the effect
+	detached    map[string]*detachment // those that continue after a hand-over
 	// questions are those of tool calls in flight, and abandoned the calls that waited for a person at a hand-over, by the key of the effect.
 	questions map[string]*openQuestion
 	abandoned map[string]bool

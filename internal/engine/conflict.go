@@ -5,7 +5,6 @@ package engine
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/nestor-dev/nestor/internal/agent"
 )
@@ -20,17 +19,22 @@ func (a *actor) handleConflict(batch []delivery) {
 	a.putBack(slices.Concat([]delivery{{takeOver: true}}, batch))
 }
 
-// dropOwnInFlight leaves out the calls that are in flight in this engine.
-func (a *actor) dropOwnInFlight(restarted agent.Restarted) agent.Restarted {
+// openTools returns the tool calls of an agent that is taken over or resumed. Those that this process makes, that it has adopted, or whose
+// results wait to be recorded are in flight.
+func (a *actor) openTools(r *stepResult) agent.OpenCalls {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	restarted.Unknown = slices.DeleteFunc(slices.Clone(restarted.Unknown), func(call string) bool {
-		for key := range a.inFlight {
-			if strings.HasPrefix(key, "tool/") && strings.HasSuffix(key, "/"+call) {
-				return true
-			}
+	var calls agent.OpenCalls
+	for _, e := range agent.ToolCalls(r.next) {
+		key := a.ledgerKey(e)
+		_, inFlight := a.inFlight[e.Key()]
+		delivered := func(d delivery) bool { return d.toolResult != nil && d.toolResult.Key == key }
+		switch {
+		case inFlight || a.hasResult(key) || slices.ContainsFunc(r.deliveries, delivered):
+			calls.InFlight = append(calls.InFlight, e.Call)
+		case r.open[key]:
+			calls.Interrupted = append(calls.Interrupted, e.Call)
 		}
-		return false
-	})
-	return restarted
+	}
+	return calls
 }

@@ -32,6 +32,8 @@ type delivery struct {
 	caughtUp bool
 	// resume performs everything that is outstanding of a parked agent.
 	resume bool
+	// judge judges the calls that wait for policies.
+	judge bool
 	// open are the keys of the calls without a result in the ledger, for a take-over or a resume.
 	open map[string]bool
 	// reserved is the reservation of a model call, released when its usage is part of the state.

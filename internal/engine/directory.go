@@ -38,6 +38,9 @@ type directory struct {
 	children map[string]map[string]string
 	// asks are those below standalone tasks, by the UID of the root and then of the asking agent.
 	asks map[string]map[string][]Ask
+	// labels are the content labels of the agents of a tree, by the UID of the root. Those of an agent that has ended are also those of
+	// its parent.
+	labels map[string][]string
 	// added and removed are called with the UID of an agent.
 	added, removed func(uid string)
 }
@@ -70,6 +73,18 @@ func (d *directory) set(record ledger.Agent, s agent.State) {
 		d.children[record.Parent][record.Name] = record.UID
 	}
 	d.setAsks(record.Root, record.UID, asks)
+	for _, label := range s.Labels {
+		if !slices.Contains(d.labels[record.Root], label.Name) {
+			d.labels[record.Root] = append(slices.Clip(d.labels[record.Root]), label.Name)
+		}
+	}
+}
+
+// labelsOf returns the content labels of the agents of a tree.
+func (d *directory) labelsOf(root string) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Sorted(slices.Values(d.labels[root]))
 }
 
 func (d *directory) setAsks(root, uid string, asks []Ask) {
@@ -94,6 +109,7 @@ func (d *directory) remove(uid string) {
 	if record, ok := d.agents[uid]; ok {
 		d.setAsks(record.Root, uid, nil)
 		delete(d.agents, uid)
+		delete(d.labels, uid)
 		if siblings := d.children[record.Parent]; siblings[record.Name] == uid {
 			delete(siblings, record.Name)
 			if len(siblings) == 0 {
@@ -148,4 +164,5 @@ func (d *directory) reset() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.agents, d.children, d.asks = map[string]ledger.Agent{}, map[string]map[string]string{}, map[string]map[string][]Ask{}
+	d.labels = map[string][]string{}
 }

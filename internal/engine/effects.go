@@ -57,7 +57,9 @@ func (a *actor) finishEffect(e agent.Effect, d delivery) {
 	case agent.RunTool:
 		delete(a.progress.texts, e.Call)
 	case agent.CallModel:
-		a.partial = partialReply{}
+		if a.partial.key == e.Key() {
+			a.partial = partialReply{}
+		}
 		a.forgetWaiting(e)
 	}
 	if detached := a.detached[e.Key()]; detached != nil {
@@ -118,11 +120,20 @@ func (a *actor) execute(ctx context.Context, record ledger.Agent, e agent.RunToo
 		return tool.Result{CallID: e.Call, Name: e.Tool, Text: text, Failure: tool.Failed, Output: tool.Output{Text: text}, Err: err}
 	}
 	call := a.toolCall(record, e)
-	call.Ask, call.Progress = a.asker(e), a.reporter(record, e)
-	return a.engine.options.Executor.Execute(ctx, set, call)
+	var spec tool.Spec
+	if t, ok := set.Lookup(e.Tool); ok {
+		spec = t.Spec()
+	}
+	call.Ask, call.Progress = a.asker(e, spec.Content), a.reporter(record, e)
+	result := a.engine.options.Executor.Execute(ctx, set, call)
+	if spec.SharedFiles { // after the call: another agent may have written meanwhile
+		result.Content.Labels = append(result.Content.Labels, a.engine.directory.labelsOf(record.Root)...)
+	}
+	return result
 }
 
 func (a *actor) toolCall(record ledger.Agent, e agent.RunTool) tool.Invocation {
+	e.Repeat = 0 // a server may recognise a call that begins anew
 	call := tool.Invocation{ID: e.Call, Name: e.Tool, Arguments: e.Arguments, IdempotencyKey: a.ledgerKey(e), Namespace: record.Namespace, Agent: a.uid}
 	if e.Call != record.Name { // the call of a tool run has the name of the run
 		call.Reference = record.Name + "/" + e.Call

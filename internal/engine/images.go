@@ -18,7 +18,7 @@ import (
 
 // toolFinished converts a result to a fact. Images are stored in the ledger with the event, which only refers to them.
 func toolFinished(e agent.RunTool, result tool.Result) (agent.ToolFinished, []ledger.Image) {
-	fact := agent.ToolFinished{Call: e.Call, Outcome: toolOutcome(result), Text: result.Text, Diff: result.Output.Diff}
+	fact := agent.ToolFinished{Call: e.Call, Outcome: toolOutcome(result), Text: result.Text, Diff: result.Output.Diff, Content: agent.Content(result.Content)}
 	var images []ledger.Image
 	for _, image := range result.Output.Images {
 		digest := ImageDigest(image.Data)

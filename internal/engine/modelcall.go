@@ -149,8 +149,15 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 	completed := &CompletedCall{Agent: record, Effect: e, Turn: call.turn, Provider: grant.Provider, Status: ledger.StatusFailed,
 		Server: endpoint.Client.Host(), Request: &req, Started: a.engine.options.Now()}
 	completed.sent = model.NewSent(req)
+	prompt, received := exchange.PromptTokens(e.Reserve, req.MaxOutputTokens), int64(0)
+	a.beginPartial(e, func(received int64) budget.Usage {
+		_, used := exchange.Usage(req, model.Reply{Usage: exchange.BrokenOff(nil, prompt, received)}, e, endpoint.Prices)
+		return used
+	})
 	reply, err := endpoint.Client.Complete(model.WithSent(ctx, completed.sent), req, func(d model.Delta) {
-		a.addPartial(e, d.Text)
+		tokens := exchange.ReceivedTokens(d)
+		received += tokens
+		a.addPartial(e, d.Text, tokens)
 		if a.engine.options.OnDelta != nil {
 			a.engine.options.OnDelta(a.uid, a.ledgerKey(e), d)
 		}
@@ -159,8 +166,12 @@ func (a *actor) complete(ctx context.Context, grant *schedule.Grant, record ledg
 	if err != nil {
 		failure := exchange.Error(err)
 		completed.Failure = string(failure.Kind)
-		if failure.Usage != nil {
-			completed.reported, completed.Usage = exchange.Usage(req, model.Reply{Usage: failure.Usage}, e, endpoint.Prices)
+		used := failure.Usage
+		if received > 0 {
+			used = exchange.BrokenOff(used, prompt, received)
+		}
+		if used != nil {
+			completed.reported, completed.Usage = exchange.Usage(req, model.Reply{Usage: used}, e, endpoint.Prices)
 		}
 		a.engine.options.CallCompleted(*completed)
 		a.modelFailed(e, grant, completed, failure)

@@ -60,6 +60,8 @@ type Options struct {
 	// model calls started, ended or wait.
 	Quotas            admission.Quotas
 	QuotaUsageChanged func(namespace string)
+	// Policies judge the calls of agents; nil means that there are none.
+	Policies Policies
 	// MayAct is called before each model and tool call and returns why the agent must not use its role any more; nil allows all
 	// calls. It must answer from memory.
 	MayAct func(ctx context.Context, a ledger.Agent, c agent.Config) error

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/engine/exchange"
 )
 
@@ -18,29 +19,50 @@ const maxPartial = 256 << 10
 type partialReply struct {
 	key  string // of the effect
 	text strings.Builder
+	// received is the number of tokens of all parts, and usage returns the usage of a call that is stopped after them.
+	received int64
+	usage    func(received int64) budget.Usage
+}
+
+// beginPartial begins the reply to a model call.
+func (a *actor) beginPartial(e agent.CallModel, usage func(received int64) budget.Usage) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.partial = partialReply{key: e.Key(), usage: usage}
 }
 
 // addPartial adds a piece of the reply to a model call.
-func (a *actor) addPartial(e agent.CallModel, text string) {
-	if text == "" {
-		return
-	}
+func (a *actor) addPartial(e agent.CallModel, text string, tokens int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.partial.key != e.Key() {
-		a.partial = partialReply{key: e.Key()}
+		return // a call that was stopped, and another one has begun
 	}
 	a.partial.text.WriteString(text[:min(len(text), maxPartial-a.partial.text.Len())])
+	a.partial.received += tokens
+}
+
+// stopped adds what has arrived of the model call in flight to the fact that stops it.
+func (a *actor) stopped(f agent.Cancelled, call *agent.ModelCall) agent.Cancelled {
+	f.Reply = a.partialOf(call)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if p := &a.partial; p.isOf(call) && p.received > 0 {
+		used := p.usage(p.received)
+		f.Usage = &used
+	}
+	return f
+}
+
+func (p *partialReply) isOf(call *agent.ModelCall) bool {
+	return call != nil && p.key == agent.CallModel{Call: call.ID, Attempt: call.Attempt}.Key()
 }
 
 // partialOf returns the text that has arrived of the model call in flight.
 func (a *actor) partialOf(call *agent.ModelCall) string {
-	if call == nil {
-		return ""
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.partial.key != (agent.CallModel{Call: call.ID, Attempt: call.Attempt}).Key() {
+	if !a.partial.isOf(call) {
 		return ""
 	}
 	return exchange.ValidUTF8(a.partial.text.String())

@@ -52,14 +52,21 @@ rules:
 	if !w.cancelledWith("uid-task", "I begi") {
 		t.Error("the event of the cancelled sub-agent does not have its reply")
 	}
+	for uid, calls := range map[string]int64{"uid-chat": 2, "uid-task": 1} { // providers charge for a stopped reply
+		s := w.view(uid)
+		if s.Usage.ModelCalls != calls || s.Usage.PromptTokens == 0 || s.Budget.Used.Tokens != s.Usage.Total() {
+			t.Errorf("%s has used %+v, and the budget has %+v", uid, s.Usage, s.Budget.Used)
+		}
+	}
 }
 
 // A reply that is longer than what is kept has no hole: pieces after the limit are left out, however short they are.
 func TestLongReplyKeepsBeginning(t *testing.T) {
 	a, e := &actor{}, agent.CallModel{Call: "m1"}
 	begun := strings.Repeat("a", maxPartial-2)
+	a.beginPartial(e, nil)
 	for _, piece := range []string{begun, "bcd", "e"} {
-		a.addPartial(e, piece)
+		a.addPartial(e, piece, 1)
 	}
 	if got := a.partialOf(&agent.ModelCall{ID: "m1"}); got != begun+"bc" {
 		t.Errorf("kept %d bytes that end with %q, want the first %d", len(got), got[len(got)-4:], maxPartial)

@@ -59,7 +59,7 @@ func askedFact(uid string, s agent.State, e agent.AskPerson) agent.Asked {
 	}
 	return agent.Asked{
 		Agent: s.Config.Name, UID: uid, Task: s.Config.ChildName(), Display: display, Call: e.Call, Kind: e.Kind, Text: e.Text, Tool: e.Tool,
-		Arguments: e.Arguments, DenyRequesters: e.DenyRequesters, OfTool: e.OfTool,
+		Arguments: e.Arguments, DenyRequesters: e.DenyRequesters, OfTool: e.OfTool, Labels: s.LabelNames(), Policy: e.Policy,
 	}
 }
 
@@ -198,7 +198,7 @@ func outboxFact(item agent.Item) agent.Fact {
 			Call: item.Call, Approve: true, Comment: item.Text, Digest: item.Digest, User: item.User, Message: item.Message, Allowance: item.Allowance,
 		}
 	}
-	return agent.Answered{Call: item.Call, Text: item.Text, Images: item.Images}
+	return agent.Answered{Call: item.Call, Text: item.Text, Images: item.Images, Labels: item.Labels}
 }
 
 // HasStarted reports whether the agent of a child is recorded.

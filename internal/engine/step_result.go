@@ -63,7 +63,7 @@ func (a *actor) abandonsCalls(r *stepResult) bool {
 		return true
 	}
 	for key := range r.open {
-		if r.takeOver && a.isAbandoned(r, key) {
+		if (r.takeOver || r.resume) && a.isAbandoned(r, key) {
 			return true
 		}
 	}
@@ -117,7 +117,11 @@ func (a *actor) step(deliveries []delivery) *stepResult {
 		r.end = r.end || d.end
 		r.quarantine = r.quarantine || d.quarantine
 		if d.fact != nil && !ended {
+			d.fact = a.applyPolicies(r, d, now)
 			a.stepFact(r, d, now)
+		}
+		if d.fact != nil || d.judge {
+			a.judge(r, now)
 		}
 	}
 	limit := limitReached(r.before, r.next)
@@ -190,10 +194,14 @@ func (a *actor) stepFact(r *stepResult, d delivery, now time.Time) {
 func (a *actor) completeFact(r *stepResult, fact agent.Fact) agent.Fact {
 	switch f := fact.(type) {
 	case agent.Restarted:
-		return a.dropOwnInFlight(f)
-	case agent.Cancelled:
-		f.Reply = a.partialOf(r.next.ModelCall)
+		f.OpenCalls = a.openTools(r)
+		f.Unknown = slices.DeleteFunc(slices.Clone(f.Unknown), func(call string) bool { return slices.Contains(f.InFlight, call) })
 		return f
+	case agent.Resumed:
+		f.OpenCalls = a.openTools(r)
+		return f
+	case agent.Cancelled:
+		return a.stopped(f, r.next.ModelCall)
 	case agent.MessageArrived:
 		f.TreeUsage, _ = a.engine.budgets.TreeUsage(a.uid)
 		return f

@@ -29,9 +29,10 @@ type openQuestion struct {
 }
 
 // toolAsked returns the fact that a tool ended its call with a question.
-func (a *actor) toolAsked(e agent.RunTool, request *tool.InputRequest) agent.ToolAsked {
-	before := a.toolInput(e.Call)
-	return agent.ToolAsked{Call: e.Call, Question: request.Question, State: request.State, Number: before.Number + 1, Answered: len(before.Answers)}
+func (a *actor) toolAsked(e agent.RunTool, result tool.Result) agent.ToolAsked {
+	before, request := a.toolInput(e.Call), result.Output.Input
+	return agent.ToolAsked{Call: e.Call, Question: request.Question, State: request.State, Number: before.Number + 1, Answered: len(before.Answers),
+		Content: agent.Content(result.Content)}
 }
 
 func (a *actor) toolInput(call string) agent.ToolInput {
@@ -41,7 +42,7 @@ func (a *actor) toolInput(call string) agent.ToolInput {
 }
 
 // asker returns the function with which a tool asks a person during a call. Questions of one call wait for each other.
-func (a *actor) asker(e agent.RunTool) func(context.Context, string) (string, error) {
+func (a *actor) asker(e agent.RunTool, content tool.Content) func(context.Context, string) (string, error) {
 	var mu sync.Mutex
 	used := 0 // how many of the recorded answers this run of the tool has used
 	number := a.toolInput(e.Call).Number
@@ -56,7 +57,8 @@ func (a *actor) asker(e agent.RunTool) func(context.Context, string) (string, er
 			}
 		}
 		number++ // even if the earlier question was given up and is not recorded yet
-		answer, err := a.askDuringCall(ctx, agent.ToolAsked{Call: e.Call, Question: question, Number: number, Answered: len(answers), Open: true}, e.Key())
+		answer, err := a.askDuringCall(ctx, agent.ToolAsked{Call: e.Call, Question: question, Number: number, Answered: len(answers), Open: true,
+			Content: agent.Content(content)}, e.Key())
 		used = len(answers) + 1
 		return answer, err
 	}
@@ -97,6 +99,9 @@ func (a *actor) answerTools(s agent.State) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for key, q := range a.questions {
+		if c, ok := findCall(s, q.call); ok && c.State != agent.CallRunning && c.State != agent.CallAsked {
+			continue // policies have not judged the answer
+		}
 		if answers := s.ToolInput(q.call).Answers; len(answers) > q.answered {
 			q.answer <- answers[q.answered].Answer
 			delete(a.questions, key)
@@ -134,7 +139,7 @@ func (a *actor) dropAbandoned(e agent.RunTool) bool {
 
 func (a *actor) toolFact(e agent.RunTool, result tool.Result) (agent.Fact, []ledger.Image) {
 	if request := result.Output.Input; request != nil && result.Failure == tool.NoFailure {
-		return a.toolAsked(e, request), nil
+		return a.toolAsked(e, result), nil
 	}
 	return toolFinished(e, result)
 }

@@ -116,6 +116,26 @@ const (
 	answered   = `{"model":"x","choices":[{"message":{"content":"done"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":5}}`
 )
 
+// A provider charges for a reply that broke off, and reports no usage of it. Each attempt counts.
+func TestReplyThatBreaksOffIsCounted(t *testing.T) {
+	const begun = `data: {"model":"x","choices":[{"delta":{"content":"Once upon a time"}}]}` + "\n\n"
+	state, calls := runAt(t, func(l *agent.Limits) { l.MaxRetries = 1 }, newProvider(t, http.StatusOK, begun))
+	if state.Phase != agent.PhaseFailed || len(calls) != 2 {
+		t.Fatalf("the run is %s after %d calls (%+v)", state.Phase, len(calls), state.Outcome)
+	}
+	if u := state.Usage; u.ModelCalls != 2 || u.PromptTokens == 0 || u.CompletionTokens < 2*3 || u.CostMicros == nil {
+		t.Errorf("the run has used %+v", u)
+	}
+	if used := state.Budget.Used; used.Tokens != state.Usage.Total() || used.CostMicros != used.Tokens {
+		t.Errorf("the budget has %+v, the usage is %+v", used, state.Usage)
+	}
+	for _, call := range calls {
+		if r := call.Result; r.Status != ledger.StatusFailed || r.PromptTokens == nil || r.CompletionTokens == nil || r.CostMicros == nil {
+			t.Errorf("the call is recorded with %+v", r)
+		}
+	}
+}
+
 // A fallback is used however few retries are allowed, and the call is recorded with the provider, model and price that served it.
 func TestFallbackIsUsedWithFewRetries(t *testing.T) {
 	for _, retries := range []int{0, 1} {

@@ -206,6 +206,7 @@ func (s *Server) group(scheme *runtime.Scheme, options Options, may authorizer.A
 			stopping: s.stopping, streams: options.Streams, reviewer: reviewer{may, options.Review},
 		},
 		"transcripts/image": &images{streamed{text, servedImages}, all},
+		"transcripts/trace": &traces{storage{&api.Trace{}}, all},
 		"modelcalls": &modelCalls{
 			namespaced{storage{&api.ModelCall{}}, &api.ModelCallList{}, "modelcall", modelCallColumns, modelCallCells}, options.Ledger,
 		},

@@ -33,13 +33,17 @@ type usages struct {
 var dimensions = []struct {
 	by     api.UsageDimension
 	prefix string
-	ledger ledger.Dimension
+	ledger []ledger.Dimension
 	value  func(ledger.Group) string
 }{
-	{api.UsageTotal, "total", "", func(ledger.Group) string { return "" }},
-	{api.UsageByChat, "chat", ledger.ByChat, func(g ledger.Group) string { return g.Chat }},
-	{api.UsageByRole, "role", ledger.ByRole, func(g ledger.Group) string { return g.Role }},
-	{api.UsageByModel, "model", ledger.ByModel, func(g ledger.Group) string { return g.Model }},
+	{api.UsageTotal, "total", nil, func(ledger.Group) string { return "" }},
+	{api.UsageByChat, "chat", []ledger.Dimension{ledger.ByChat}, func(g ledger.Group) string { return g.Chat }},
+	{api.UsageByRole, "role", []ledger.Dimension{ledger.ByRole}, func(g ledger.Group) string { return g.Role }},
+	{api.UsageByModel, "model", []ledger.Dimension{ledger.ByModel}, func(g ledger.Group) string { return g.Model }},
+	// Chats and roles have no dots in their names, so each name is that of one combination.
+	{api.UsageByEach, "each", []ledger.Dimension{ledger.ByChat, ledger.ByRole, ledger.ByModel}, func(g ledger.Group) string {
+		return g.Chat + "." + g.Role + "." + g.Model
+	}},
 }
 
 func (u *usages) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
@@ -55,7 +59,7 @@ func (u *usages) Get(ctx context.Context, name string, _ *metav1.GetOptions) (ru
 	}
 	i := slices.IndexFunc(all, func(usage api.Usage) bool { return usage.Name == name })
 	if i < 0 {
-		return nil, notFound("usages", name, "there are total, chat.NAME, role.NAME and model.NAME, and the same of a day as 2006-01-02.total")
+		return nil, notFound("usages", name, "there are total, chat.NAME, role.NAME, model.NAME and each.CHAT.ROLE.MODEL, and the same of a day as 2006-01-02.total")
 	}
 	return &all[i], nil
 }
@@ -79,7 +83,9 @@ func (u *usages) List(ctx context.Context, options *metainternalversion.ListOpti
 	}
 	by, name := a.fields[api.FieldUsageBy], a.fields[api.FieldName]
 	summed, next, err := readPages(a, func(page ledger.Page) (ledger.List[api.Usage], error) {
-		all, err := u.all(ctx, a.scope, divided, func(_ string, d api.UsageDimension) bool { return by == "" || by == string(d) })
+		all, err := u.all(ctx, a.scope, divided, func(_ string, d api.UsageDimension) bool {
+			return by == string(d) || by == "" && d != api.UsageByEach
+		})
 		if err != nil {
 			return ledger.List[api.Usage]{}, err
 		}
@@ -117,9 +123,7 @@ func (u *usages) all(ctx context.Context, scope ledger.Scope, divided period, wa
 			continue
 		}
 		query := ledger.ReportQuery{Scope: scope, GroupBy: []ledger.Dimension{ledger.ByNamespace}, Every: divided.every}
-		if d.ledger != "" {
-			query.GroupBy = append(query.GroupBy, d.ledger)
-		}
+		query.GroupBy = append(query.GroupBy, d.ledger...)
 		groups, err := u.groups(ctx, query, divided)
 		if err != nil {
 			return nil, err
@@ -130,6 +134,9 @@ func (u *usages) all(ctx context.Context, scope ledger.Scope, divided period, wa
 			usage := api.Usage{
 				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: g.Namespace},
 				By:         d.by, Value: value, ModelCalls: callUsage(g.calls), Runs: tallyOf(g.runs),
+			}
+			if d.by == api.UsageByEach {
+				usage.Value, usage.Chat, usage.Role, usage.Model = "", g.Chat, g.Role, g.Model
 			}
 			divided.mark(&usage, g.Start)
 			usage.UID = types.UID(g.Namespace + "." + usage.Name)
@@ -208,16 +215,14 @@ func callUsage(c ledger.CallTotals) api.CallUsage {
 }
 
 func tallyOf(t ledger.Tally) api.Tally {
-	tally := api.Tally{Total: t.Total, Live: t.Running, Succeeded: t.Succeeded, Failed: t.Finished() - t.Succeeded}
-	rate, ok := t.SuccessRate()
-	if !ok {
-		return tally
+	tally := api.Tally{Total: t.Total, Live: t.Running, Succeeded: t.Succeeded, Failed: t.Failed(), Cancelled: t.Cancelled}
+	if rate, ok := t.SuccessRate(); ok {
+		percent := int32(math.Round(100 * rate))
+		tally.SuccessPercent = &percent
 	}
-	percent, longest := int32(math.Round(100*rate)), t.MaxDuration.Milliseconds()
-	tally.SuccessPercent, tally.MaxDurationMillis = &percent, &longest
 	if mean, ok := t.MeanDuration(); ok {
-		millis := mean.Milliseconds()
-		tally.MeanDurationMillis = &millis
+		millis, longest := mean.Milliseconds(), t.MaxDuration.Milliseconds()
+		tally.MeanDurationMillis, tally.MaxDurationMillis = &millis, &longest
 	}
 	return tally
 }

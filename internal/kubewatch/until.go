@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,25 +19,32 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ErrDeleted means that the object was deleted while Until waited for it.
+// ErrDeleted means that the object was deleted before or while Until waited for it.
 var ErrDeleted = errors.New("the object was deleted")
 
-// Until watches an object until done reports true, and returns it. list is an empty list of the object's kind.
+// Until watches an object that exists until done reports true, and returns it. list is an empty list of the object's kind.
 func Until[T client.Object](ctx context.Context, api client.WithWatch, object T, list client.ObjectList, done func(T) bool) (T, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	options := func(o metav1.ListOptions) []client.ListOption {
 		o.FieldSelector = fields.OneTermEqualSelector("metadata.name", object.GetName()).String()
 		return []client.ListOption{client.InNamespace(object.GetNamespace()), &client.ListOptions{Raw: &o}}
 	}
 	source := &toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.ResourceVersion = "" // the API server's cache may not contain an object that was just created
 			fresh := list.DeepCopyObject().(client.ObjectList)
-			return fresh, api.List(ctx, fresh, options(o)...)
+			err := api.List(ctx, fresh, options(o)...)
+			if err == nil && meta.LenList(fresh) == 0 { // the deletion of an object that was never listed is no event
+				stop(ErrDeleted)
+			}
+			return fresh, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			return api.Watch(ctx, list.DeepCopyObject().(client.ObjectList), options(o)...)
 		},
 	}
-	event, err := watchtools.UntilWithSync(ctx, source, object, nil, func(e watch.Event) (bool, error) {
+	event, err := watchtools.UntilWithSync(ctx, listFirst{source}, object, nil, func(e watch.Event) (bool, error) {
 		if e.Type == watch.Deleted {
 			return false, ErrDeleted
 		}
@@ -51,3 +59,9 @@ func Until[T client.Object](ctx context.Context, api client.WithWatch, object T,
 	}
 	return event.Object.(T), nil
 }
+
+// listFirst makes a reflector list before it watches, although the API server could send the list as events.
+type listFirst struct{ *toolscache.ListWatch }
+
+// IsWatchListSemanticsUnSupported is called by the reflector.
+func (listFirst) IsWatchListSemanticsUnSupported() bool { return true }

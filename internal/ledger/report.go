@@ -48,10 +48,12 @@ type Group struct {
 
 // Tally counts agents or calls by outcome.
 type Tally struct {
-	// Total counts all of them, Running those that have not ended, Succeeded those that ended with success.
+	// Total counts all of them, Running those that have not ended, Succeeded those that ended with success, and Cancelled those
+	// that a person or a parent cancelled.
 	Total     int64
 	Running   int64
 	Succeeded int64
+	Cancelled int64
 	// TotalDuration and MaxDuration cover those that have ended, including time spent waiting.
 	TotalDuration time.Duration
 	MaxDuration   time.Duration
@@ -60,12 +62,16 @@ type Tally struct {
 // Finished returns the number of those that have ended.
 func (t Tally) Finished() int64 { return t.Total - t.Running }
 
-// SuccessRate returns the share of finished ones that succeeded; false if none has finished.
+// Failed returns the number of those that ended without success and were not cancelled.
+func (t Tally) Failed() int64 { return t.Finished() - t.Succeeded - t.Cancelled }
+
+// SuccessRate returns the share of those that succeeded among those that succeeded or failed; false if there is none.
 func (t Tally) SuccessRate() (float64, bool) {
-	if t.Finished() == 0 {
+	judged := t.Succeeded + t.Failed()
+	if judged == 0 {
 		return 0, false
 	}
-	return float64(t.Succeeded) / float64(t.Finished()), true
+	return float64(t.Succeeded) / float64(judged), true
 }
 
 // MeanDuration returns the mean duration of finished ones; false if none has finished.
@@ -78,7 +84,7 @@ func (t Tally) MeanDuration() (time.Duration, bool) {
 
 func (t Tally) Plus(other Tally) Tally {
 	return Tally{
-		Total: t.Total + other.Total, Running: t.Running + other.Running, Succeeded: t.Succeeded + other.Succeeded,
+		Total: t.Total + other.Total, Running: t.Running + other.Running, Succeeded: t.Succeeded + other.Succeeded, Cancelled: t.Cancelled + other.Cancelled,
 		TotalDuration: t.TotalDuration + other.TotalDuration, MaxDuration: max(t.MaxDuration, other.MaxDuration),
 	}
 }

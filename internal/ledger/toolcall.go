@@ -60,4 +60,6 @@ type ToolOutput struct {
 	Data []byte
 	// Size is the size of the complete output in bytes.
 	Size int64
+	// Agent is the UID of the agent that made the call.
+	Agent string
 }

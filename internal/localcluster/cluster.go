@@ -32,6 +32,8 @@ type Options struct {
 	Log io.Writer
 	// StartTimeout limits the start of each part; zero means two minutes, for busy machines.
 	StartTimeout time.Duration
+	// AuthenticationConfig is the path of the API server's AuthenticationConfiguration; empty means none.
+	AuthenticationConfig string
 }
 
 // Cluster is a running control plane.
@@ -160,6 +162,9 @@ func (c *Cluster) startAPIServer(ctx context.Context, assets string, options Opt
 	server := &envtest.APIServer{Path: serverLauncher, CertDir: certDir, Out: options.Log, Err: options.Log}
 	if err := enableAggregation(server, certDir); err != nil {
 		return err
+	}
+	if options.AuthenticationConfig != "" {
+		server.Configure().Set("authentication-config", options.AuthenticationConfig)
 	}
 	c.env = &envtest.Environment{
 		CRDs:                     crds,

@@ -13,12 +13,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/yaml"
@@ -42,6 +44,9 @@ func (l *Local) ChatName() string {
 }
 
 var notInName = regexp.MustCompile(`[^a-z0-9]+`)
+
+// scriptedModel is the name of the scripted model.
+const scriptedModel = "scripted"
 
 // keySecret holds the key of a real model.
 const keySecret = "model-key"
@@ -163,7 +168,14 @@ func (l *Local) furnishModel(ctx context.Context) error {
 	}
 	provider := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "default"}}
 	err := l.put(ctx, provider, func() error {
-		provider.Spec.API, provider.Spec.BaseURL, provider.Spec.DefaultModel, provider.Spec.APIKeyRef = v1beta1.APIOpenAI, l.modelURL, "scripted", nil
+		provider.Spec.API, provider.Spec.BaseURL, provider.Spec.DefaultModel, provider.Spec.APIKeyRef = v1beta1.APIOpenAI, l.modelURL, scriptedModel, nil
+		// Invented prices, so that people see where costs are shown.
+		provider.Spec.Models = slices.DeleteFunc(provider.Spec.Models, func(p v1beta1.ModelInfo) bool { return p.Name == scriptedModel })
+		if !m.Real() {
+			provider.Spec.Models = append(provider.Spec.Models, v1beta1.ModelInfo{
+				Name: scriptedModel, InputMicrosPerMillion: ptr.To[int64](1_250_000), OutputMicrosPerMillion: ptr.To[int64](10_000_000),
+			})
+		}
 		if m.Real() {
 			provider.Spec.API, provider.Spec.DefaultModel = m.API, m.Name
 		}

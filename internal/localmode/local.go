@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -65,6 +66,10 @@ type Local struct {
 	failed   chan error
 	broken   atomic.Bool
 	stops    []func() error
+	copying  sync.Mutex
+
+	changing     sync.Mutex   // held while parts stop or start
+	stopOperator func() error // nil while the operator is stopped
 }
 
 // step starts one part.
@@ -128,6 +133,8 @@ func (l *Local) Wait(ctx context.Context) error {
 
 // Stop stops all parts, the last one first.
 func (l *Local) Stop() error {
+	l.changing.Lock()
+	defer l.changing.Unlock()
 	var errs []error
 	for len(l.stops) > 0 {
 		last := len(l.stops) - 1

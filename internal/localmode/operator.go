@@ -48,6 +48,9 @@ func (l *Local) startOperator(ctx context.Context) error {
 	if err := os.MkdirAll(scratch, 0o700); err != nil {
 		return fmt.Errorf("create a directory for the home directories of commands: %w", err)
 	}
+	if err := os.MkdirAll(l.projects(), 0o755); err != nil {
+		return fmt.Errorf("create a directory for the copies of the sample project: %w", err)
+	}
 	var err error
 	if l.webhook, err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
 		return fmt.Errorf("open a port for the webhook: %w", err)
@@ -56,7 +59,7 @@ func (l *Local) startOperator(ctx context.Context) error {
 		Config: l.Config, Service: "nestor-demo",
 		Controllers: controller.Options{
 			Ledger: l.ledger, OperatorNamespace: operatorNamespace, AllowLoopbackEndpoints: true,
-			LocalWorkspaces: []string{l.Sample}, WorkspaceScratch: scratch,
+			LocalWorkspaces: []string{l.Sample, l.projects()}, OwnWorkspace: l.ownCopy, WorkspaceScratch: scratch,
 		},
 		History: operator.History{Address: "127.0.0.1:0", Certificate: operator.Certificate{Service: historyService}},
 		Gateway: operator.Gateway{InProcess: true}, Admission: operator.Admission{Listener: l.webhook},
@@ -79,7 +82,8 @@ func (l *Local) startOperator(ctx context.Context) error {
 		}
 		ended <- err
 	}()
-	l.onStop(func() error {
+	l.stopOperator = func() error {
+		l.stopOperator = nil
 		cancel()
 		select {
 		case err := <-ended:
@@ -87,8 +91,32 @@ func (l *Local) startOperator(ctx context.Context) error {
 		case <-time.After(l.stopTimeout()):
 			return errors.New("the operator did not stop in time")
 		}
+	}
+	l.onStop(func() error {
+		if l.stopOperator == nil {
+			return nil
+		}
+		return l.stopOperator()
 	})
 	return nil
+}
+
+// ToggleOperator stops the operator with the gateway and the history API, or starts them again, while everything else runs.
+func (l *Local) ToggleOperator(ctx context.Context) (running bool, err error) {
+	l.changing.Lock()
+	defer l.changing.Unlock()
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	if l.stopOperator != nil {
+		return false, l.stopOperator()
+	}
+	for _, do := range []func(context.Context) error{l.openGateway, l.startOperator, l.registerHistory, l.registerWebhook} {
+		if err := do(ctx); err != nil {
+			return false, fmt.Errorf("start the operator again: %w", err)
+		}
+	}
+	return true, nil
 }
 
 // registerHistory registers the history API, so that the API server forwards requests for full histories to the operator.

@@ -30,7 +30,7 @@ func (l *Local) serveBuiltPage(ctx context.Context) error {
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	link, done, err := server.Local(serving, server.LocalOptions{
 		Config: l.Config, Namespace: Namespace, Listener: listener, SessionFile: filepath.Join(l.Dir, "page-session"),
-		Workspace: l.NewChat("").Spec.Workspace, Ideas: l.ideas(),
+		Workspace: l.NewChat("").Spec.Workspace, Ideas: l.ideas(), GatewayURL: l.GatewayURL(),
 	})
 	if err != nil {
 		cancel()

@@ -33,7 +33,7 @@ func TestPageKeepsAddressAndSession(t *testing.T) {
 	start := func() (l *Local, address string) {
 		t.Helper()
 		l = &Local{Dir: dir, Config: &rest.Config{Host: "http://127.0.0.1:1"}, failed: make(chan error, 1)}
-		if err := l.serveBuiltPage(t.Context()); err != nil {
+		if err := errors.Join(l.openGateway(t.Context()), l.serveBuiltPage(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		address, _, _ = strings.Cut(l.page, "/login")

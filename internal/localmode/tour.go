@@ -54,8 +54,8 @@ func (l *Local) Tour(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t := &tour{Local: l, chat: chat.Name, user: me.Status.UserInfo.Username, narrator: narrate.New(chat.Name), resolved: map[string]bool{}}
-	l.Say("a new chat, %s, on the files in %s", chat.Name, l.Sample)
+	t := &tour{Local: l, chat: chat.Name, files: l.project(chat.Name, chat.UID), user: me.Status.UserInfo.Username, narrator: narrate.New(chat.Name), resolved: map[string]bool{}}
+	l.Say("a new chat, %s, on the files in %s", chat.Name, l.project(chat.Name, chat.UID))
 	if err := t.send(ctx, v1beta1.AgentMessageSpec{Content: tourRequest}); err != nil {
 		return err
 	}
@@ -84,6 +84,7 @@ type tour struct {
 	*Local
 	// chat is the name of the chat, user the name of the approver in the API server.
 	chat, user string
+	files      string // the directory of the chat's workspace
 	narrator   *narrate.Narrator
 	// resolved has the keys of the asks that were answered or decided.
 	resolved map[string]bool
@@ -135,9 +136,9 @@ func (t *tour) send(ctx context.Context, spec v1beta1.AgentMessageSpec) error {
 
 // check checks that the approved file was written.
 func (t *tour) check() error {
-	if _, err := os.Stat(filepath.Join(t.Sample, filepath.FromSlash(tourFile))); err != nil {
+	if _, err := os.Stat(filepath.Join(t.files, filepath.FromSlash(tourFile))); err != nil {
 		return fmt.Errorf("the approved file was not written: %w", err)
 	}
-	t.Say("the tour has finished; the file that you approved is %s", filepath.Join(t.Sample, tourFile))
+	t.Say("the tour has finished; the file that you approved is %s", filepath.Join(t.files, tourFile))
 	return nil
 }

@@ -43,11 +43,12 @@ func (l *Local) WhatNext() string {
 		b.WriteString("\nThe web page is not in this build: it needs npm (`make web`, then start again),\nor a release, which has it. The terminal does the same.\n")
 	}
 	fmt.Fprintf(&b, `
-Every new chat has the sample project as its workspace: %s
+Every new chat has its own copy of the sample project as its workspace, in %s
 OpenAI, A2A, MCP and AG-UI clients (docs/concepts/gateway.md): %s
 The log of all parts: %s
+o and Enter stop the operator alone, to see what then happens, and start it again.
 Ctrl-C stops everything and keeps the state; make demo-clean removes it.
-`, l.shown(l.Sample), l.GatewayURL(), l.shown(l.Log))
+`, l.shown(l.projects()), l.GatewayURL(), l.shown(l.Log))
 	return b.String()
 }
 

@@ -6,6 +6,7 @@
 package metrics
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,11 +23,12 @@ type Metrics struct {
 	started, ended, turns                            *prometheus.CounterVec
 	modelCalls, modelFailures, tokens, cost          *prometheus.CounterVec
 	toolCalls, ledgerErrors, quotaWaits, quarantined *prometheus.CounterVec
-	fenced                                           *prometheus.CounterVec
+	fenced, verdicts                                 *prometheus.CounterVec
 	agentSeconds, turnSeconds, takeoverSeconds       *prometheus.HistogramVec
 	modelSeconds, modelWait, toolSeconds, ledgerSec  *prometheus.HistogramVec
 	build, modelQueue, backOff                       *prometheus.GaugeVec
 	live                                             *live
+	policies                                         policySeries
 }
 
 // Bounds of the histograms, from a local tool to a model call of several minutes. Appends are faster, and waiting for people
@@ -58,6 +60,7 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 		ledgerSec:       histogram("nestor_ledger_append_seconds", "Time until an append to the ledger was durable.", fastSeconds),
 		quotaWaits:      counter("nestor_quota_waits_total", "Model calls that started to wait for a quota, by reason: `QuotaExhausted` or `PriceUnknown` of an AgentQuota, `LedgerQuota` of the ledger.", "reason"),
 		quarantined:     counter("nestor_agents_quarantined_total", "Agents that were quarantined because their history is damaged (`record`) or because the operator failed on it (`panic`).", "cause"),
+		verdicts:        counter("nestor_policy_verdicts_total", "Verdicts of ToolPolicies on calls, by policy, rule (empty if the policy allows the call) and verdict: `Allow`, `RequireApproval` or `Deny`, and the same with the prefix `Audit` if it has no effect. After "+fmt.Sprint(maxPolicySeries)+" policies and rules, others are counted as `other`.", "policy", "rule", "verdict"),
 		ledgerErrors:    counter("nestor_ledger_failures_total", "Writes that the ledger refused or failed; agents wait and retry."),
 		fenced:          counter("nestor_ledger_fenced_appends_total", "Appends that the ledger refused because another replica has taken over the shard. Nothing of them was recorded."),
 		takeoverSeconds: histogram("nestor_shard_takeover_seconds", "Time to recover the agents of a shard from the ledger, until all of them continue.", seconds),
@@ -65,7 +68,7 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 	}
 	for _, c := range []prometheus.Collector{
 		m.build, m.started, m.ended, m.agentSeconds, m.turns, m.turnSeconds, m.live, m.modelCalls, m.modelFailures, m.tokens, m.cost,
-		m.modelSeconds, m.modelWait, m.modelQueue, m.backOff, m.toolCalls, m.toolSeconds, m.ledgerSec, m.ledgerErrors, m.quotaWaits, m.quarantined, m.fenced, m.takeoverSeconds,
+		m.modelSeconds, m.modelWait, m.modelQueue, m.backOff, m.toolCalls, m.toolSeconds, m.ledgerSec, m.ledgerErrors, m.quotaWaits, m.quarantined, m.fenced, m.takeoverSeconds, m.verdicts,
 	} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
@@ -121,6 +124,7 @@ func (m *Metrics) Recorded(c engine.Change) {
 		m.quotaWaits.WithLabelValues(wait.Reason).Inc()
 	}
 	m.countQuarantined(c)
+	m.countVerdicts(c)
 	m.live.update(c)
 	for _, run := range c.Runs() {
 		outcome, took := success, time.Duration(run.At-run.Since)*time.Millisecond

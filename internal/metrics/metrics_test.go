@@ -5,6 +5,7 @@ package metrics_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -325,5 +326,40 @@ func TestFencedAppendsAreCounted(t *testing.T) {
 	}
 	if n := valueOf(t, registry, "nestor_ledger_fenced_appends_total"); n != 1 {
 		t.Errorf("%g appends were fenced, want 1", n)
+	}
+}
+
+func TestVerdictsOfManyPoliciesAreBounded(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	m, err := metrics.New(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var verdicts []agent.Verdict
+	for i := range 600 {
+		verdicts = append(verdicts, agent.Verdict{Policy: fmt.Sprintf("team/p%d", i), Rule: "writes", Action: agent.PolicyDeny, Audit: i == 0})
+	}
+	judged := agent.Event{Fact: agent.Judged{Policed: true, Calls: []agent.JudgedCall{{Call: "c", Verdicts: verdicts}}}}
+	m.Recorded(engine.Change{Agent: ledger.Agent{UID: "a"}, Events: []agent.Event{judged}})
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := map[string]float64{}
+	for _, family := range families {
+		if family.GetName() != "nestor_policy_verdicts_total" {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			labels := map[string]string{}
+			for _, l := range metric.GetLabel() {
+				labels[l.GetName()] = l.GetValue()
+			}
+			series[labels["policy"]+" "+labels["rule"]+" "+labels["verdict"]] = metric.GetCounter().GetValue()
+		}
+	}
+	const others = "other" + " other Deny"
+	if len(series) != 501 || series[others] != 100 || series["team/p0 writes AuditDeny"] != 1 || series["team/p1 writes Deny"] != 1 {
+		t.Errorf("%d series, %v of others", len(series), series[others])
 	}
 }

@@ -13,6 +13,8 @@ const (
 	OpenAIResponses API = "OpenAIResponses"
 	Anthropic       API = "Anthropic"
 	Gemini          API = "Gemini"
+	Bedrock         API = "Bedrock"
+	Vertex          API = "Vertex"
 	// A2A is the protocol of remote agents. It is that of roles, not of providers.
 	A2A API = "A2A"
 )

@@ -23,6 +23,11 @@ const (
 	maxToolResult    = 256
 	maxToolError     = 256
 	maxToolName      = 128
+	maxLabelSource   = 64
+	maxLabelCall     = 32
+	maxWaitingRules  = 2
+	maxWaitingLabels = 3
+	maxRuleMessage   = 128
 	maxProgress      = 256
 	maxSummary       = 2048
 	maxQuestion      = 1024

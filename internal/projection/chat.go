@@ -24,6 +24,8 @@ type ChatFacts struct {
 	Work Work
 	// PostRefused is the API server's message about an answer that it rejects.
 	PostRefused string
+	// ProviderReady is since when the chat's provider is ready. It is only needed after a turn that the model could not answer.
+	ProviderReady *metav1.Time
 }
 
 func Chat(s agent.State, facts ChatFacts, old v1beta1.AgentChatStatus, generation int64) v1beta1.AgentChatStatus {
@@ -39,7 +41,9 @@ func Chat(s agent.State, facts ChatFacts, old v1beta1.AgentChatStatus, generatio
 		Messages:    facts.Messages,
 		LastMessage: facts.LastMessage,
 		Usage:       usage(s.Usage),
-		Conditions:  withProgress(withCondition(old.Conditions, "AgentChat", ready(s, facts, generation), s.Clock.Now), "AgentChat", s, facts.Work, generation),
+
+		ContentLabels: contentLabels(s),
+		Conditions:    withProgress(withCondition(old.Conditions, "AgentChat", ready(s, facts, old.Conditions, generation), s.Clock.Now), "AgentChat", s, facts.Work, generation),
 	}
 	if slices.ContainsFunc(status.Waiting, func(w v1beta1.ChatWaitingItem) bool { return w.DenyRequesters }) && s.Requesters.Known() {
 		status.Requesters = s.Requesters.Users[:min(len(s.Requesters.Users), maxRequesters)]
@@ -70,6 +74,7 @@ func chatWaiting(s agent.State) []v1beta1.ChatWaitingItem {
 		if ask.Kind == agent.AskApproval {
 			item.DenyRequesters = ask.DenyRequesters
 			setCall(&item.Waiting, ask.Tool, ask.Arguments)
+			setRules(&item.Waiting, ask.Policy)
 		}
 		// The call of a task of type Tool has the task's name; it has no agent.
 		if ask.Call == ask.Task {

@@ -4,6 +4,7 @@
 package projection
 
 import (
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -37,11 +38,32 @@ func succeeded(s agent.State, w Work, generation int64) metav1.Condition {
 		if wait := s.QuotaWait(); wait != nil {
 			c.Reason, c.Message = wait.Reason, wait.Message
 		}
+		if wait := s.WaitsForPolicies(); wait != "" {
+			c.Reason, c.Message = v1beta1.ReasonPolicyNotReady, textPolicyWait(wait)
+		}
 	}
 	return c
 }
 
-func ready(s agent.State, facts ChatFacts, generation int64) metav1.Condition {
+func textPolicyWait(problem string) string {
+	return "A call waits until policies can judge it: " + problem
+}
+
+const providerRepaired = "The model provider works again. Create an AgentMessage to try again."
+
+// repaired reports whether the provider became ready after the chat reported that the model could not answer, or whether the chat already
+// reports that. Times in conditions are whole seconds.
+func repaired(s agent.State, since *metav1.Time, reported *metav1.Condition) bool {
+	switch {
+	case since == nil || reported == nil || since.UnixMilli() <= int64(s.Turn.StartTime):
+		return false
+	case reported.Status == metav1.ConditionFalse:
+		return reported.Reason == v1beta1.ReasonModelError && since.After(reported.LastTransitionTime.Time)
+	}
+	return reported.Message == providerRepaired
+}
+
+func ready(s agent.State, facts ChatFacts, old []metav1.Condition, generation int64) metav1.Condition {
 	c := metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonReady,
 		ObservedGeneration: generation, Message: "Create an AgentMessage to start."}
 	switch {
@@ -59,7 +81,15 @@ func ready(s agent.State, facts ChatFacts, generation int64) metav1.Condition {
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, wait.Reason, wait.Message
 		return c
 	}
+	if wait := s.WaitsForPolicies(); wait != "" {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, v1beta1.ReasonPolicyNotReady, textPolicyWait(wait)
+		return c
+	}
 	if s.TurnFailure == nil {
+		return c
+	}
+	if s.TurnFailure.Kind == agent.ErrorModel && repaired(s, facts.ProviderReady, meta.FindStatusCondition(old, v1beta1.ConditionReady)) {
+		c.Message = providerRepaired
 		return c
 	}
 	switch s.TurnFailure.Kind {

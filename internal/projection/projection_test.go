@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -181,6 +182,30 @@ func TestChatShowsWaits(t *testing.T) {
 	ready := Chat(failed, ChatFacts{}, v1beta1.AgentChatStatus{}, 1).Conditions[0]
 	if ready.Status != metav1.ConditionFalse || ready.Reason != v1beta1.ReasonModelError || ready.Message != "bad key" {
 		t.Errorf("ready is %+v, want False with the provider's message", ready)
+	}
+	reported := Chat(failed, ChatFacts{}, v1beta1.AgentChatStatus{}, 1)
+	seconds := func(n time.Duration) *metav1.Time {
+		at := metav1.NewTime(ready.LastTransitionTime.Add(n * time.Second))
+		return &at
+	}
+	repaired := Chat(failed, ChatFacts{ProviderReady: seconds(1)}, reported, 1)
+	later := failed
+	later.Turn.StartTime = agent.Time(seconds(2).UnixMilli())
+	for name, c := range map[string]struct {
+		state agent.State
+		since *metav1.Time
+		old   v1beta1.AgentChatStatus
+		want  metav1.ConditionStatus
+	}{
+		"the provider was ready all the time":     {failed, seconds(-60), reported, metav1.ConditionFalse},
+		"it became ready before the chat reports": {failed, seconds(1), v1beta1.AgentChatStatus{}, metav1.ConditionFalse},
+		"it was repaired":                         {failed, seconds(1), reported, metav1.ConditionTrue},
+		"it was repaired some time ago":           {failed, seconds(1), repaired, metav1.ConditionTrue},
+		"a later turn fails, too":                 {later, seconds(1), repaired, metav1.ConditionFalse},
+	} {
+		if got := Chat(c.state, ChatFacts{ProviderReady: c.since}, c.old, 1).Conditions[0]; got.Status != c.want {
+			t.Errorf("%s: ready is %+v, want %s", name, got, c.want)
+		}
 	}
 }
 

@@ -40,6 +40,8 @@ func subAgentStatus(s agent.State, w Work) v1beta1.SubAgentStatus {
 		Children:  v1beta1.ChildCounts{Pending: int32(s.Children.Pending()), Finished: int32(s.Children.Finished)},
 		Summary:   shorten.Head(s.Summary, maxSummary),
 		Question:  shorten.Head(question(s), maxQuestion),
+
+		ContentLabels: contentLabels(s),
 	}
 	if s.LimitReached != nil {
 		status.BailoutReason = shorten.Head(s.LimitReached.Reason, maxBailout)
@@ -49,7 +51,7 @@ func subAgentStatus(s agent.State, w Work) v1beta1.SubAgentStatus {
 
 // taskStatus returns what only tasks show.
 func taskStatus(s agent.State, w Work) v1beta1.AgentTaskStatus {
-	status := v1beta1.AgentTaskStatus{Waiting: waiting(s)}
+	status := v1beta1.AgentTaskStatus{Waiting: waiting(s), ContentLabels: contentLabels(s)}
 	switch s.Config.Kind {
 	case agent.SubAgent:
 		status.SubAgent = s.Config.Name
@@ -85,14 +87,18 @@ func waiting(s agent.State) *v1beta1.Waiting {
 }
 
 func approval(s agent.State) *v1beta1.Waiting {
-	for _, c := range s.Batch {
-		if c.State != agent.CallUndecided {
+	for _, ask := range agent.PendingAsks(s) {
+		if ask.Kind != agent.AskApproval {
 			continue
 		}
-		w := &v1beta1.Waiting{SubAgent: s.Config.Name, ToolCall: c.ID, DenyRequesters: s.Config.Role.DenyRequesters, StartTime: moment(c.At)}
-		setCall(w, c.Tool, c.Arguments)
+		w := &v1beta1.Waiting{SubAgent: s.Config.Name, ToolCall: ask.Call, DenyRequesters: ask.DenyRequesters, StartTime: moment(s.AskedAt(ask.Call))}
+		setCall(w, ask.Tool, ask.Arguments)
+		setRules(w, ask.Policy)
 		if s.Config.Kind == agent.ToolRun {
-			w.ToolCall, w.SubAgent = "", "" // a task of type Tool is one call
+			w.SubAgent = ""
+			if w.ToolCall == s.Config.Name { // a task of type Tool is one call, which policies may ask about again
+				w.ToolCall = ""
+			}
 		}
 		return w
 	}

@@ -38,6 +38,8 @@ type Options struct {
 type Gateway struct {
 	// Address is the address to listen on; "0" turns them off.
 	Address string
+	// URL is where programs reach them; empty if that is not known.
+	URL string
 	// CertFile and KeyFile are the certificate; without them there is no TLS, on a loopback address only.
 	CertFile, KeyFile string
 	// Streams limits the requests in flight.
@@ -52,6 +54,8 @@ type Page struct {
 	Address string
 	// URL is where people reach the page, or empty if that is not known.
 	URL string
+	// OIDC is where people sign in, if it has an issuer; tokens are accepted in any case.
+	OIDC server.OIDC
 	// Streams limits the pages that are open at the same time.
 	Streams streams.Limits
 }
@@ -120,7 +124,14 @@ func addPage(mgr ctrl.Manager, options Options, pages *streams.Limiter) error {
 	if options.Page.Address == "0" {
 		return nil
 	}
-	handler := server.New(server.Options{Identity: server.Tokens(options.Config, true), Streams: pages, OperatorNamespace: options.OperatorNamespace})
+	identity := server.Tokens(options.Config, true)
+	if oidc := options.Page.OIDC; oidc.Issuer != "" {
+		var err error
+		if identity, err = server.SignInWithOIDC(options.Config, true, oidc); err != nil {
+			return err
+		}
+	}
+	handler := server.New(server.Options{Identity: identity, Streams: pages, OperatorNamespace: options.OperatorNamespace, GatewayURL: options.Gateway.URL})
 	if err := mgr.Add(listen.Server{Name: "the web page", Address: options.Page.Address, BehindProxy: true, Handler: handler}); err != nil {
 		return fmt.Errorf("add the web page: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -23,11 +24,11 @@ func emptyRole(context.Context, tool.Invocation) (tool.Output, error) { return t
 func TestOverlayKeepsOmittedFields(t *testing.T) {
 	base := builtIn(t, "coder")
 	got := base.Overlay(Role{AgentRoleSpec: v1beta1.AgentRoleSpec{
-		Model: "big-model", Tools: &v1beta1.ToolPolicy{Allow: []string{}}, Limits: &v1beta1.RoleLimits{MaxIterations: 5},
+		Model: "big-model", Tools: &v1beta1.RoleTools{Allow: []string{}}, Limits: &v1beta1.RoleLimits{MaxIterations: 5},
 	}})
 	want := builtIn(t, "coder")
 	want.Model = "big-model"
-	want.Tools = &v1beta1.ToolPolicy{Allow: []string{}}
+	want.Tools = &v1beta1.RoleTools{Allow: []string{}}
 	want.Limits.MaxIterations = 5
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -124,6 +125,30 @@ func checkKustomization(t *testing.T, content string, paths []string) {
 	for _, path := range paths {
 		if base := filepath.Base(path); base != "kustomization.yaml" && !strings.Contains(content, "- "+base+"\n") {
 			t.Errorf("kustomization.yaml does not list %s", base)
+		}
+	}
+}
+
+// TestSamplesReplaceNothing: applying and deleting the samples leaves the roles and the provider of a namespace as they were.
+func TestSamplesReplaceNothing(t *testing.T) {
+	paths, err := filepath.Glob("../../config/samples/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var object metav1.PartialObjectMetadata
+		if err := yaml.Unmarshal(content, &object); err != nil {
+			t.Fatal(path, err)
+		}
+		if _, builtIn := BuiltIn(object.Name); object.Kind == "AgentRole" && builtIn {
+			t.Errorf("%s replaces the built-in role %s", path, object.Name)
+		}
+		if object.Kind == "ModelProvider" && object.Name == "default" {
+			t.Errorf("%s replaces the default provider", path)
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // SkillFile is the file of a skill with its front matter and instructions.
@@ -30,6 +32,9 @@ type Skill struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	ConfigMap   string `json:"configMap"`
+	// Trusted and Labels are those of its source in the AgentRole.
+	Trusted bool                   `json:"trusted,omitempty"`
+	Labels  []v1beta1.ContentLabel `json:"contentLabels,omitempty"`
 
 	texts map[string]string // by key
 }
@@ -140,4 +145,9 @@ func (s Skill) Text(file string) (string, bool) {
 	}
 	text, ok := s.texts[strings.ReplaceAll(file, "/", "__")]
 	return text, ok
+}
+
+// ContentLabels returns the content labels of its texts.
+func (s Skill) ContentLabels() []string {
+	return v1beta1.ContentNames(v1beta1.Content(s.Trusted, s.Labels))
 }

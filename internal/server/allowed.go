@@ -30,15 +30,15 @@ type resourceRules struct {
 }
 
 var allowedResources = map[string]resourceRules{
-	chats:       {list: true, get: true, create: true, remove: true},
+	chats:       {list: true, get: true, create: true, replace: true, remove: true},
 	messages:    {list: true, get: true, create: true},
 	tasks:       {list: true, get: true, create: true},
 	subAgents:   {list: true, get: true},
 	roles:       {list: true, get: true, create: true, replace: true},
-	providers:   {list: true, get: true},
-	toolServers: {list: true, get: true},
-	triggers:    {list: true, get: true},
-	quotas:      {list: true},
+	providers:   {list: true, get: true, create: true, replace: true},
+	toolServers: {list: true, get: true, create: true, replace: true},
+	triggers:    {list: true, get: true, create: true, replace: true},
+	quotas:      {list: true, get: true, create: true, replace: true},
 }
 
 // Query parameters of reads and writes. Watches are only used by the stream.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
@@ -30,20 +31,31 @@ func eventTexts(t *testing.T, out *eventBuffer, number int) []string {
 	return texts
 }
 
+func kindObject(kind, name, version string, labels map[string]string) *unstructured.Unstructured {
+	object := treeObject("uid-" + kind + "-" + name)
+	object.SetAPIVersion("nestor.dev/v1beta1")
+	object.SetKind(kind)
+	object.SetNamespace("default")
+	object.SetName(name)
+	object.SetLabels(labels)
+	object.SetResourceVersion(version)
+	return object
+}
+
 func TestDisplayListsBeforeChanges(t *testing.T) {
 	t.Parallel()
 	out := newEventBuffer(bufferLimit)
 	display := newDisplaySource("", "root", out, tasks, subAgents)
 	go func() { _ = display.follow(t.Context(), "") }()
-	display.put(tasks, watch.Added, treeObject("AgentTask", "root", "1", nil, ""))
+	display.put(tasks, watch.Added, kindObject("AgentTask", "root", "1", nil))
 	display.complete(tasks)
-	display.put(subAgents, watch.Added, treeObject("SubAgent", "root", "1", nil, ""))
+	display.put(subAgents, watch.Added, kindObject("SubAgent", "root", "1", nil))
 	display.complete(subAgents)
 	root := `display {"display":{"badge":"pending","agent":"uid-SubAgent-root","place":0,"own":{}},"uid":"uid-AgentTask-root"}`
 	if diff := cmp.Diff([]string{root, `synced {"resource":"displays"}`}, eventTexts(t, out, 2)); diff != "" {
 		t.Error(diff)
 	}
-	display.put(tasks, watch.Added, treeObject("AgentTask", "child", "1", map[string]string{v1beta1.LabelParent: "root"}, ""))
+	display.put(tasks, watch.Added, kindObject("AgentTask", "child", "1", map[string]string{v1beta1.LabelParent: "root"}))
 	child := `display {"display":{"badge":"pending","parent":"root","place":0,"own":{}},"uid":"uid-AgentTask-child"}`
 	if diff := cmp.Diff([]string{child}, eventTexts(t, out, 1)); diff != "" {
 		t.Errorf("only the new task has changed: %s", diff)
@@ -53,7 +65,7 @@ func TestDisplayListsBeforeChanges(t *testing.T) {
 func TestResumedListSendsOnlyNew(t *testing.T) {
 	t.Parallel()
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{nestorResource(subAgents): "SubAgentList"},
-		treeObject("SubAgent", "old", "5", nil, ""), treeObject("SubAgent", "new", "10", nil, ""))
+		kindObject("SubAgent", "old", "5", nil), kindObject("SubAgent", "new", "10", nil))
 	out := newEventBuffer(bufferLimit)
 	display := newDisplaySource("chat", "", out, subAgents)
 	source := objectSource{resource: subAgents, client: client.Resource(nestorResource(subAgents)).Namespace(metav1.NamespaceAll), out: out, display: display}

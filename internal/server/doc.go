@@ -10,9 +10,11 @@
 //
 //   - [Tokens] forwards a bearer token, from the Authorization header (a proxy that signs people in) or from the cookie that
 //     signing in with a token sets.
+//   - [SignInWithOIDC] forwards the ID token of a person who signed in at an issuer. The session is sealed in cookies, so that every replica can
+//     read it; see oidc.go.
 //   - [Local] serves one person on loopback with the identity of a kubeconfig. A one-time link is exchanged for a session.
 //
-// Cookies are HttpOnly and SameSite=Strict, requests from other sites are rejected, and only the paths in
+// Cookies are HttpOnly and those with an identity SameSite=Strict, requests from other sites are rejected, and only the paths in
 // allowed.go reach the API server.
 //
 // # The stream

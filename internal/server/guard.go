@@ -65,9 +65,14 @@ func isSameSite(r *http.Request) bool {
 // signedIn wraps a handler that needs the identity of the requester.
 func (s *site) signedIn(next func(http.ResponseWriter, *http.Request, *rest.Config)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Also with answers of the API server, which may not accept the identity.
+		w.Header().Set("Nestor-Sign-In", s.identity.SignIn())
 		config, err := s.identity.Config(r)
+		if problem := signInProblem(""); errors.As(err, &problem) {
+			writeError(w, apierrors.NewUnauthorized(problem.Error()))
+			return
+		}
 		if errors.Is(err, ErrSignedOut) {
-			w.Header().Set("Nestor-Sign-In", s.identity.SignIn())
 			writeError(w, apierrors.NewUnauthorized("Sign in to continue."))
 			return
 		}

@@ -11,7 +11,6 @@ import (
 
 func TestOtherSitesAreRefused(t *testing.T) {
 	t.Parallel()
-	const chatsPath = "/k8s/apis/nestor.dev/v1beta1/namespaces/default/agentchats"
 	cases := map[string]struct {
 		method, path string
 		headers      map[string]string

@@ -14,7 +14,7 @@ import (
 type Identity interface {
 	// Config returns a client configuration with the identity of the requester, or ErrSignedOut.
 	Config(r *http.Request) (*rest.Config, error)
-	// SignIn returns how a person signs in: SignInLink or SignInToken.
+	// SignIn returns how a person signs in: SignInLink, SignInToken or SignInOIDC.
 	SignIn() string
 	// Routes adds the routes for signing in and out.
 	Routes(mux *http.ServeMux)
@@ -26,10 +26,18 @@ const (
 	SignInLink = "link"
 	// SignInToken: with a token of the cluster.
 	SignInToken = "token"
+	// SignInOIDC: at an OpenID Connect issuer, or with a token of the cluster.
+	SignInOIDC = "oidc"
 )
 
 // ErrSignedOut means that a request has no identity.
 var ErrSignedOut = errors.New("not signed in")
+
+// signInProblem is ErrSignedOut with the reason for which the last attempt to sign in failed.
+type signInProblem string
+
+func (p signInProblem) Error() string      { return string(p) }
+func (signInProblem) Is(target error) bool { return target == ErrSignedOut }
 
 // sessionSeconds is the lifetime of a cookie. The token in it may expire earlier.
 const sessionSeconds = 12 * 60 * 60

@@ -31,6 +31,7 @@ func (s *site) routeKubernetes(mux *http.ServeMux) {
 	history := "GET /k8s" + historyPrefix + "/namespaces/{namespace}/{resource}"
 	mux.Handle(history, s.signedIn(s.serveHistory))
 	mux.Handle(history+"/{name}", s.signedIn(s.serveHistory))
+	mux.Handle("GET /k8s"+historyPrefix+"/namespaces/{namespace}/"+transcripts+"/{name}"+trace, s.signedIn(s.serveTrace))
 	mux.Handle("GET /k8s"+historyPrefix+"/namespaces/{namespace}/"+workspaceChanges+"/{name}"+archive, s.signedIn(s.serveArchive))
 	mux.Handle("GET /k8s"+historyPrefix+"/namespaces/{namespace}/"+workspaceChanges+"/{name}"+file, s.signedIn(s.serveFile))
 	mux.Handle("GET /k8s/api/v1/namespaces", s.signedIn(func(w http.ResponseWriter, r *http.Request, config *rest.Config) {
@@ -57,6 +58,8 @@ func (s *site) serveHistory(w http.ResponseWriter, r *http.Request, config *rest
 }
 
 const (
+	transcripts      = "transcripts"
+	trace            = "/trace"
 	workspaceChanges = "workspacechanges"
 	archive          = "/archive"
 	file             = "/file"
@@ -64,25 +67,28 @@ const (
 
 // serveArchive forwards the changes of a workspace as a file, which browsers save.
 func (s *site) serveArchive(w http.ResponseWriter, r *http.Request, config *rest.Config) {
-	r.SetPathValue("resource", workspaceChanges)
-	path, err := checkedPath(r, historyPrefix)
-	if err != nil {
-		writeError(w, err)
-		return
-	}
 	w.Header().Set("Content-Disposition", "attachment")
-	forward(w, r, config, path+archive, nil)
+	forwardSubresource(w, r, config, workspaceChanges, archive, nil)
 }
 
 // serveFile forwards one file of a workspace.
 func (s *site) serveFile(w http.ResponseWriter, r *http.Request, config *rest.Config) {
-	r.SetPathValue("resource", workspaceChanges)
+	forwardSubresource(w, r, config, workspaceChanges, file, fileParameters)
+}
+
+// serveTrace forwards the trace of an agent.
+func (s *site) serveTrace(w http.ResponseWriter, r *http.Request, config *rest.Config) {
+	forwardSubresource(w, r, config, transcripts, trace, historyParameters)
+}
+
+func forwardSubresource(w http.ResponseWriter, r *http.Request, config *rest.Config, resource, subresource string, parameters []string) {
+	r.SetPathValue("resource", resource)
 	path, err := checkedPath(r, historyPrefix)
 	if err != nil {
 		writeError(w, err)
 		return
 	}
-	forward(w, r, config, path+file, fileParameters)
+	forward(w, r, config, path+subresource, parameters)
 }
 
 // checkedPath builds the upstream path from validated parts, so that the request cannot escape it.

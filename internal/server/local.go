@@ -34,6 +34,8 @@ type LocalOptions struct {
 	Workspace *v1beta1.Workspace
 	// Ideas are first messages that the page proposes; empty means its own.
 	Ideas []string
+	// GatewayURL is where programs reach the gateway; empty if that is not known.
+	GatewayURL string
 	// Listener is used instead of Address if it is set. It must be on loopback.
 	Listener net.Listener
 	// SessionFile keeps the session over restarts, so that an open page stays signed in; empty means that it ends with the server. A program
@@ -52,7 +54,7 @@ func Local(ctx context.Context, options LocalOptions) (link string, done <-chan 
 	if err != nil {
 		return "", nil, errors.Join(err, listener.Close())
 	}
-	handler := New(Options{Identity: owner, Namespace: options.Namespace, OperatorNamespace: options.OperatorNamespace, Hosts: loopbackNames(listener), Workspace: options.Workspace, Ideas: options.Ideas})
+	handler := New(Options{Identity: owner, Namespace: options.Namespace, OperatorNamespace: options.OperatorNamespace, Hosts: loopbackNames(listener), Workspace: options.Workspace, Ideas: options.Ideas, GatewayURL: options.GatewayURL})
 	stopped := make(chan error, 1)
 	go func() { stopped <- Serve(ctx, listener, handler) }()
 	return "http://" + listener.Addr().String() + "/login?token=" + owner.linkSecret, stopped, nil

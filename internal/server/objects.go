@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
@@ -33,10 +32,16 @@ type objectSource struct {
 	user      string // who reads the events
 	selector  metav1.ListOptions
 	shorten   func(*unstructured.Unstructured) // removes what the page does not show; nil keeps everything
-	client    dynamic.ResourceInterface
+	client    objectReader
 	out       *eventBuffer
 	retry     retryPolicy
 	display   *displaySource // gets the objects, too; nil for none
+}
+
+// objectReader lists and watches objects of one kind.
+type objectReader interface {
+	List(context.Context, metav1.ListOptions) (*unstructured.UnstructuredList, error)
+	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
 func nestorResource(resource string) schema.GroupVersionResource {

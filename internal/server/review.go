@@ -5,6 +5,8 @@ package server
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,9 +24,9 @@ func (s *site) authenticate(ctx context.Context, config *rest.Config) (user stri
 	return info.Username, err
 }
 
-// endWhenTokenExpires returns when the token is no longer valid or belongs to another user, or when ctx ends: a stream must
-// not outlive its token. An API server that does not respond proves nothing; its watches end anyway.
-func (s *site) endWhenTokenExpires(ctx context.Context, config *rest.Config, user string) {
+// endWhenTokenExpires returns when the session of the request is over, when the token is no longer valid or belongs to another user, or when
+// ctx ends: a stream must not outlive its token. An API server that does not respond proves nothing; its watches end anyway.
+func (s *site) endWhenTokenExpires(ctx context.Context, r *http.Request, config *rest.Config, user string) {
 	ticker := time.NewTicker(s.retry.review)
 	defer ticker.Stop()
 	for {
@@ -32,6 +34,9 @@ func (s *site) endWhenTokenExpires(ctx context.Context, config *rest.Config, use
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+		}
+		if _, err := s.identity.Config(r); errors.Is(err, ErrSignedOut) {
+			return
 		}
 		now, err := s.authenticate(ctx, config)
 		if apierrors.IsUnauthorized(err) || err == nil && now != user {

@@ -24,7 +24,7 @@ import (
 const (
 	// runsPrefix begins the resources of the inbox in events.
 	runsPrefix = "runs/"
-	// maxRunNamespaces bounds the namespaces in the inbox of a person without the right to list chats in the whole cluster.
+	// maxRunNamespaces bounds the namespaces in the inbox of a person without the permission to list chats in the whole cluster.
 	maxRunNamespaces = 20
 	// maxReviews is how many namespaces are checked for permissions, and parallelReviews how many at the same time.
 	maxReviews      = 500

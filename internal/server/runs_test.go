@@ -9,14 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic/fake"
-
-	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 func TestInboxOfClusterReader(t *testing.T) {
@@ -105,102 +98,5 @@ func TestRunsOfInboxAreShort(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, task.Object); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func treeObject(kind, name, version string, labels map[string]string, subAgent string) *unstructured.Unstructured {
-	object := &unstructured.Unstructured{Object: map[string]any{}}
-	object.SetAPIVersion("nestor.dev/v1beta1")
-	object.SetKind(kind)
-	object.SetNamespace("default")
-	object.SetName(name)
-	object.SetLabels(labels)
-	object.SetResourceVersion(version)
-	object.SetUID(types.UID("uid-" + kind + "-" + strings.TrimSuffix(name, "-x")))
-	if subAgent != "" {
-		object.Object["status"] = map[string]any{"subAgent": subAgent}
-	}
-	return object
-}
-
-// sentEvents returns the events in a buffer as "NAME RESOURCE TYPE OBJECT", sorted.
-func sentEvents(t *testing.T, out *eventBuffer) []string {
-	t.Helper()
-	var found []string
-	for _, e := range out.take(t.Context()) {
-		var text string
-		for _, name := range []string{"root", "child", "grandchild", "other", "foreign"} {
-			for _, part := range []string{"uid-AgentTask-" + name + `"`, "uid-SubAgent-" + name + `"`} {
-				if strings.Contains(string(e.data), part) {
-					text = strings.TrimSuffix(part, `"`)
-				}
-			}
-		}
-		change := "MODIFIED"
-		if strings.Contains(string(e.data), `"type":"DELETED"`) {
-			change = "DELETED"
-		}
-		if e.name != "object" {
-			change, text = "", string(e.data)
-		}
-		found = append(found, strings.TrimSpace(e.name+" "+change+" "+text))
-	}
-	slices.Sort(found)
-	return found
-}
-
-func TestRunIsSentWithDescendants(t *testing.T) {
-	t.Parallel()
-	parent := func(name string) map[string]string { return map[string]string{v1beta1.LabelParent: name} }
-	// The sub-agent of the root has another name than its task, because an agent of a chat has that name.
-	objects := []runtime.Object{
-		treeObject("AgentTask", "root", "1", nil, "root-x"), treeObject("SubAgent", "root-x", "1", nil, ""),
-		treeObject("AgentTask", "child", "1", parent("root-x"), ""), treeObject("SubAgent", "child", "1", parent("root-x"), ""),
-		treeObject("AgentTask", "grandchild", "1", parent("child"), ""),
-		treeObject("AgentTask", "other", "1", nil, ""),
-		treeObject("AgentTask", "foreign", "1", map[string]string{v1beta1.LabelParent: "root-x", v1beta1.LabelChat: "chat"}, ""),
-	}
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{nestorResource(tasks): "AgentTaskList", nestorResource(subAgents): "SubAgentList"}, objects...)
-	out := newEventBuffer(bufferLimit)
-	source := newTreeSource(client, "default", "root", "alice", newDisplaySource("", "root", out, tasks, subAgents), defaultRetryPolicy())
-	step := func(first bool) []string {
-		t.Helper()
-		found, err := source.read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := source.send(t.Context(), found, first); err != nil {
-			t.Fatal(err)
-		}
-		if err := out.put(t.Context(), event{name: "zz", data: []byte("{}")}); err != nil {
-			t.Fatal(err)
-		}
-		return sentEvents(t, out)
-	}
-	want := []string{
-		"object MODIFIED uid-AgentTask-child", "object MODIFIED uid-AgentTask-grandchild", "object MODIFIED uid-AgentTask-root", "object MODIFIED uid-SubAgent-child",
-		"object MODIFIED uid-SubAgent-root", `synced  {"resource":"agenttasks"}`, `synced  {"resource":"subagents"}`, "zz  {}",
-	}
-	if diff := cmp.Diff(want, step(true)); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"zz  {}"}, step(false)); diff != "" {
-		t.Errorf("nothing has changed: %s", diff)
-	}
-	api := client.Resource(nestorResource(tasks)).Namespace("default")
-	if _, err := api.Update(t.Context(), treeObject("AgentTask", "child", "2", parent("root-x"), ""), metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := api.Delete(t.Context(), "grandchild", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"object DELETED uid-AgentTask-grandchild", "object MODIFIED uid-AgentTask-child", "zz  {}"}, step(false)); diff != "" {
-		t.Error(diff)
-	}
-	if err := api.Delete(t.Context(), "root", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if got := step(false); len(got) != 5 {
-		t.Errorf("after the task was deleted: %v", got)
 	}
 }

@@ -5,12 +5,12 @@ package server
 
 import (
 	"context"
-	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
@@ -18,176 +18,119 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-const (
-	// treeInterval is the interval at which the tree of a standalone task is read.
-	treeInterval = time.Second
-	// maxTreeDepth bounds the levels of a tree that are read; the API allows five.
-	maxTreeDepth = 8
-	// parentsPerList bounds the names in a selector, and so the length of a URL.
-	parentsPerList = 40
-)
+// treeReader reads one resource of a standalone task's tree for an objectSource. The label that selects the tree contains the UID of the task,
+// and the task itself does not have it: so each watch has the task beside the tree, and ends if another task gets that name.
+type treeReader struct {
+	task    string
+	tasks   objectReader
+	objects objectReader
+	isTasks bool // the task belongs to the objects
 
-// treeSource is a source of a stream: a standalone task and everything below it. No selector describes such a tree to a watch, so it is read
-// level by level at an interval, and only changes are sent.
-type treeSource struct {
-	task, user    string
-	tasks, agents dynamic.ResourceInterface
-	out           *eventBuffer
-	retry         retryPolicy
-	display       *displaySource
-
-	sent map[types.UID]sentObject
+	root types.UID // at the last list; empty without a task
 }
 
-type sentObject struct {
-	resource, version string
+func newTreeReader(client dynamic.Interface, namespace, task, resource string) *treeReader {
+	in := func(resource string) objectReader {
+		return client.Resource(nestorResource(resource)).Namespace(namespace)
+	}
+	return &treeReader{task: task, tasks: in(tasks), objects: in(resource), isTasks: resource == tasks}
 }
 
-func newTreeSource(client dynamic.Interface, namespace, task, user string, display *displaySource, retry retryPolicy) *treeSource {
-	return &treeSource{
-		task: task, user: user, tasks: client.Resource(nestorResource(tasks)).Namespace(namespace), agents: client.Resource(nestorResource(subAgents)).Namespace(namespace),
-		out: display.out, display: display, retry: retry, sent: map[types.UID]sentObject{},
-	}
+func (t *treeReader) rootSelector() metav1.ListOptions {
+	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", t.task).String()}
 }
 
-// follow sends the tree and its changes until ctx ends or access is denied.
-func (t *treeSource) follow(ctx context.Context, _ string) error {
-	for _, resource := range []string{tasks, subAgents} {
-		if err := t.out.put(ctx, event{name: "reset", data: encode(map[string]string{"resource": resource})}); err != nil {
-			return err
-		}
-	}
-	ticker := time.NewTicker(treeInterval)
-	defer ticker.Stop()
-	for failures, synced := 0, false; ctx.Err() == nil; {
-		objects, err := t.read(ctx)
-		switch {
-		case err == nil:
-			failures = 0
-			if err := t.send(ctx, objects, !synced); err != nil {
-				return err
-			}
-			synced = true
-		case isPermanent(err):
-			return t.sendError(ctx, "refused", err)
-		default:
-			failures++
-			if err := t.sendError(ctx, "trouble", err); err != nil || !t.retry.wait(ctx, failures) {
-				return ctx.Err()
-			}
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-		}
-	}
-	return ctx.Err()
+func (t *treeReader) treeSelector(options metav1.ListOptions) metav1.ListOptions {
+	options.LabelSelector = labels.Set{v1beta1.LabelRoot: string(t.root)}.String()
+	return options
 }
 
-type treeObjects map[string][]unstructured.Unstructured
-
-// read returns the tree. A deleted task has none.
-func (t *treeSource) read(ctx context.Context) (treeObjects, error) {
-	root, err := t.tasks.Get(ctx, t.task, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return treeObjects{}, nil
+// List returns a page of the tree, the first one with the task.
+func (t *treeReader) List(ctx context.Context, options metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	if options.Continue != "" {
+		return t.objects.List(ctx, t.treeSelector(options))
 	}
+	roots, err := t.tasks.List(ctx, t.rootSelector())
 	if err != nil {
 		return nil, err
 	}
-	objects := treeObjects{tasks: {*root}}
-	parents := []string{agentOf(root)}
-	if agent, err := t.agents.Get(ctx, parents[0], metav1.GetOptions{}); err == nil {
-		objects[subAgents] = append(objects[subAgents], *agent)
-	} else if !apierrors.IsNotFound(err) {
+	if len(roots.Items) == 0 {
+		t.root = ""
+		return roots, nil
+	}
+	t.root = roots.Items[0].GetUID()
+	below, err := t.objects.List(ctx, t.treeSelector(options))
+	if err == nil && t.isTasks {
+		below.Items = append(roots.Items, below.Items...)
+	}
+	return below, err
+}
+
+// Watch returns the changes of the tree since the last list. It ends with an expired position: changes of the task and of what is below it
+// have no common order, so there is no position to continue from.
+func (t *treeReader) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	root, err := t.tasks.Watch(ctx, t.rootSelector())
+	if err != nil {
 		return nil, err
 	}
-	for range maxTreeDepth {
-		below, err := t.listBelow(ctx, parents)
-		if err != nil || len(below[tasks]) == 0 {
-			return objects, err
-		}
-		parents = nil
-		for _, resource := range []string{tasks, subAgents} {
-			objects[resource] = append(objects[resource], below[resource]...)
-		}
-		for i := range below[tasks] {
-			parents = append(parents, agentOf(&below[tasks][i]))
+	var below watch.Interface = watch.NewFake() // without a task nothing is below it
+	if t.root != "" {
+		if below, err = t.objects.Watch(ctx, t.treeSelector(options)); err != nil {
+			root.Stop()
+			return nil, err
 		}
 	}
-	return objects, nil
+	merged := &treeWatch{root: root, below: below, changes: make(chan watch.Event), stopped: make(chan struct{})}
+	go merged.run(t.root, t.isTasks)
+	return merged, nil
 }
 
-// agentOf returns the name of a task's sub-agent: the task's own, unless another object had it.
-func agentOf(task *unstructured.Unstructured) string {
-	if name, _, _ := unstructured.NestedString(task.Object, "status", "subAgent"); name != "" {
-		return name
-	}
-	return task.GetName()
+// treeWatch merges the watch of a task with that of its tree.
+type treeWatch struct {
+	root, below watch.Interface
+	changes     chan watch.Event
+	stopped     chan struct{}
 }
 
-// listBelow returns the tasks and sub-agents that sub-agents delegated. Those of a chat are left out, whose agents may have the same names.
-func (t *treeSource) listBelow(ctx context.Context, parents []string) (treeObjects, error) {
-	objects := treeObjects{}
-	for len(parents) > 0 {
-		some := parents[:min(len(parents), parentsPerList)]
-		parents = parents[len(some):]
-		options := metav1.ListOptions{LabelSelector: "!" + v1beta1.LabelChat + "," + v1beta1.LabelParent + " in (" + strings.Join(some, ",") + ")"}
-		for resource, client := range map[string]dynamic.ResourceInterface{tasks: t.tasks, subAgents: t.agents} {
-			listed, err := client.List(ctx, options)
-			if err != nil {
-				return nil, err
+func (w *treeWatch) ResultChan() <-chan watch.Event { return w.changes }
+
+func (w *treeWatch) Stop() { close(w.stopped) }
+
+// run forwards changes until a watch ends or a task with another UID appears.
+func (w *treeWatch) run(root types.UID, withRoot bool) {
+	defer close(w.changes)
+	defer w.root.Stop()
+	defer w.below.Stop()
+	for {
+		select {
+		case <-w.stopped:
+			return
+		case change, open := <-w.below.ResultChan():
+			if !open {
+				w.expire()
+				return
 			}
-			objects[resource] = append(objects[resource], listed.Items...)
-		}
-	}
-	return objects, nil
-}
-
-// send sends what has changed since the last call. The first tree is complete.
-func (t *treeSource) send(ctx context.Context, found treeObjects, first bool) error {
-	deleted := t.sent
-	t.sent = map[types.UID]sentObject{}
-	for resource, objects := range found {
-		for i := range objects {
-			object := &objects[i]
-			now := sentObject{resource, object.GetResourceVersion()}
-			before := deleted[object.GetUID()]
-			delete(deleted, object.GetUID())
-			t.sent[object.GetUID()] = now
-			if before == now {
-				continue
+			w.send(change)
+		case change, open := <-w.root.ResultChan():
+			if object, ok := change.Object.(*unstructured.Unstructured); !open || !ok || object.GetUID() != root {
+				w.expire()
+				return
 			}
-			if err := t.sendObject(ctx, resource, watch.Modified, object); err != nil {
-				return err
+			if withRoot {
+				w.send(change)
 			}
 		}
 	}
-	for uid, before := range deleted {
-		object := &unstructured.Unstructured{Object: map[string]any{}}
-		object.SetUID(uid)
-		if err := t.sendObject(ctx, before.resource, watch.Deleted, object); err != nil {
-			return err
-		}
-	}
-	if !first {
-		return nil
-	}
-	for _, resource := range []string{tasks, subAgents} {
-		t.display.complete(resource)
-		if err := t.out.put(ctx, event{name: "synced", data: encode(map[string]string{"resource": resource})}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
-func (t *treeSource) sendObject(ctx context.Context, resource string, change watch.EventType, object *unstructured.Unstructured) error {
-	sender := objectSource{resource: resource, user: t.user, display: t.display}
-	return t.out.put(ctx, sender.object(change, object, ""))
+func (w *treeWatch) send(change watch.Event) {
+	select {
+	case w.changes <- change:
+	case <-w.stopped:
+	}
 }
 
-func (t *treeSource) sendError(ctx context.Context, name string, err error) error {
-	sender := objectSource{resource: tasks, out: t.out}
-	return sender.sendError(ctx, name, err)
+func (w *treeWatch) expire() {
+	status := apierrors.NewResourceExpired("the watch of the tree has ended").Status()
+	w.send(watch.Event{Type: watch.Error, Object: &status})
 }

@@ -29,6 +29,8 @@ type Options struct {
 	Streams *streams.Limiter
 	// Workspace is the workspace that the page proposes for new chats; nil means none.
 	Workspace *v1beta1.Workspace
+	// GatewayURL is where programs reach the gateway; empty if that is not known.
+	GatewayURL string
 	// Ideas are first messages that the page proposes; empty means its own.
 	Ideas []string
 }
@@ -43,13 +45,18 @@ func newSite(options Options, retry retryPolicy) http.Handler {
 	if options.Streams == nil {
 		options.Streams = streams.NewLimiter(streams.Limits{})
 	}
-	s := &site{identity: options.Identity, namespace: options.Namespace, streams: options.Streams, workspace: options.Workspace, ideas: options.Ideas, retry: retry,
+	s := &site{identity: options.Identity, namespace: options.Namespace, streams: options.Streams, workspace: options.Workspace, gatewayURL: options.GatewayURL, ideas: options.Ideas, retry: retry,
 		operatorNamespace: cmp.Or(options.OperatorNamespace, health.DefaultOperatorNamespace)}
 	mux := http.NewServeMux()
 	options.Identity.Routes(mux)
 	mux.Handle("GET /api/whoami", s.signedIn(s.whoami))
 	mux.Handle("GET /api/catalog", s.signedIn(s.catalog))
 	mux.Handle("GET /api/state", s.signedIn(s.state))
+	mux.Handle("GET /api/schedule", s.signedIn(s.schedule))
+	mux.Handle("POST /api/namespaces/{namespace}/secrets", s.signedIn(s.createSecret))
+	mux.Handle("GET /api/namespaces/{namespace}/events", s.signedIn(s.events))
+	mux.Handle("POST /api/namespaces/{namespace}/roles/{name}/prompt", s.signedIn(s.prompt))
+	mux.Handle("POST /api/namespaces/{namespace}/roles/{name}/try", s.signedIn(s.try))
 	mux.Handle("GET /api/stream", s.signedIn(s.stream))
 	s.routeKubernetes(mux)
 	mux.HandleFunc("/api/", notFound)
@@ -65,7 +72,9 @@ type site struct {
 	streams   *streams.Limiter
 	workspace *v1beta1.Workspace
 	ideas     []string
-	retry     retryPolicy
+
+	gatewayURL string
+	retry      retryPolicy
 
 	operatorNamespace string
 	heartbeat         health.Observer

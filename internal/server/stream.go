@@ -87,7 +87,7 @@ func (s *site) stream(w http.ResponseWriter, r *http.Request, config *rest.Confi
 		// A source ends with an error only if the stream ends; all other errors are sent to the page.
 		running.Go(func() { _ = source.follow(ctx, positions[name]) })
 	}
-	running.Go(func() { defer cancel(); s.endWhenTokenExpires(ctx, config, user) })
+	running.Go(func() { defer cancel(); s.endWhenTokenExpires(ctx, r, config, user) })
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies must not buffer events
 	newWriter(w, sources, positions).run(ctx, out)
@@ -147,7 +147,11 @@ func (s *site) sources(want streamQuery, config *rest.Config, out *eventBuffer) 
 	if want.task != "" {
 		display := newDisplaySource("", want.task, out, tasks, subAgents)
 		sources["display"] = display
-		sources["tree@"+want.namespace+"/"+want.task] = newTreeSource(client, want.namespace, want.task, want.user, display, s.retry)
+		for _, resource := range []string{tasks, subAgents} {
+			sources["tree/"+resource] = &objectSource{
+				display: display, resource: resource, user: want.user, client: newTreeReader(client, want.namespace, want.task, resource), out: out, retry: s.retry,
+			}
+		}
 	}
 	if want.inbox {
 		namespaces := append([]string{want.namespace}, want.runs...)

@@ -27,12 +27,10 @@ type tokenIdentity struct {
 
 // Tokens returns an Identity for people with bearer tokens of the cluster. Only the address of the API server is
 // taken from config, no credentials. secure means that the page is served over TLS, here or by a proxy.
-func Tokens(config *rest.Config, secure bool) Identity {
-	cookie := "nestor-token"
-	if secure {
-		cookie = "__Host-" + cookie // browsers accept it over TLS and for this host only
-	}
-	return &tokenIdentity{api: unthrottled(rest.AnonymousClientConfig(config)), secure: secure, cookie: cookie}
+func Tokens(config *rest.Config, secure bool) Identity { return newTokenIdentity(config, secure) }
+
+func newTokenIdentity(config *rest.Config, secure bool) *tokenIdentity {
+	return &tokenIdentity{api: unthrottled(rest.AnonymousClientConfig(config)), secure: secure, cookie: hostCookie("nestor-token", secure)}
 }
 
 func (t *tokenIdentity) SignIn() string { return SignInToken }

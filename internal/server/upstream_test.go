@@ -38,6 +38,7 @@ type upstream struct {
 	historic bool                // the history API is served
 	may      map[string]bool     // the namespaces with permissions; nil means all
 	spaces   []string            // namespaces in a list; nil means that the person may not list them
+	missing  string              // a path that answers 404
 }
 
 // Valid tokens.
@@ -80,6 +81,8 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		status(w, http.StatusUnauthorized, "Unauthorized", "Unauthorized")
 	case u.denied != "" && strings.Contains(r.URL.Path, u.denied):
 		status(w, http.StatusForbidden, "Forbidden", "you may not")
+	case u.missing == r.URL.Path:
+		status(w, http.StatusNotFound, "NotFound", "not found")
 	case strings.HasSuffix(r.URL.Path, "/selfsubjectreviews"):
 		reply(w, map[string]any{"kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1", "status": map[string]any{"userInfo": map[string]any{"username": user, "groups": []string{"platform", "system:authenticated"}}}})
 	case strings.HasSuffix(r.URL.Path, "/selfsubjectaccessreviews"):
@@ -228,4 +231,11 @@ func ask(t *testing.T, handler http.Handler, method, path string, edit func(*htt
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r)
 	return w
+}
+
+// acceptToken makes a token one of alice.
+func (u *upstream) acceptToken(token string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.users[token] = "alice"
 }

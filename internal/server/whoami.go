@@ -27,11 +27,16 @@ import (
 type whoamiResponse struct {
 	User string `json:"user"`
 	// Groups are groups of the user for spec.userGroups of a task.
-	Groups    []string        `json:"groups,omitempty"`
-	SignIn    string          `json:"signIn"`
-	Namespace string          `json:"namespace"`
-	Version   string          `json:"version"`
-	May       map[string]bool `json:"may"`
+	Groups    []string `json:"groups,omitempty"`
+	SignIn    string   `json:"signIn"`
+	Namespace string   `json:"namespace"`
+	// NamespaceMissing is true if the namespace does not exist, as far as the person may read it.
+	NamespaceMissing bool `json:"namespaceMissing,omitempty"`
+
+	Version string          `json:"version"`
+	May     map[string]bool `json:"may"`
+	// GatewayURL is where programs reach the gateway.
+	GatewayURL string `json:"gatewayURL,omitempty"`
 	// DefaultWorkspace is the workspace that the page proposes for new chats.
 	DefaultWorkspace *v1beta1.Workspace `json:"defaultWorkspace,omitempty"`
 	// Ideas are first messages that the page proposes.
@@ -40,19 +45,30 @@ type whoamiResponse struct {
 
 // pagePermissions are the permissions that the page checks, so that it can show what is missing.
 var pagePermissions = map[string]authorizationv1.ResourceAttributes{
-	"readChats":       {Group: "nestor.dev", Resource: chats, Verb: "list"},
-	"watchChats":      {Group: "nestor.dev", Resource: chats, Verb: "watch"},
-	"readMessages":    {Group: "nestor.dev", Resource: messages, Verb: "list"},
-	"createChats":     {Group: "nestor.dev", Resource: chats, Verb: "create"},
-	"renameChats":     {Group: "nestor.dev", Resource: chats, Verb: "patch"},
+	"readChats":         {Group: "nestor.dev", Resource: chats, Verb: "list"},
+	"watchChats":        {Group: "nestor.dev", Resource: chats, Verb: "watch"},
+	"readMessages":      {Group: "nestor.dev", Resource: messages, Verb: "list"},
+	"createChats":       {Group: "nestor.dev", Resource: chats, Verb: "create"},
+	"renameChats":       {Group: "nestor.dev", Resource: chats, Verb: "patch"},
+	"update/agentchats": {Group: "nestor.dev", Resource: chats, Verb: "update"},
+
 	"deleteChats":     {Group: "nestor.dev", Resource: chats, Verb: "delete"},
 	"createMessages":  {Group: "nestor.dev", Resource: messages, Verb: "create"},
 	"readTriggers":    {Group: "nestor.dev", Resource: triggers, Verb: "list"},
 	"fireTriggers":    {Group: "nestor.dev", Resource: triggers, Verb: "patch"},
 	"createTasks":     {Group: "nestor.dev", Resource: tasks, Verb: "create"},
-	"createRoles":     {Group: "nestor.dev", Resource: roles, Verb: "create"},
-	"updateRoles":     {Group: "nestor.dev", Resource: roles, Verb: "update"},
 	"readTranscripts": {Group: "history.nestor.dev", Resource: "transcripts", Verb: "get"},
+
+	"create/agentroles":     {Group: "nestor.dev", Resource: roles, Verb: "create"},
+	"update/agentroles":     {Group: "nestor.dev", Resource: roles, Verb: "update"},
+	"create/modelproviders": {Group: "nestor.dev", Resource: providers, Verb: "create"},
+	"update/modelproviders": {Group: "nestor.dev", Resource: providers, Verb: "update"},
+	"create/toolservers":    {Group: "nestor.dev", Resource: toolServers, Verb: "create"},
+	"update/toolservers":    {Group: "nestor.dev", Resource: toolServers, Verb: "update"},
+	"create/agenttriggers":  {Group: "nestor.dev", Resource: triggers, Verb: "create"},
+	"update/agenttriggers":  {Group: "nestor.dev", Resource: triggers, Verb: "update"},
+	"create/agentquotas":    {Group: "nestor.dev", Resource: quotas, Verb: "create"},
+	"update/agentquotas":    {Group: "nestor.dev", Resource: quotas, Verb: "update"},
 }
 
 // whoami returns the user and their permissions in a namespace.
@@ -77,7 +93,7 @@ func (s *site) whoami(w http.ResponseWriter, r *http.Request, config *rest.Confi
 	}
 	writeJSON(w, http.StatusOK, whoamiResponse{
 		User: user.Username, Groups: namedGroups(user.Groups), SignIn: s.identity.SignIn(), Namespace: namespace,
-		Version: version.String(), May: may, DefaultWorkspace: s.workspace, Ideas: s.ideas,
+		NamespaceMissing: namespaceMissing(r.Context(), config, namespace), Version: version.String(), May: may, DefaultWorkspace: s.workspace, Ideas: s.ideas, GatewayURL: s.gatewayURL,
 	})
 }
 
@@ -103,6 +119,17 @@ func review(ctx context.Context, config *rest.Config) (user authenticationv1.Use
 		return user, err
 	}
 	return self.Status.UserInfo, nil
+}
+
+// namespaceMissing reports whether the API server answers that a namespace does not exist: RBAC grants permissions in such
+// namespaces, too. Most people may not read namespaces, and theirs count as existing.
+func namespaceMissing(ctx context.Context, config *rest.Config, namespace string) bool {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return false
+	}
+	_, err = client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
+	return apierrors.IsNotFound(err)
 }
 
 func permissions(ctx context.Context, config *rest.Config, namespace string) (map[string]bool, error) {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 )
 
@@ -32,6 +33,12 @@ func (e Executor) Execute(ctx context.Context, set Set, call Invocation) Result 
 	if !ok {
 		return e.result(call, unknownTool(call.Name))
 	}
+	result := e.execute(ctx, t, call)
+	result.Content = Content{Trusted: t.spec.Content.Trusted, Labels: slices.Concat(t.spec.Content.Labels, result.Output.Labels)}
+	return result
+}
+
+func (e Executor) execute(ctx context.Context, t *Tool, call Invocation) Result {
 	arguments, err := decodeArguments(call.Arguments)
 	if err != nil {
 		return e.result(call, unreadableArguments(t.spec, err))
@@ -120,7 +127,7 @@ func runRecovered(ctx context.Context, t *Tool, call Invocation) (o outcome) {
 // result formats the outcome for the model and for the ledger.
 func (e Executor) result(call Invocation, o outcome) Result {
 	if o.output.Input != nil {
-		o.output = Output{Text: sanitizeText(o.output.Input.Question), Input: o.output.Input}
+		o.output = Output{Text: sanitizeText(o.output.Input.Question), Input: o.output.Input, Labels: o.output.Labels}
 		o.output.Input.Question = o.output.Text
 	}
 	if o.output.Text == "" && len(o.output.Structured) > 0 {

@@ -83,6 +83,8 @@ type Output struct {
 	// Diff is what the call changed in a file, as the hunks of a unified diff: for people, not for the model. It is empty if the tool does
 	// not report it.
 	Diff string
+	// Labels are the content labels of this output besides those of its tool.
+	Labels []string
 	// IsError means that the tool itself reports a failure, which Text describes.
 	IsError bool
 	// Input means that the tool has not finished: it runs again with the answer of a person.
@@ -122,6 +124,8 @@ type Result struct {
 	Truncated bool
 	// Output is the complete output, for the ledger. Its Text equals Text unless Truncated.
 	Output Output
+	// Content describes the source of the text.
+	Content Content
 	// Failure is empty if the tool ran and reported success.
 	Failure Failure
 	// OutcomeUnknown means that a tool that is not repeatable may have taken effect although it returned no answer.

@@ -53,4 +53,13 @@ func (s Set) Tools() []*Tool {
 	return tools
 }
 
+// WithContent returns the same tools with another source.
+func (s Set) WithContent(content Content) Set {
+	tools := make(map[string]*Tool, len(s.tools))
+	for name, t := range s.tools {
+		tools[name] = t.WithContent(content)
+	}
+	return Set{tools: tools}
+}
+
 func (s Set) Len() int { return len(s.tools) }

@@ -30,6 +30,18 @@ type Spec struct {
 	Approval Approval
 	// Timeout limits one call; zero uses the executor's.
 	Timeout time.Duration
+	// Content describes the source of its outputs.
+	Content Content
+	// SharedFiles tools read or write files that all agents of a tree share, so that an output has the labels of all of them.
+	SharedFiles bool
+}
+
+// Content describes the source of an output. The zero value is content from outside.
+type Content struct {
+	// Trusted sources are exempt from the content label untrusted: they only compute, or their owner vouches for them.
+	Trusted bool
+	// Labels are further content labels.
+	Labels []string
 }
 
 type Approval string
@@ -88,6 +100,13 @@ func (t *Tool) Spec() Spec { return t.spec }
 func (t *Tool) SchemaParts() int { return len(t.schema.parts) }
 
 func (t *Tool) Name() string { return t.spec.Name }
+
+// WithContent returns the same tool with another source.
+func (t *Tool) WithContent(content Content) *Tool {
+	changed := *t
+	changed.spec.Content = content
+	return &changed
+}
 
 // With returns the same tool with another function, so that its schema is compiled only once.
 func (t *Tool) With(run Func) *Tool { return &Tool{spec: t.spec, schema: t.schema, run: run} }

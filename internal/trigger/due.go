@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/trigger/cron"
 )
 
 // Observe returns the status with the schedule that applies now. A schedule applies from the creation of the trigger, or from when it was
@@ -34,7 +35,7 @@ func Observe(spec v1beta1.AgentTriggerSpec, status v1beta1.AgentTriggerStatus, c
 	switch deadline := spec.Schedule.StartingDeadlineSeconds; {
 	case status.ObservedSchedule == observed:
 		return status
-	case status.ScheduleStartTime == nil:
+	case status.ScheduleStartTime == nil && status.ObservedGeneration == 0: // otherwise it had another source until now
 		since = created
 	case status.ObservedSchedule == "" && deadline != nil:
 		since = now.Add(-time.Duration(*deadline) * time.Second)
@@ -66,7 +67,7 @@ func timeOf(t time.Time) *metav1.Time {
 
 // Due returns the firing of a schedule that is due, if there is one. The status must be observed. A time that is later than the deadline
 // allows is due as well: PastDeadline reports it, and it is to be dropped.
-func Due(schedule *Schedule, status v1beta1.AgentTriggerStatus, now time.Time) (Firing, bool) {
+func Due(schedule *cron.Schedule, status v1beta1.AgentTriggerStatus, now time.Time) (Firing, bool) {
 	newest, older, found := schedule.Newest(from(status), now)
 	if !found {
 		return Firing{}, false
@@ -85,7 +86,7 @@ func PastDeadline(spec v1beta1.AgentTriggerSpec, f Firing, now time.Time) string
 
 // NextTime returns the next time of a schedule, or the zero time if there is none. It is after every time that fired before, even if the
 // clock was set back.
-func NextTime(schedule *Schedule, status v1beta1.AgentTriggerStatus, now time.Time) time.Time {
+func NextTime(schedule *cron.Schedule, status v1beta1.AgentTriggerStatus, now time.Time) time.Time {
 	after := from(status)
 	if now.After(after) {
 		after = now

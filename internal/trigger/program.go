@@ -7,12 +7,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/trigger/cron"
 	"github.com/nestor-dev/nestor/internal/trigger/expr"
 )
 
@@ -24,10 +26,13 @@ const (
 	maxContent         = 65536
 )
 
+// FieldError is why a field cannot be used that is no expression.
+type FieldError = cron.FieldError
+
 // Program is the compiled spec of a trigger. It depends on the spec only, so it is compiled once for each generation.
 type Program struct {
 	// Schedule is the schedule, or nil.
-	Schedule *Schedule
+	Schedule *cron.Schedule
 	Selector labels.Selector
 
 	spec                              v1beta1.AgentTriggerSpec
@@ -58,7 +63,7 @@ func Compile(spec v1beta1.AgentTriggerSpec) (*Program, error) {
 	}
 	if spec.Schedule != nil {
 		var err error
-		if p.Schedule, err = ParseSchedule(*spec.Schedule); err != nil {
+		if p.Schedule, err = cron.Parse(*spec.Schedule); err != nil {
 			return nil, err
 		}
 	}
@@ -172,16 +177,23 @@ func (p *Program) Render(ctx context.Context, f Firing) (v1beta1.TargetKind, []b
 		if err != nil {
 			return "", nil, err
 		}
-		data, err := json.Marshal(v1beta1.AgentMessageSpec{Chat: p.spec.Message.Chat, Role: v1beta1.RoleUser, User: user, FireUser: fireUser, Content: content})
+		data, err := json.Marshal(v1beta1.AgentMessageSpec{Chat: p.spec.Message.Chat, Role: v1beta1.RoleUser, User: user, FireUser: fireUser, Content: content, ContentLabels: p.contentLabels()})
 		return v1beta1.TargetMessage, data, err
 	}
 	task, err := p.task(ctx, f)
 	if err != nil {
 		return "", nil, err
 	}
-	task.User, task.FireUser = user, fireUser
+	task.User, task.FireUser, task.ContentLabels = user, fireUser, p.contentLabels()
 	data, err := json.Marshal(task)
 	return v1beta1.TargetTask, data, err
+}
+
+// contentLabels returns the labels of what a firing creates. A schedule has no content but that of the trigger's author.
+func (p *Program) contentLabels() []v1beta1.ContentLabel {
+	outside := p.spec.Webhook != nil || p.spec.Watch != nil
+	labelled := slices.Contains(p.spec.ContentLabels, v1beta1.ContentUntrusted) // the field of a task or message is a set
+	return v1beta1.Content(!outside || p.spec.Trusted || labelled, p.spec.ContentLabels)
 }
 
 // task returns the spec of the task that a firing creates, without its user.

@@ -14,13 +14,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/trigger/cron"
 )
 
 // machine drives a trigger through firings, ends of work, and changes of the clock and of the spec.
 type machine struct {
 	spec    v1beta1.AgentTriggerSpec
 	status  v1beta1.AgentTriggerStatus
-	every   *Schedule
+	every   *cron.Schedule
 	created time.Time
 	now     time.Time
 
@@ -32,7 +33,7 @@ type machine struct {
 }
 
 func newMachine(t *rapid.T) *machine {
-	every, err := ParseSchedule(v1beta1.TriggerSchedule{Cron: "*/5 * * * *"})
+	every, err := cron.Parse(v1beta1.TriggerSchedule{Cron: "*/5 * * * *"})
 	if err != nil {
 		t.Fatal(err)
 	}

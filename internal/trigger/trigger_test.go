@@ -12,11 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/trigger/cron"
 	"github.com/nestor-dev/nestor/internal/trigger/expr"
 )
 
@@ -28,9 +30,9 @@ func at(text string) time.Time {
 	return t
 }
 
-func schedule(t *testing.T, cron, zone string) *Schedule {
+func schedule(t *testing.T, expression, zone string) *cron.Schedule {
 	t.Helper()
-	s, err := ParseSchedule(v1beta1.TriggerSchedule{Cron: cron, TimeZone: zone})
+	s, err := cron.Parse(v1beta1.TriggerSchedule{Cron: expression, TimeZone: zone})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +58,7 @@ func TestSchedulesKnowTimeZones(t *testing.T) {
 		{"0 25 * * *", "", "spec.schedule.cron: "},
 		{"0 0 31 2 *", "", "has no time: the day does not exist"},
 	} {
-		if _, err := ParseSchedule(v1beta1.TriggerSchedule{Cron: c.cron, TimeZone: c.zone}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := cron.Parse(v1beta1.TriggerSchedule{Cron: c.cron, TimeZone: c.zone}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s in %q: %v, want %q", c.cron, c.zone, err, c.want)
 		}
 	}
@@ -70,7 +72,7 @@ func TestNewestMissedTimeIsFast(t *testing.T) {
 		{"* * * * *", "2026-01-01T00:00:00Z", "2026-01-01T00:00:59Z", "", 0},
 		{"* * * * *", "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z", "2026-01-01T00:01:00Z", 0},
 		{"* * * * *", "2026-01-01T00:00:00Z", "2026-01-01T00:10:30Z", "2026-01-01T00:10:00Z", 9},
-		{"* * * * *", "2020-01-01T00:00:00Z", "2026-01-01T00:00:30Z", "2026-01-01T00:00:00Z", maxCounted},
+		{"* * * * *", "2020-01-01T00:00:00Z", "2026-01-01T00:00:30Z", "2026-01-01T00:00:00Z", 1000},
 		{"0 0 1 1 *", "2023-06-01T00:00:00Z", "2026-06-01T00:00:00Z", "2026-01-01T00:00:00Z", 2},
 		{"0 0 29 2 *", "2019-01-01T00:00:00Z", "2027-06-01T00:00:00Z", "2024-02-29T00:00:00Z", 1},
 		{"* * * * *", "2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z", "", 0},
@@ -133,6 +135,9 @@ func TestWhenAScheduleApplies(t *testing.T) {
 	if status.ScheduleStartTime != nil || status.NextScheduleTime != nil || status.LastScheduleTime == nil {
 		t.Errorf("after the schedule was removed: %+v", status)
 	}
+	status.ObservedGeneration = 1
+	due(hourly, "2026-01-01T12:30:00Z", "", 0) // times while there was another source do not fire
+	due(hourly, "2026-01-01T13:00:05Z", "2026-01-01T13:00:00Z", 0)
 }
 
 // TestClockJumpsForward has a clock that is years ahead for a while. The schedule continues when it is right again,
@@ -146,7 +151,7 @@ func TestClockJumpsForward(t *testing.T) {
 		return parsed
 	}
 	spec := v1beta1.AgentTriggerSpec{Schedule: &v1beta1.TriggerSchedule{Cron: "* * * * *"}, DedupSeconds: 60, Task: &v1beta1.TriggerTask{}}
-	schedule, err := ParseSchedule(*spec.Schedule)
+	schedule, err := cron.Parse(*spec.Schedule)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +242,7 @@ func TestRenderFillsTheTask(t *testing.T) {
 	kind, raw, err := p.Render(t.Context(), f)
 	want := `{"type":"Agent","role":"reviewer","arguments":{"n":7},"instruction":"Review 7 of ns/t.","successCriteria":"7 is done.",` +
 		`"limits":{"maxIterations":3},"modelProvider":"p","model":"m","workspace":{"git":{"url":"https://git.example.com/a","ref":"abc"}},"user":"alice",` +
-		`"ttlSecondsAfterFinished":9,"outputSchema":{"type":"object"}}`
+		`"contentLabels":["untrusted"],"ttlSecondsAfterFinished":9,"outputSchema":{"type":"object"}}`
 	if err != nil || kind != v1beta1.TargetTask || canonical(t, raw) != canonical(t, []byte(want)) {
 		t.Errorf("%s (%v)\nwant %s", raw, err, want)
 	}
@@ -271,6 +276,24 @@ func canonical(t *testing.T, raw []byte) string {
 	return string(out)
 }
 
+func TestContentLabelsOfAFiring(t *testing.T) {
+	hook, timed := &v1beta1.TriggerWebhook{}, &v1beta1.TriggerSchedule{Cron: "0 0 1 1 *"}
+	for name, c := range map[string]struct {
+		spec v1beta1.AgentTriggerSpec
+		want []v1beta1.ContentLabel
+	}{
+		"webhook":                  {v1beta1.AgentTriggerSpec{Webhook: hook}, []v1beta1.ContentLabel{"untrusted"}},
+		"trusted webhook":          {v1beta1.AgentTriggerSpec{Webhook: hook, Trusted: true}, nil},
+		"labelled webhook":         {v1beta1.AgentTriggerSpec{Webhook: hook, ContentLabels: []v1beta1.ContentLabel{"internal"}}, []v1beta1.ContentLabel{"untrusted", "internal"}},
+		"webhook, untrusted twice": {v1beta1.AgentTriggerSpec{Webhook: hook, ContentLabels: []v1beta1.ContentLabel{"internal", "untrusted"}}, []v1beta1.ContentLabel{"internal", "untrusted"}},
+		"schedule":                 {v1beta1.AgentTriggerSpec{Schedule: timed}, nil},
+	} {
+		if diff := cmp.Diff(c.want, (&Program{spec: c.spec}).contentLabels()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 func TestRenderFillsTheMessage(t *testing.T) {
 	p, err := Compile(v1beta1.AgentTriggerSpec{
 		Watch:   &v1beta1.TriggerWatch{When: "object.a == 1 && oldObject == null"},
@@ -284,7 +307,7 @@ func TestRenderFillsTheMessage(t *testing.T) {
 		t.Errorf("%t, %v", ok, err)
 	}
 	kind, raw, err := p.Render(t.Context(), f)
-	if want := `{"chat":"talk","role":"User","user":"alice","content":"Look at 1."}`; err != nil || kind != v1beta1.TargetMessage || string(raw) != want {
+	if want := `{"chat":"talk","role":"User","user":"alice","contentLabels":["untrusted"],"content":"Look at 1."}`; err != nil || kind != v1beta1.TargetMessage || string(raw) != want {
 		t.Errorf("%s %s (%v), want %s", kind, raw, err, want)
 	}
 }

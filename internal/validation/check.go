@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/policy"
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/trigger"
 	"github.com/nestor-dev/nestor/internal/trigger/expr"
@@ -62,6 +63,17 @@ func CheckTrigger(spec v1beta1.AgentTriggerSpec) (*trigger.Program, error) {
 	return program, err
 }
 
+// CheckPolicy returns the *Problem of a policy's expressions, or nil.
+func CheckPolicy(object *v1beta1.ToolPolicy) error {
+	_, err := policy.Compile(object)
+	var expression *expr.Error
+	if errors.As(err, &expression) {
+		path, text, _ := strings.Cut(err.Error(), ": ")
+		return &Problem{path, text, err}
+	}
+	return err
+}
+
 func checkOutput(field string, schema *runtime.RawExtension) error {
 	if schema == nil {
 		return nil
@@ -87,6 +99,8 @@ func check(object runtime.Object) error {
 	case *v1beta1.AgentTrigger:
 		_, err := CheckTrigger(o.Spec)
 		return err
+	case *v1beta1.ToolPolicy:
+		return CheckPolicy(o)
 	}
 	return nil
 }

@@ -69,6 +69,9 @@ func TestRefusalNamesField(t *testing.T) {
 		"a schema": {object: role(func(s *v1beta1.AgentRoleSpec) {
 			s.OutputSchema = raw(`{"type":"object","properties":{"n":{"type":"number"}}}`)
 		})},
+		"a policy with a field that does not exist": {&v1beta1.ToolPolicy{Spec: v1beta1.ToolPolicySpec{Rules: []v1beta1.PolicyRule{
+			{Name: "fine", AllowWhen: "call.readOnly"}, {Name: "misspelt", AllowWhen: "call.readonly"}}}},
+			"spec.rules[1].allowWhen", "spec.rules[1].allowWhen: line 1, column 5: undefined field 'readonly'"},
 		"a chat":  {object: &v1beta1.AgentChat{}},
 		"nothing": {},
 	} {
@@ -127,12 +130,14 @@ func TestMissingReferencesWarn(t *testing.T) {
 		}), []validation.Reference{{"spec.message.chat", "AgentChat", "talk"}}},
 		"a provider": {&v1beta1.ModelProvider{Spec: v1beta1.ModelProviderSpec{Fallbacks: []string{"one", "two"}}},
 			[]validation.Reference{{"spec.fallbacks", "ModelProvider", "one"}, {"spec.fallbacks", "ModelProvider", "two"}}},
+		"a policy": {&v1beta1.ToolPolicy{Spec: v1beta1.ToolPolicySpec{Match: &v1beta1.PolicyMatch{Tools: []string{"github__*"}, Roles: []string{"poet"}}}},
+			[]validation.Reference{{"spec.match.roles", "AgentRole", "poet"}, {"spec.match.tools", "ToolServer", "github"}}},
 		"a role": {role(provider), []validation.Reference{{"spec.modelProvider", "ModelProvider", "home"}}},
 		"a role that delegates, to itself too": {role(func(s *v1beta1.AgentRoleSpec) {
 			s.Delegation, s.Review = &v1beta1.Delegation{Roles: []string{"poet", "critic"}}, &v1beta1.ResultReview{Role: "critic"}
 		}), []validation.Reference{{"spec.delegation.roles", "AgentRole", "critic"}, {"spec.review.role", "AgentRole", "critic"}}},
 		"a role with tool servers": {role(func(s *v1beta1.AgentRoleSpec) {
-			s.Tools = &v1beta1.ToolPolicy{Allow: []string{"read", "github__a", "github__b", "*__look"}, Deny: []string{"github__c"}}
+			s.Tools = &v1beta1.RoleTools{Allow: []string{"read", "github__a", "github__b", "*__look"}, Deny: []string{"github__c"}}
 			s.Approval = &v1beta1.ApprovalPolicy{Tools: []string{"box__*"}}
 		}), []validation.Reference{{"spec.tools.allow", "ToolServer", "github"}, {"spec.tools.deny", "ToolServer", "github"}, {"spec.approval.tools", "ToolServer", "box"}}},
 	} {
@@ -161,7 +166,7 @@ func TestGlobsThatMatchNothingWarn(t *testing.T) {
 		"late__anything": true, "l*__x": true, "other*": true, // the tools of late are not known
 		"reed": false, "github__delete": false, "gitlab__*": false, "o*__read": false,
 	} {
-		v := validation.Judge(role(func(s *v1beta1.AgentRoleSpec) { s.Tools = &v1beta1.ToolPolicy{Allow: []string{glob}} }), nil, catalog)
+		v := validation.Judge(role(func(s *v1beta1.AgentRoleSpec) { s.Tools = &v1beta1.RoleTools{Allow: []string{glob}} }), nil, catalog)
 		var want []string
 		if !matches {
 			want = []string{fmt.Sprintf("spec.tools.allow: %q matches no tool.", glob)}

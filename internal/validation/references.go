@@ -33,6 +33,8 @@ func New(kind string) runtime.Object {
 		return &v1beta1.AgentTask{}
 	case "AgentTrigger":
 		return &v1beta1.AgentTrigger{}
+	case "ToolPolicy":
+		return &v1beta1.ToolPolicy{}
 	}
 	return nil
 }
@@ -61,6 +63,10 @@ func References(object runtime.Object) []Reference {
 		}
 		if message := o.Spec.Message; message != nil {
 			list.add("spec.message.chat", KindChat, message.Chat)
+		}
+	case *v1beta1.ToolPolicy:
+		if o.Spec.Match != nil && !appliesElsewhere(o) {
+			list.add("spec.match.roles", KindRole, o.Spec.Match.Roles...)
 		}
 	case *v1beta1.ModelProvider:
 		list.add("spec.fallbacks", KindProvider, o.Spec.Fallbacks...)
@@ -95,6 +101,10 @@ func Globs(object runtime.Object) []Glob {
 		if o.Spec.Tool != "" {
 			add("spec.tool", o.Spec.Tool)
 		}
+	case *v1beta1.ToolPolicy:
+		if o.Spec.Match != nil && !appliesElsewhere(o) {
+			add("spec.match.tools", o.Spec.Match.Tools...)
+		}
 	case *v1beta1.AgentRole:
 		if o.Spec.Tools != nil {
 			add("spec.tools.allow", o.Spec.Tools.Allow...)
@@ -105,6 +115,11 @@ func Globs(object runtime.Object) []Glob {
 		}
 	}
 	return list
+}
+
+// appliesElsewhere reports whether a policy may be about tools and roles of other namespaces.
+func appliesElsewhere(p *v1beta1.ToolPolicy) bool {
+	return p.Spec.Namespaces != nil && p.Spec.Namespaces.From != v1beta1.NamespacesSame
 }
 
 type references []Reference

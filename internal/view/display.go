@@ -4,6 +4,9 @@
 package view
 
 import (
+	"slices"
+	"strconv"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -23,8 +26,12 @@ type TaskDisplay struct {
 	// Parent is the task whose sub-agent delegated it, and Place its place among that task's children.
 	Parent string `json:"parent,omitempty"`
 	Place  int    `json:"place"`
-	// Trigger is the message that caused it, if that still exists.
-	Trigger   string     `json:"trigger,omitempty"`
+	// Trigger is the message that caused it, and After the one below which it is displayed: what the orchestrator said before it
+	// delegated the task, or else Trigger. Both are empty if the message that caused it was deleted.
+	Trigger string `json:"trigger,omitempty"`
+	After   string `json:"after,omitempty"`
+	// Question is the posted message with the question of its agent that waits for an answer.
+	Question  string     `json:"question,omitempty"`
 	WaitState *WaitState `json:"waitState,omitempty"`
 	// Own is its usage without that of its children.
 	Own      v1beta1.Usage    `json:"own"`
@@ -44,10 +51,6 @@ type MessageDisplay struct {
 // Display returns what a client displays of a chat, or with an empty name of standalone tasks.
 func (s Snapshot) Display(chat string) Display {
 	d := Display{Tasks: map[types.UID]TaskDisplay{}, Messages: map[types.UID]MessageDisplay{}}
-	triggers := map[string]bool{}
-	for _, m := range s.Messages {
-		triggers[m.Name] = true
-	}
 	tree := s.Tree(chat)
 	nodes := map[string]*Node{}
 	var add func(children []*Node, parent string)
@@ -58,9 +61,7 @@ func (s Snapshot) Display(chat string) Display {
 			if n.Agent != nil {
 				shown.Agent = n.Agent.UID
 			}
-			if triggers[n.Task.Spec.TriggerMessage] {
-				shown.Trigger = n.Task.Spec.TriggerMessage
-			}
+			shown.Trigger, shown.After = s.triggerOf(&n.Task)
 			d.Tasks[n.Task.UID] = shown
 			add(n.Children, n.Task.Name)
 		}
@@ -68,9 +69,37 @@ func (s Snapshot) Display(chat string) Display {
 	add(tree, "")
 	posts := newPosts(s.Messages, nodes)
 	for i := range s.Messages {
-		d.Messages[s.Messages[i].UID] = posts.display(i)
+		shown := posts.display(i)
+		d.Messages[s.Messages[i].UID] = shown
+		if q := shown.Question; q != nil && q.Open {
+			uid := nodes[q.Task].Task.UID
+			task := d.Tasks[uid]
+			task.Question = s.Messages[i].Name
+			d.Tasks[uid] = task
+		}
 	}
+	posts.hideAnswers(d.Messages)
 	return d
+}
+
+// triggerOf returns the message that caused a task, and the one below which it is displayed.
+func (s Snapshot) triggerOf(task *v1beta1.AgentTask) (trigger, after string) {
+	at := slices.IndexFunc(s.Messages, func(m v1beta1.AgentMessage) bool { return m.Name == task.Spec.TriggerMessage })
+	if at < 0 {
+		return "", ""
+	}
+	trigger = s.Messages[at].Name
+	before, err := strconv.Atoi(task.Annotations[v1beta1.AnnotationPostsBefore])
+	if err != nil {
+		return trigger, trigger
+	}
+	for i, m := range slices.Backward(s.Messages) {
+		if _, number := cutNumber(m.Name); i > at && !byPerson(&m) && number <= before {
+			at = i
+			break
+		}
+	}
+	return trigger, s.Messages[at].Name
 }
 
 // nonNegative returns a usage without what a status that lags makes negative.

@@ -41,13 +41,32 @@ func TestDisplayOfTasks(t *testing.T) {
 	own := usage(40, nil)
 	own.ModelCalls = 0
 	want := map[types.UID]TaskDisplay{
-		"chat-1":      {Badge: BadgeRunning, Agent: "agent-chat-1", Trigger: "m", Own: own},
+		"chat-1":      {Badge: BadgeRunning, Agent: "agent-chat-1", Trigger: "m", After: "m", Own: own},
 		"chat-2":      {Badge: BadgePending, Place: 1},
 		"chat-1-x-2":  {Badge: BadgePending, Parent: "chat-1", Own: usage(60, nil)},
 		"chat-1-x-10": {Badge: BadgePending, Parent: "chat-1", Place: 1},
 	}
 	if diff := cmp.Diff(want, d.Tasks); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestTasksFollowWhatWasSaidBefore(t *testing.T) {
+	delegated := func(name, posts string) v1beta1.AgentTask {
+		return shownTask(name, "", func(task *v1beta1.AgentTask) {
+			task.Spec.TriggerMessage, task.Annotations = "u2", map[string]string{v1beta1.AnnotationPostsBefore: posts}
+		})
+	}
+	messages := []v1beta1.AgentMessage{
+		said(1, v1beta1.RoleUser, "u1"), said(1, v1beta1.RoleAssistant, "chat-post-1", replyTo("u1")),
+		said(2, v1beta1.RoleUser, "u2"), said(2, v1beta1.RoleAssistant, "chat-post-2", replyTo("u2")), said(2, v1beta1.RoleAssistant, "chat-post-3", replyTo("u2")),
+	}
+	tasks := []v1beta1.AgentTask{delegated("silent", "1"), delegated("announced", "2"), delegated("later", "3"), delegated("unknown", "")}
+	d := NewSnapshot(nil, messages, tasks, nil).Display("chat")
+	for task, want := range map[types.UID]string{"silent": "u2", "announced": "chat-post-2", "later": "chat-post-3", "unknown": "u2"} {
+		if got := d.Tasks[task].After; got != want {
+			t.Errorf("the task %s is below %s, want %s", task, got, want)
+		}
 	}
 }
 
@@ -137,6 +156,37 @@ func TestDisplayOfRequests(t *testing.T) {
 	}
 }
 
+func TestQuestionsKeepTheirAnswers(t *testing.T) {
+	asks := post("chat-post-1", "call_1", "", "Agent Researcher needs input: Which year?")
+	answer := said(1, v1beta1.RoleUser, "a", replyTo("chat-post-1"), func(m *v1beta1.AgentMessage) { m.UID, m.Spec.User, m.Spec.Content = "a", "alice", "2026" })
+	attached, rejected := *answer.DeepCopy(), *answer.DeepCopy()
+	attached.Spec.Attachments = []v1beta1.Attachment{{Name: "calendar.png"}}
+	rejected.Status.Phase = v1beta1.MessageRejected
+	call := v1beta1.ToolCallStatus{ID: "call_1", Tool: "ask_user", Phase: v1beta1.ToolCallSuccess, Result: "2025"}
+	agents := []v1beta1.SubAgent{{ObjectMeta: metav1.ObjectMeta{Name: "chat-1"}, Status: v1beta1.SubAgentStatus{ToolCalls: []v1beta1.ToolCallStatus{call}}}}
+	task := shownTask("chat-1", "", func(task *v1beta1.AgentTask) { task.Status.Phase = v1beta1.TaskRunning })
+	for name, c := range map[string]struct {
+		messages []v1beta1.AgentMessage
+		agents   []v1beta1.SubAgent
+		answer   string
+		user     string
+		hidden   bool
+	}{
+		"of a person":                  {[]v1beta1.AgentMessage{asks, answer}, agents, "2026", "alice", true},
+		"with an attachment":           {[]v1beta1.AgentMessage{asks, attached}, nil, "2026", "alice", false},
+		"a rejected one is not one":    {[]v1beta1.AgentMessage{asks, rejected}, nil, "", "", false},
+		"that the orchestrator passed": {[]v1beta1.AgentMessage{asks}, agents, "2025", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := NewSnapshot(nil, c.messages, []v1beta1.AgentTask{task}, c.agents).Display("chat")
+			want := &PostedQuestion{Task: "chat-1", Who: "Researcher", Text: "Which year?", Answer: c.answer, User: c.user}
+			if diff := cmp.Diff(want, d.Messages["chat-post-1"].Question); diff != "" || d.Messages["a"].Hidden != c.hidden {
+				t.Errorf("the answer is hidden: %t\n%s", d.Messages["a"].Hidden, diff)
+			}
+		})
+	}
+}
+
 func TestDisplayOfQuestions(t *testing.T) {
 	asks := post("p", "call_1", "", "Agent Researcher needs input: Which year?")
 	for name, c := range map[string]struct {
@@ -152,6 +202,9 @@ func TestDisplayOfQuestions(t *testing.T) {
 			d := NewSnapshot(nil, []v1beta1.AgentMessage{asks}, []v1beta1.AgentTask{task}, nil).Display("chat")
 			if diff := cmp.Diff(&PostedQuestion{Task: "chat-1", Who: "Researcher", Text: "Which year?", Open: c.open}, d.Messages["p"].Question); diff != "" {
 				t.Error(diff)
+			}
+			if posted := d.Tasks["chat-1"].Question; posted != "" != c.open {
+				t.Errorf("the question of the task is %q", posted)
 			}
 		})
 	}

@@ -36,7 +36,7 @@ func sortMessages(messages []v1beta1.AgentMessage, tasks []v1beta1.AgentTask) {
 func sortSecond(messages []v1beta1.AgentMessage, triggers map[string]string) {
 	var posted, answered []v1beta1.AgentMessage
 	for _, m := range messages {
-		if m.Spec.Role == v1beta1.RoleUser || m.Spec.Role == "" {
+		if byPerson(&m) {
 			answered = append(answered, m)
 			continue
 		}
@@ -46,6 +46,10 @@ func sortSecond(messages []v1beta1.AgentMessage, triggers map[string]string) {
 		posted = slices.Insert(posted, placeOf(m, posted, triggers), m)
 	}
 	copy(messages, posted)
+}
+
+func byPerson(m *v1beta1.AgentMessage) bool {
+	return m.Spec.Role == v1beta1.RoleUser || m.Spec.Role == ""
 }
 
 // placeOf returns the index of a person's message: after the message that it answers, else before the first message

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 )
@@ -50,6 +52,9 @@ type PostedQuestion struct {
 	Who  string `json:"who"`
 	Text string `json:"text"`
 	Open bool   `json:"open,omitempty"`
+	// Answer is the answer that was given, and User the person who gave it; the orchestrator has no user.
+	Answer string `json:"answer,omitempty"`
+	User   string `json:"user,omitempty"`
 }
 
 var (
@@ -68,11 +73,12 @@ type posts struct {
 	parts    map[int][]int // the later parts of a request, by the message that begins it
 	part     map[int]bool
 	begun    map[call]bool
-	decided  map[call]*v1beta1.AgentMessage // the last decision
+	decided  map[call]*v1beta1.AgentMessage   // the last decision
+	answers  map[string]*v1beta1.AgentMessage // of people, by the message that they reply to
 }
 
 func newPosts(messages []v1beta1.AgentMessage, nodes map[string]*Node) posts {
-	p := posts{messages: messages, nodes: nodes, parts: map[int][]int{}, part: map[int]bool{}, begun: map[call]bool{}, decided: map[call]*v1beta1.AgentMessage{}}
+	p := posts{messages: messages, nodes: nodes, parts: map[int][]int{}, part: map[int]bool{}, begun: map[call]bool{}, decided: map[call]*v1beta1.AgentMessage{}, answers: map[string]*v1beta1.AgentMessage{}}
 	type key struct {
 		call
 		digest string
@@ -82,6 +88,9 @@ func newPosts(messages []v1beta1.AgentMessage, nodes map[string]*Node) posts {
 		m := &messages[i]
 		if a := m.Spec.Approval; a != nil && m.Status.Phase != v1beta1.MessageRejected {
 			p.decided[p.call(a.Task, a.ToolCall)] = m
+		}
+		if m.Spec.InReplyTo != "" && byPerson(m) && m.Status.Phase != v1beta1.MessageRejected {
+			p.answers[m.Spec.InReplyTo] = m
 		}
 		c, posted := p.posted(m)
 		if !posted {
@@ -124,6 +133,19 @@ func (p posts) display(i int) MessageDisplay {
 		shown.Question = p.question(c, m)
 	}
 	return shown
+}
+
+// hideAnswers hides the answers that are shown with their questions. Attachments are shown with the answer only.
+func (p posts) hideAnswers(shown map[types.UID]MessageDisplay) {
+	for i := range p.messages {
+		answer := p.answers[p.messages[i].Name]
+		if answer == nil || shown[p.messages[i].UID].Question == nil || len(answer.Spec.Attachments) > 0 {
+			continue
+		}
+		display := shown[answer.UID]
+		display.Hidden = true
+		shown[answer.UID] = display
+	}
 }
 
 func (p posts) request(i int, c call) *Request {
@@ -181,5 +203,15 @@ func (p posts) question(c call, m *v1beta1.AgentMessage) *PostedQuestion {
 	}
 	waiting := n.Task.Status.Waiting
 	open := n.Task.Status.Phase == v1beta1.TaskWaiting && waiting != nil && waiting.Kind == v1beta1.WaitingQuestion && (waiting.ToolCall == "" || waiting.ToolCall == m.Annotations[v1beta1.AnnotationCall])
-	return &PostedQuestion{Task: c.task, Who: match[1], Text: match[2], Open: open}
+	q := &PostedQuestion{Task: c.task, Who: match[1], Text: match[2], Open: open && p.answers[m.Name] == nil}
+	if answer := p.answers[m.Name]; answer != nil {
+		q.Answer, q.User = answer.Spec.Content, answer.Spec.User
+	} else if n.Agent != nil {
+		for _, known := range n.Agent.Status.ToolCalls {
+			if known.ID == c.id && known.Phase == v1beta1.ToolCallSuccess {
+				q.Answer = known.Result
+			}
+		}
+	}
+	return q
 }

@@ -24,6 +24,7 @@ var waits = map[string]WaitKind{
 	"ModelNotSet":          WaitStateBlocked,
 	"SecretNotFound":       WaitStateBlocked,
 	"APIKeyFileNotFound":   WaitStateBlocked,
+	"IdentityNotAllowed":   WaitStateBlocked,
 	"ConfigMapNotFound":    WaitStateBlocked,
 	"ToolServerNotFound":   WaitStateBlocked,
 	"ToolServerNotReady":   WaitStateBlocked,

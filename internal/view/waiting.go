@@ -42,6 +42,9 @@ type Ask struct {
 	// they are not known.
 	DenyRequesters bool     `json:"denyRequesters,omitempty"`
 	Requesters     []string `json:"-"`
+	// PolicyRules are the rules of ToolPolicies that require the approval, and ContentLabels what the agent had received.
+	PolicyRules   []v1beta1.WaitingRule   `json:"policyRules,omitempty"`
+	ContentLabels []v1beta1.ReceivedLabel `json:"contentLabels,omitempty"`
 	// Barred is why the user of For may not decide.
 	Barred Bar `json:"barred,omitempty"`
 	// StartTime is when the work began to wait. It is zero if the operator is of a release that does not record it.
@@ -73,6 +76,18 @@ func (a Ask) For(user string) Ask {
 	return a
 }
 
+// PolicyLines describe why policies require the approval.
+func (a Ask) PolicyLines() []string {
+	var lines []string
+	for _, r := range a.PolicyRules {
+		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("required by policy %s, rule %s: %s", r.Policy, r.Rule, r.Message), ": "))
+	}
+	for _, l := range a.ContentLabels {
+		lines = append(lines, "the agent's context is "+agent.Label{Name: l.Name, Source: l.Source, Call: l.ToolCall}.String())
+	}
+	return lines
+}
+
 // WithArguments returns the ask with the given arguments, and reports whether they match the digest.
 func (a Ask) WithArguments(arguments string) (Ask, bool) {
 	if a.Digest != "" && agent.CallDigest(a.Tool, arguments) != a.Digest {
@@ -86,9 +101,9 @@ func (a Ask) WithArguments(arguments string) (Ask, bool) {
 func (a Ask) CheckMayDecide(user string) error {
 	switch a.For(user).Barred {
 	case BarUnknown:
-		return fmt.Errorf("the role of this call does not let requesters decide, and the requester is unknown, because a message or the task has no spec.user: cancel the work and request it again")
+		return fmt.Errorf("the role or a policy of this call does not let requesters decide, and the requester is unknown, because a message or the task has no spec.user: cancel the work and request it again")
 	case BarRequester:
-		return fmt.Errorf("the role of this call does not let requesters decide, and you (%s) requested the work: another user must decide", user)
+		return fmt.Errorf("the role or a policy of this call does not let requesters decide, and you (%s) requested the work: another user must decide", user)
 	}
 	return nil
 }
@@ -219,6 +234,7 @@ func NewAsk(chat, task string, w v1beta1.Waiting) Ask {
 		ask.Question, ask.Truncated = w.Text, strings.HasSuffix(w.Text, shorten.Ellipsis)
 		return ask
 	}
+	ask.PolicyRules, ask.ContentLabels = w.PolicyRules, w.ContentLabels
 	ask.Tool, ask.Arguments, ask.Truncated = w.Tool, textOf(w.Arguments), w.ArgumentsOmitted
 	if w.ArgumentsOmitted {
 		ask.Arguments = strings.TrimPrefix(w.Text, w.Tool+" ")

@@ -128,6 +128,14 @@ func exampleObjects() []client.Object {
 				Conditions:   condition(nestor.ConditionReady, metav1.ConditionTrue, nestor.ReasonQuotaExhausted),
 			},
 		},
+		&nestor.ToolPolicy{
+			ObjectMeta: metav1.ObjectMeta{Name: "careful-writes"},
+			Spec: nestor.ToolPolicySpec{Rules: []nestor.PolicyRule{
+				{Name: "writes", AllowWhen: "call.readOnly || !('untrusted' in labels)", Otherwise: nestor.OutcomeRequireApproval},
+				{Name: "no-secret-files", AllowWhen: "call.tool != 'read' || !call.arguments.path.startsWith('secrets/')"},
+			}},
+			Status: nestor.ToolPolicyStatus{Conditions: ready},
+		},
 		&nestor.AgentTrigger{
 			ObjectMeta: metav1.ObjectMeta{Name: "nightly-review"},
 			Spec: nestor.AgentTriggerSpec{

@@ -44,6 +44,8 @@ var rules = []rule{
 		why: "it compares texts"},
 	{part: "internal/shorten", may: []string{"internal/shorten"}, mayNot: []string{"k8s.io/", "sigs.k8s.io/", "github.com/", "golang.org/x/"},
 		why: "the core depends on it"},
+	{part: "internal/similar", may: []string{"internal/similar"}, mayNot: []string{"k8s.io/", "sigs.k8s.io/", "github.com/", "golang.org/x/"},
+		why: "the command line and the gateway suggest names"},
 	{part: "internal/attachment", may: []string{"internal/attachment"}, mayNot: []string{"k8s.io/", "sigs.k8s.io/", "github.com/", "golang.org/x/"},
 		why: "tools, the controllers and the command line share the checks of images"},
 	{part: "internal/agent", may: []string{"internal/agent", "internal/money", "internal/tokens", "internal/plainjson", "internal/shorten"}, mayNot: []string{"k8s.io/", "sigs.k8s.io/", "github.com/", "golang.org/x/"},

@@ -262,7 +262,7 @@ func deepen(r *testNamespace, depth int32, works bool) {
 }
 
 func withhold(r *testNamespace, deny []string, works bool) {
-	r.createChatWithRole(v1beta1.AgentRoleSpec{Tools: &v1beta1.ToolPolicy{Allow: []string{"calculator", "think"}, Deny: deny}})
+	r.createChatWithRole(v1beta1.AgentRoleSpec{Tools: &v1beta1.RoleTools{Allow: []string{"calculator", "think"}, Deny: deny}})
 	r.sendMessage(r.API, "ask", "", sum)
 	r.Eventually(r.postedTexts).Should(ContainElement(ContainSubstring("The tool said")))
 	if works {

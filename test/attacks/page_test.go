@@ -185,7 +185,7 @@ var _ = class(
 				r.Expect(got.body).NotTo(ContainSubstring("topsecret"), path)
 			}
 			r.Expect(d.send(r, http.MethodDelete, nestor+"/agentroles/orchestrator", token, "", nil).code).To(Equal(http.StatusMethodNotAllowed))
-			r.Expect(d.send(r, http.MethodPut, nestor+"/agentchats/x", token, chatJSON("x"), nil).code).To(Equal(http.StatusMethodNotAllowed))
+			r.Expect(d.send(r, http.MethodPut, nestor+"/agenttasks/x", token, chatJSON("x"), nil).code).To(Equal(http.StatusMethodNotAllowed))
 		},
 		control: func(t *testing.T, w *target) {
 			d, r, _, token := newVisitor(t, w, "cluster-admin")

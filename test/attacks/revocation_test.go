@@ -161,7 +161,7 @@ func callAfterRevocation(t *testing.T, w *target, how *revocation) {
 	}).Should(BeTrue())
 	const tool = "box__write"
 	role := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}}
-	role.Spec.Tools = &v1beta1.ToolPolicy{Allow: []string{tool}}
+	role.Spec.Tools = &v1beta1.RoleTools{Allow: []string{tool}}
 	r.Create(role, &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "job"}, Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "general", Instruction: "Write a.txt"}})
 	r.Eventually(r.TaskPhase("job")).Should(Equal(v1beta1.TaskWaiting))
 	task, err := r.Task("job")()

@@ -68,7 +68,7 @@ func rugPull(name, attempts string, before, after []string) attack {
 // runLook creates a task whose agent calls box__look, which needs an approval unless it is read-only.
 func (r *testNamespace) runLook(name string) func() string {
 	r.Create(&v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "looker"}, Spec: v1beta1.AgentRoleSpec{
-		SystemPrompt: "You look.", Tools: &v1beta1.ToolPolicy{Allow: []string{"box__*"}},
+		SystemPrompt: "You look.", Tools: &v1beta1.RoleTools{Allow: []string{"box__*"}},
 	}})
 	return r.runTask(name, v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "looker", Instruction: "Look at stars"})
 }

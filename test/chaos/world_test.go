@@ -128,7 +128,7 @@ func role(name string, approval v1beta1.ApprovalMode, limits v1beta1.RoleLimits,
 	r := &v1beta1.AgentRole{ObjectMeta: named(name)}
 	r.Spec = v1beta1.AgentRoleSpec{
 		SystemPrompt: "Do what the instruction says.", MaxOutputTokens: 256, Limits: &limits,
-		Tools: &v1beta1.ToolPolicy{Allow: []string{"chaos__*"}}, Approval: &v1beta1.ApprovalPolicy{Mode: approval},
+		Tools: &v1beta1.RoleTools{Allow: []string{"chaos__*"}}, Approval: &v1beta1.ApprovalPolicy{Mode: approval},
 	}
 	if len(delegates) > 0 {
 		r.Spec.Delegation = &v1beta1.Delegation{Roles: delegates}

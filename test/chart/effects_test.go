@@ -28,6 +28,8 @@ const (
 	autoscalingOn  = "autoscaling.enabled=true"
 )
 
+var oidc = []string{webOn, "web.url=https://x.example", "web.oidc.issuer=https://login.example", "web.oidc.clientID=nestor", "web.oidc.existingSecret=oidc"}
+
 var effects = map[string]effect{
 	"fullnameOverride": {set: "fullnameOverride=other", object: "Deployment other-operator", path: name, shows: "other"},
 
@@ -39,8 +41,17 @@ var effects = map[string]effect{
 	"imagePullSecrets":  {set: "imagePullSecrets[0].name=mine", object: operatorObject, path: ".spec.template.spec.imagePullSecrets", shows: "mine"},
 	"workspace.enabled": {set: "workspace.enabled=false", object: operatorObject, path: flags, shows: "--workspace-image=", gone: true},
 
-	"workspace.image.repository":  {set: "workspace.image.repository=mine/workspace", object: operatorObject, path: flags, shows: "--workspace-image=mine/workspace:"},
-	"workspace.image.digest":      {set: "workspace.image.digest=" + digest, object: operatorObject, path: flags, shows: "nestor-workspace@" + digest},
+	"workspace.image.repository": {set: "workspace.image.repository=mine/workspace", object: operatorObject, path: flags, shows: "--workspace-image=mine/workspace:"},
+	"workspace.image.digest":     {set: "workspace.image.digest=" + digest, object: operatorObject, path: flags, shows: "nestor-workspace@" + digest},
+	"workspace.allow.nodeSelector": {
+		set: "workspace.allow.nodeSelector.pool[0]=agents", object: operatorObject, path: flags, shows: "agents",
+	},
+	"workspace.allow.runtimeClassNames": {
+		set: "workspace.allow.runtimeClassNames[0]=gvisor", object: operatorObject, path: flags, shows: "gvisor",
+	},
+	"workspace.allow.tolerations": {
+		set: "workspace.allow.tolerations[0].key=dedicated", object: operatorObject, path: flags, shows: "dedicated",
+	},
 	"workspace.maxSize":           {set: "workspace.maxSize=5Gi", object: operatorObject, path: flags, shows: "--workspace-max-size=5Gi"},
 	"workspace.egress":            {set: "workspace.egress[0].ports[0].port=53", object: operatorObject, path: flags, shows: "--workspace-egress="},
 	"workspace.privateGitServers": {set: "workspace.privateGitServers={gitea.dev.svc}", object: operatorObject, path: flags, shows: "--workspace-private-git-servers=gitea.dev.svc"},
@@ -77,6 +88,12 @@ var effects = map[string]effect{
 
 	"web.enabled":               {set: webOn, object: webService, path: name, shows: "nestor-web"},
 	"web.tlsElsewhere":          {given: []string{webOn}, set: "web.tlsElsewhere=true,web.service.type=LoadBalancer", object: webService, path: ".spec.type", shows: "LoadBalancer"},
+	"web.url":                   {given: []string{webOn}, set: "web.url=https://y.example", object: gatewayObject, path: flags, shows: "--web-url=https://y.example"},
+	"web.oidc.issuer":           {given: oidc, set: "web.oidc.issuer=https://other.example", object: gatewayObject, path: flags, shows: "--web-oidc-issuer=https://other.example"},
+	"web.oidc.clientID":         {given: oidc, set: "web.oidc.clientID=other", object: gatewayObject, path: flags, shows: "--web-oidc-client-id=other"},
+	"web.oidc.existingSecret":   {given: oidc, set: "web.oidc.existingSecret=other", object: gatewayObject, path: ".spec.template.spec.volumes", shows: `"secretName":"other"`},
+	"web.oidc.scopes":           {given: oidc, set: "web.oidc.scopes={openid,groups}", object: gatewayObject, path: flags, shows: "--web-oidc-scopes=openid,groups"},
+	"web.oidc.sessionLength":    {given: oidc, set: "web.oidc.sessionLength=1h", object: gatewayObject, path: flags, shows: "--web-session-length=1h"},
 	"web.service.type":          {given: []string{webOn, "web.tlsElsewhere=true"}, set: "web.service.type=NodePort", object: webService, path: ".spec.type", shows: "NodePort"},
 	"web.service.port":          {given: []string{webOn}, set: "web.service.port=8080", object: webService, path: ".spec.ports[0].port", shows: "8080"},
 	"web.service.annotations":   {given: []string{webOn}, set: "web.service.annotations.a=b", object: webService, path: ".metadata.annotations", shows: `"a":"b"`},

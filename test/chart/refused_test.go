@@ -26,6 +26,7 @@ var _ = DescribeTable("Values that are refused", func(ctx SpecContext, message s
 	Entry("an ingress without the web page", "set web.enabled", []string{"web.ingress.enabled=true"}),
 	Entry("an ingress without a host", "set web.ingress.host", []string{"web.enabled=true", "web.ingress.enabled=true"}),
 	Entry("an ingress without TLS", "it must be reached over TLS", []string{"web.enabled=true", "web.ingress.enabled=true", "web.ingress.host=x.example"}),
+	Entry("an issuer without a client", "web.oidc.clientID", []string{"web.enabled=true", "web.url=https://x.example", "web.oidc.issuer=https://login.example"}),
 	Entry("a gateway without the history API", "set history.enabled", []string{"gateway.enabled=true", "history.enabled=false"}),
 	Entry("triggers that watch Secrets", "triggers.watch must not contain secrets", []string{"triggers.watch[0].apiGroups={\"\"}", "triggers.watch[0].resources={pods,secrets}"}),
 	Entry("triggers that watch everything", "triggers.watch must not contain *", []string{"triggers.watch[0].apiGroups={apps}", "triggers.watch[0].resources={*}"}),

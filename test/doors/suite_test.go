@@ -57,7 +57,7 @@ func newRoomIn(t *testing.T, in *world.World) *room {
 	server.Spec.URL = r.box.URL
 	role := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "releaser"}}
 	role.Spec.Description, role.Spec.SystemPrompt = "Releases things.", "You release things."
-	role.Spec.Tools = &v1beta1.ToolPolicy{Allow: []v1beta1.ToolGlob{"box__*"}}
+	role.Spec.Tools = &v1beta1.RoleTools{Allow: []v1beta1.ToolGlob{"box__*"}}
 	role.Spec.AsTool = &v1beta1.RoleAsTool{Name: "release"}
 	orchestrator := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "orchestrator"}}
 	orchestrator.Spec.Delegation = &v1beta1.Delegation{Roles: []v1beta1.Name{"releaser"}}

@@ -14,7 +14,7 @@ import (
 )
 
 // otherAPIs are the APIs whose clients run the core flows; all other flows use APIOpenAI.
-var otherAPIs = []v1beta1.ModelAPI{v1beta1.APIOpenAIResponses, v1beta1.APIAnthropic, v1beta1.APIGemini}
+var otherAPIs = []v1beta1.ModelAPI{v1beta1.APIOpenAIResponses, v1beta1.APIAnthropic, v1beta1.APIGemini, v1beta1.APIBedrock, v1beta1.APIVertex}
 
 // everyAPI runs the core flows on each API. The scripted model plays the same scripts on all of them, and refuses what the
 // real API refuses.

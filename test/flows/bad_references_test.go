@@ -7,6 +7,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -100,6 +101,10 @@ func badReferences(w *world) []TableEntry {
 			r.openChat(ctx)
 			r.sendMessage(ctx, "hello", "Greet Alice")
 			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonModelError))
+			failed := time.Now().Unix()
+			Eventually(func() int64 { return time.Now().Unix() }).WithContext(ctx).Should(BeNumerically(">", failed)) // conditions have whole seconds
+			change(ctx, r, r.provider("default"), func(p *v1beta1.ModelProvider) { p.Spec.BaseURL = w.ModelURL })
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady, "The model provider works again."))
 		})),
 		Entry("a provider that refuses the key", badInput(func(ctx context.Context, r *testNamespace) {
 			refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -167,7 +167,7 @@ func (b roleBuilder) Provider(name string) roleBuilder { b.role.Spec.ModelProvid
 func (b roleBuilder) Model(name string) roleBuilder { b.role.Spec.Model = name; return b }
 
 func (b roleBuilder) Allow(globs ...string) roleBuilder {
-	b.role.Spec.Tools = &v1beta1.ToolPolicy{Allow: globs}
+	b.role.Spec.Tools = &v1beta1.RoleTools{Allow: globs}
 	return b
 }
 

@@ -93,6 +93,7 @@ func flows(ledger string) {
 	messageOrder(w)
 	nestedWaits(w)
 	allowances(w)
+	policies(w)
 	housekeeping(w)
 	toolResults(w)
 	remoteAgents(w)

@@ -41,6 +41,8 @@ var wanted = []struct{ kind, name, spec, verdict string }{
 	{"AgentRole", "lonely", "{systemPrompt: You help., delegation: {roles: [nobody]}}", "False RoleNotFound"},
 	{"ToolServer", "silent", "url: http://127.0.0.1:1/mcp", "False Unreachable"},
 	{"AgentQuota", "daily", "{period: Day, maxTokens: 1000000000}", "True Ready"},
+	{"ToolPolicy", "careful", "{rules: [{name: writes, allowWhen: call.readOnly}]}", "True Ready"},
+	{"ToolPolicy", "misspelt", "{match: {tools: [nothing]}, rules: [{name: writes, allowWhen: call.readonly}]}", "False InvalidExpression"},
 	{"AgentTrigger", "morning", "{schedule: {cron: '0 7 * * *'}, task: {role: helper, instruction: Begin}}", "True Ready"},
 	{"AgentChat", "talk", "{}", "True Ready"},
 	{"AgentChat", "stuck", "{role: nobody}", "False RoleNotFound"},

@@ -45,7 +45,7 @@ var expected = map[string]string{
 		"LedgerUnavailable LedgerFull LedgerReadOnly LedgerCorrupt LedgerDenied LedgerMisconfigured LedgerSchemaTooNew LedgerSchemaTooOld " +
 		"LedgerIOError LedgerMissing LedgerFailed",
 	"restricted": "ToolsWithheld",
-	"stalled": "RoleNotFound ProviderNotFound ModelNotSet SecretNotFound APIKeyFileNotFound ConfigMapNotFound ToolServerNotFound ToolNotFound " +
+	"stalled": "PolicyNotReady RoleNotFound ProviderNotFound ModelNotSet SecretNotFound APIKeyFileNotFound IdentityNotAllowed ConfigMapNotFound ToolServerNotFound ToolNotFound " +
 		"SubAgentNotFound WorkspaceUnavailable WorkspaceNotAllowed PriceUnknown ChatNotFound KindNotFound WatchNotAllowed InvalidSpec " +
 		"InvalidExpression BudgetExhausted HistoryLost TaskNotFound/Unknown",
 	"ended": "ModelError Cancelled TimedOut IterationLimit DepthLimit LoopDetected ToolError SubAgentError ReviewRejected EmptyReply ReplyCutOff " +

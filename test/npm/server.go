@@ -5,6 +5,7 @@ package npm
 
 import (
 	"bufio"
+	"context"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -22,27 +23,35 @@ type Server struct {
 	lines []string
 }
 
-// Serve starts a server and waits until it listens. It listens on loopback only, and ends with the process of the test
-// even if that is killed.
+// Serve starts a server for a test, as Start does.
 func (p Program) Serve(t testing.TB) *Server {
 	t.Helper()
+	s, stop := p.Start(t.Context(), t)
+	t.Cleanup(stop)
+	return s
+}
+
+// Start starts a server and waits until it listens. It listens on loopback only, and ends with this process even if
+// that is killed.
+func (p Program) Start(ctx context.Context, t T) (s *Server, stop func()) {
+	t.Helper()
 	p.options = []string{"--require", filepath.Join(hack(t), "mcp-servers", "loopback.cjs")}
-	cmd := p.Command(t.Context(), t)
+	cmd := p.Command(ctx, t)
 	if _, err := cmd.StdinPipe(); err != nil { // the server ends when it is closed
-		t.Fatal(err)
+		t.Fatalf("start %s: %v", p.Script, err)
 	}
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("start %s: %v", p.Script, err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		t.Fatalf("start %s: %v", p.Script, err)
 	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended with the test's context
+	stop = func() {
+		_ = cmd.Process.Kill() // it may have ended with the context
 		_ = cmd.Wait()
-	})
-	s := &Server{}
+	}
+	s = &Server{}
 	url := make(chan string, 1)
 	go func() {
 		defer close(url)
@@ -56,9 +65,10 @@ func (p Program) Serve(t testing.TB) *Server {
 		}
 	}()
 	if s.URL = <-url; s.URL == "" {
+		stop()
 		t.Fatalf("%s ended before it listened: %q", p.Script, s.lines)
 	}
-	return s
+	return s, stop
 }
 
 // WaitForPrinted waits until the server has printed a number of lines with a prefix, and returns them without it.

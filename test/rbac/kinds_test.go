@@ -20,7 +20,7 @@ import (
 
 type spec = map[string]any
 
-// kind is one of the nine kinds, with an existing object and the spec of another one.
+// kind is one of the ten kinds, with an existing object and the spec of another one.
 type kind struct {
 	resource, kind string
 	standing       string
@@ -35,6 +35,7 @@ var kinds = []kind{
 	{"agentroles", "AgentRole", "helper", spec{"systemPrompt": "You help."}},
 	{"modelproviders", "ModelProvider", "default", spec{"baseURL": "http://127.0.0.1:1/v1"}},
 	{"toolservers", "ToolServer", "tools", spec{"url": "http://127.0.0.1:1/mcp"}},
+	{"toolpolicies", "ToolPolicy", "careful", spec{"mode": "Audit", "rules": []any{map[string]any{"name": "writes", "allowWhen": "call.readOnly"}}}},
 	{"agenttriggers", "AgentTrigger", "nightly", spec{"schedule": spec{"cron": "0 0 1 1 *"}, "task": spec{"role": "general", "instruction": "Look."}}},
 	{"agentquotas", "AgentQuota", "daily", spec{"period": "Day", "maxTokens": int64(1_000_000_000)}},
 }
@@ -69,6 +70,7 @@ func createObjects(ctx context.Context) {
 	for _, o := range []*unstructured.Unstructured{
 		object("AgentRole", "helper", spec{"systemPrompt": "You help."}),
 		object("ToolServer", "tools", spec{"url": "http://127.0.0.1:1/mcp"}),
+		object("ToolPolicy", "careful", spec{"mode": "Audit", "rules": []any{map[string]any{"name": "writes", "allowWhen": "call.readOnly"}}}),
 		object("AgentQuota", "daily", spec{"period": "Day", "maxTokens": int64(1_000_000_000)}),
 		object("AgentChat", "talk", spec{}),
 		object("AgentChat", "private", spec{"workspace": repository("login")}),

@@ -63,7 +63,20 @@ func policyCases() []policyCase {
 		}
 		return message(spec{"attachments": attachments})
 	}
+	trusted := func(s spec) spec {
+		s["trusted"] = true
+		return s
+	}
+	server := func() spec { return spec{"url": "http://127.0.0.1:1/mcp"} }
 	return []policyCase{
+		creates(admin, "a ToolServer", "ToolServer", server(), ""),
+		creates(admin, "a ToolServer with a content label", "ToolServer", spec{"url": "http://127.0.0.1:1/mcp", "contentLabels": []any{"internal"}}, ""),
+		creates(admin, "a trusted ToolServer", "ToolServer", trusted(server()), "spec.trusted: you may not trust this object: ask for the verb trust on toolservers"),
+		patches(admin, "trusts a ToolServer", "toolservers", "tools", `{"spec":{"trusted":true}}`, "spec.trusted: you may not trust this object"),
+		creates(admin, "a role with a trusted skill", "AgentRole", spec{"systemPrompt": "Help.", "skills": []any{trusted(spec{"configMapName": "letters"})}}, "trusted: you may not trust this object"),
+		creates(admin, "a trusted remote role", "AgentRole", spec{"remote": trusted(spec{"a2a": spec{"url": "https://agents.example.com"}})}, "trusted: you may not trust this object"),
+		creates(admin, "a trusted trigger", "AgentTrigger", trusted(timed(spec{"task": small})), "spec.trusted: you may not trust this object"),
+
 		creates(user, "a message with a ConfigMap", "AgentMessage", attach(1), noAttach),
 		creates(user, "a message with eight ConfigMaps", "AgentMessage", attach(8), noAttach),
 		creates(user, "a message with attached data", "AgentMessage", message(spec{"attachments": []any{spec{"name": "a.txt", "mediaType": "text/plain", "data": "SGVsbG8="}}}), ""),
@@ -173,6 +186,10 @@ func policyCases() []policyCase {
 		patches(edit, "fires a trigger as another user", "agenttriggers", "nightly", `{"metadata":{"annotations":{"nestor.dev/fire":"{\"id\":\"1\"}","nestor.dev/fire-user":"runner"}}}`, "the annotation nestor.dev/fire-user must be you"),
 
 		// Only the operator has a role that allows creating or changing sub-agents; the policy is for administrators.
+		asRoot("a trusted ToolServer", "", func(ctx context.Context) error { // root has all verbs, trust too
+			_, err := administrator().Resource(resource("toolservers")).Namespace(team).Create(ctx, object("ToolServer", "new", trusted(server())), metav1.CreateOptions{DryRun: dry})
+			return err
+		}),
 		asRoot("a sub-agent", noSubAgent, func(ctx context.Context) error {
 			_, err := administrator().Resource(resource("subagents")).Namespace(team).Create(ctx, object("SubAgent", "new", kinds[3].spec), metav1.CreateOptions{DryRun: dry})
 			return err

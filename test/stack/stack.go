@@ -264,11 +264,35 @@ func (s *Stack) Provider(ctx context.Context, namespace, name string) error {
 func (s *Stack) ProviderOf(ctx context.Context, namespace, name string, api v1beta1.ModelAPI) error {
 	provider := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	provider.Spec.API, provider.Spec.BaseURL, provider.Spec.DefaultModel = api, s.ModelURL, "scripted"
-	if api == v1beta1.APIAnthropic || api == v1beta1.APIGemini {
+	if api != "" && api != v1beta1.APIOpenAI && api != v1beta1.APIOpenAIResponses {
 		provider.Spec.BaseURL = strings.TrimSuffix(s.ModelURL, "/v1")
+	}
+	if err := s.identify(ctx, provider); err != nil {
+		return err
 	}
 	if err := s.API.Create(ctx, provider); err != nil {
 		return fmt.Errorf("create the model provider: %w", err)
+	}
+	return nil
+}
+
+// identify gives a provider of a cloud the credentials that the scripted model accepts.
+func (s *Stack) identify(ctx context.Context, provider *v1beta1.ModelProvider) error {
+	ref := func(key string) v1beta1.SecretKeyRef {
+		return v1beta1.SecretKeyRef{Name: provider.Name + "-cloud", Key: key}
+	}
+	switch provider.Spec.API {
+	case v1beta1.APIBedrock:
+		provider.Spec.AWS = &v1beta1.AWS{Region: "eu-central-1", AccessKey: &v1beta1.AWSAccessKey{IDRef: ref("id"), SecretRef: ref("secret")}}
+	case v1beta1.APIVertex:
+		provider.Spec.GoogleCloud, provider.Spec.APIKeyRef = &v1beta1.GoogleCloud{Project: "flows"}, new(ref("token"))
+	default:
+		return nil
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: provider.Namespace, Name: provider.Name + "-cloud"}}
+	secret.StringData = map[string]string{"id": "AKIASCRIPTED", "secret": "scripted", "token": "access-token"}
+	if err := s.API.Create(ctx, secret); err != nil {
+		return fmt.Errorf("create the credentials of the model provider: %w", err)
 	}
 	return nil
 }

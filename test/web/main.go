@@ -7,6 +7,7 @@
 //
 //	open USER NAMESPACE   serve a page as USER (admin, alice, bob or another user without permissions) and print its link
 //	tokens                serve a page with token sign-in, and print its address and a token
+//	oidc                  serve a page with sign-in at the issuer, and print its address
 //	long NAMESPACE CHAT   create a chat with an agent that has 10,000 messages; the operator must be down
 //	create USER JSON      create an object of nestor.dev as USER
 //	restart               stop the operator and start another one
@@ -16,7 +17,8 @@
 //	model up|down|limited make the model answer, fail, or limit the rate of calls
 //	quota NAMESPACE       create a quota that the namespace has used up
 //
-// It exits when its standard input is closed, and leaves nothing behind.
+// With --issuer, it also starts an OpenID Connect issuer, which the API server trusts. It exits when its standard input
+// is closed, and leaves nothing behind.
 package main
 
 import (
@@ -28,6 +30,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -49,7 +52,7 @@ func run(ctx context.Context) (err error) {
 	logger := logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
-	s, err := newStack(ctx)
+	s, err := newStack(ctx, slices.Contains(os.Args, "--issuer"))
 	if err != nil {
 		return err
 	}
@@ -80,6 +83,8 @@ func (s *stack) runCommand(ctx context.Context, command []string) (map[string]st
 		return s.open(ctx, command[1], command[2])
 	case len(command) == 1 && command[0] == "tokens":
 		return s.tokens(ctx)
+	case len(command) == 1 && command[0] == "oidc":
+		return s.oidc()
 	case len(command) == 3 && command[0] == "long":
 		return s.createLongTranscript(ctx, command[1], command[2], 10_000)
 	case len(command) == 2:

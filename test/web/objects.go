@@ -70,7 +70,7 @@ func scribe(namespace string) client.Object {
 	r := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "scribe"}}
 	r.Spec = v1beta1.AgentRoleSpec{
 		DisplayName: "Scribe", Icon: "✍️", Description: "Writes notes and keeps them in order.", SystemPrompt: "You write notes.",
-		Tools: &v1beta1.ToolPolicy{Allow: []string{"notes__*", "calculator", "think"}}, Limits: &v1beta1.RoleLimits{MaxIterations: 1000, MaxDurationSeconds: 3600},
+		Tools: &v1beta1.RoleTools{Allow: []string{"notes__*", "calculator", "think"}}, Limits: &v1beta1.RoleLimits{MaxIterations: 1000, MaxDurationSeconds: 3600},
 		Delegation: &v1beta1.Delegation{Roles: []string{"scribe", "reviewer"}},
 	}
 	return r

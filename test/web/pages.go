@@ -21,7 +21,7 @@ func (s *stack) open(ctx context.Context, user, namespace string) (map[string]st
 	if !ok {
 		return nil, fmt.Errorf("there is no user %q", user)
 	}
-	link, done, err := server.Local(ctx, server.LocalOptions{Config: config, Namespace: namespace})
+	link, done, err := server.Local(ctx, server.LocalOptions{Config: config, Namespace: namespace, GatewayURL: "https://gateway.invalid"})
 	if err != nil {
 		return nil, err
 	}

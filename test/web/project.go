@@ -59,7 +59,7 @@ func builder(namespace string) client.Object {
 	r := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "builder"}}
 	r.Spec = v1beta1.AgentRoleSpec{
 		DisplayName: "Builder", Icon: "🔨", Description: "Changes the files of a project.", SystemPrompt: "You change files.",
-		Tools: &v1beta1.ToolPolicy{Allow: []string{"read", "write", "patch"}},
+		Tools: &v1beta1.RoleTools{Allow: []string{"read", "write", "patch"}},
 	}
 	return r
 }

@@ -24,31 +24,41 @@ import (
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 	"github.com/nestor-dev/nestor/internal/operator"
+	"github.com/nestor-dev/nestor/test/oidcissuer"
 )
 
 const operatorNamespace = "nestor-system"
 
 // stack is all running parts.
 type stack struct {
-	cluster *localcluster.Cluster
-	ledger  *breakableLedger
-	model   *breakableModel
-	users   map[string]*rest.Config
-	live    *live.Hub
-	history func() error // stops the history API; nil while there is none
-	servers []*httptest.Server
-	stop    func() error // the operator; nil while there is none
+	cluster    *localcluster.Cluster
+	ledger     *breakableLedger
+	model      *breakableModel
+	users      map[string]*rest.Config
+	live       *live.Hub
+	history    func() error // stops the history API; nil while there is none
+	servers    []*httptest.Server
+	issuer     *oidcissuer.Issuer // nil if there is none
+	stopIssuer func() error
+	stop       func() error // the operator; nil while there is none
 }
 
 // newStack starts everything, and stops it again if something fails.
-func newStack(ctx context.Context) (s *stack, err error) {
+func newStack(ctx context.Context, withIssuer bool) (s *stack, err error) {
 	s = &stack{live: &live.Hub{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
 		}
 	}()
-	if s.cluster, err = localcluster.Start(ctx, localcluster.Options{}); err != nil {
+	options := localcluster.Options{}
+	if withIssuer {
+		if err := s.startIssuer(ctx); err != nil {
+			return s, err
+		}
+		options.AuthenticationConfig = s.issuer.AuthenticationConfig
+	}
+	if s.cluster, err = localcluster.Start(ctx, options); err != nil {
 		return s, err
 	}
 	opened, err := connect.Open(ctx, "sqlite:"+filepath.Join(s.dir(), "ledger.db"))
@@ -86,6 +96,9 @@ func (s *stack) close() error {
 	}
 	if s.cluster != nil {
 		errs = append(errs, s.cluster.Stop())
+	}
+	if s.stopIssuer != nil {
+		errs = append(errs, s.stopIssuer())
 	}
 	return errors.Join(errs...)
 }
@@ -192,7 +205,7 @@ func (s *stack) createObjects(ctx context.Context, modelURL, notesURL string) er
 		}
 	}
 	objects = append(objects, heartbeatAccess()...)
-	objects = append(objects, serviceAccount("alice", "robot"), projectChat("alice", s.project()))
+	objects = append(objects, issuerBinding(), serviceAccount("alice", "robot"), projectChat("alice", s.project()))
 	for _, object := range objects {
 		if err := api.Create(ctx, object); err != nil {
 			return fmt.Errorf("create %T %s: %w", object, object.GetName(), err)

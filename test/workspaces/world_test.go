@@ -100,7 +100,7 @@ func (p *project) createRole(name string, deny ...string) {
 	p.t.Helper()
 	role := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	role.Spec.SystemPrompt = "You fix files."
-	role.Spec.Tools = &v1beta1.ToolPolicy{Allow: []string{"bash", "read", "review_changes", "publish_changes"}, Deny: deny}
+	role.Spec.Tools = &v1beta1.RoleTools{Allow: []string{"bash", "read", "review_changes", "publish_changes"}, Deny: deny}
 	role.Spec.Approval = &v1beta1.ApprovalPolicy{Mode: v1beta1.ApprovalNever}
 	p.Create(role)
 }

@@ -27,6 +27,9 @@ func addOptionConversions(scheme *runtime.Scheme) error {
 		scheme.AddConversionFunc((*url.Values)(nil), (*TranscriptImageOptions)(nil), func(in, out any, _ conversion.Scope) error {
 			return out.(*TranscriptImageOptions).read(*in.(*url.Values))
 		}),
+		scheme.AddConversionFunc((*url.Values)(nil), (*TranscriptTraceOptions)(nil), func(in, out any, _ conversion.Scope) error {
+			return out.(*TranscriptTraceOptions).read(*in.(*url.Values))
+		}),
 		scheme.AddConversionFunc((*url.Values)(nil), (*WorkspaceFileOptions)(nil), func(in, out any, _ conversion.Scope) error {
 			return out.(*WorkspaceFileOptions).read(*in.(*url.Values))
 		}),
@@ -65,6 +68,13 @@ func (o *TranscriptImageOptions) read(query url.Values) error {
 	p := parameters{query: query}
 	p.known("digest")
 	o.Digest = query.Get("digest")
+	return p.err
+}
+
+func (o *TranscriptTraceOptions) read(query url.Values) error {
+	p := parameters{query: query}
+	p.known("since", "limit")
+	o.Since, o.Limit = p.number("since"), p.number("limit")
 	return p.err
 }
 

@@ -52,3 +52,17 @@ type TranscriptImageOptions struct {
 	// +required
 	Digest string `json:"digest"`
 }
+
+// TranscriptTraceOptions are the query parameters of a transcript's trace, which select a page of its segments.
+//
+// +kubebuilder:object:root=true
+type TranscriptTraceOptions struct {
+	metav1.TypeMeta `json:",inline"`
+	// since begins with the segment of this seq; the next of a page is the since of the following page. To read what is new, continue with
+	// the last segment of the previous page.
+	// +optional
+	Since int64 `json:"since,omitempty"`
+	// limit is the maximum number of segments, 1 to 1000, which is the default.
+	// +optional
+	Limit int64 `json:"limit,omitempty"`
+}

@@ -38,10 +38,13 @@ type Tally struct {
 	// succeeded counts those that succeeded.
 	// +optional
 	Succeeded int64 `json:"succeeded,omitempty"`
-	// failed counts those that ended without success.
+	// failed counts those that ended without success and were not cancelled.
 	// +optional
 	Failed int64 `json:"failed,omitempty"`
-	// successPercent is the rounded share of those that succeeded among those that have ended; absent if none has ended.
+	// cancelled counts those that were cancelled.
+	// +optional
+	Cancelled int64 `json:"cancelled,omitempty"`
+	// successPercent is the rounded share of those that succeeded among those that succeeded or failed; absent if there is none.
 	// +optional
 	SuccessPercent *int32 `json:"successPercent,omitempty"`
 	// meanDurationMillis is the mean duration of those that have ended, including the time spent waiting.
@@ -108,6 +111,8 @@ const (
 	UsageByRole UsageDimension = "Role"
 	// UsageByModel: each model.
 	UsageByModel UsageDimension = "Model"
+	// UsageByEach: each combination of chat, role and model, for reports. Only the field selector by=Each lists it.
+	UsageByEach UsageDimension = "Each"
 )
 
 // UsagePeriod is a calendar period in UTC, as in an AgentQuota.
@@ -125,7 +130,7 @@ const (
 )
 
 // Usage is the usage of the model calls and runs of a namespace: of all of them (total), of a role (role.NAME), of a
-// chat (chat.NAME) or of a model (model.NAME). With the field selector period=Hour, Day or Month, the name begins
+// chat (chat.NAME), of a model (model.NAME) or of a combination (each.CHAT.ROLE.MODEL). With the field selector period=Hour, Day or Month, the name begins
 // with the period: 2026-11-17.role.coder.
 //
 // +kubebuilder:object:root=true
@@ -139,6 +144,15 @@ type Usage struct {
 	// value is the chat, role or model; absent for a total, and for usage without one.
 	// +optional
 	Value string `json:"value,omitempty"`
+	// chat is the chat of a usage by Each; absent for standalone tasks.
+	// +optional
+	Chat string `json:"chat,omitempty"`
+	// role is the role of a usage by Each.
+	// +optional
+	Role string `json:"role,omitempty"`
+	// model is the model of a usage by Each.
+	// +optional
+	Model string `json:"model,omitempty"`
 	// period is the calendar period of the usage. If absent, the usage is that of all times, or of those that the list was asked for.
 	// +optional
 	Period UsagePeriod `json:"period,omitempty"`

@@ -69,6 +69,16 @@ func (in Outcome) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Segment) OpenAPIModelName() string {
+	return "dev.nestor.history.v1beta1.Segment"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in SegmentCall) OpenAPIModelName() string {
+	return "dev.nestor.history.v1beta1.SegmentCall"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in SentRequest) OpenAPIModelName() string {
 	return "dev.nestor.history.v1beta1.SentRequest"
 }
@@ -91,6 +101,11 @@ func (in ToolCall) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ToolCallDelta) OpenAPIModelName() string {
 	return "dev.nestor.history.v1beta1.ToolCallDelta"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Trace) OpenAPIModelName() string {
+	return "dev.nestor.history.v1beta1.Trace"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -126,6 +141,11 @@ func (in TranscriptOptions) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in TranscriptStatus) OpenAPIModelName() string {
 	return "dev.nestor.history.v1beta1.TranscriptStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in TranscriptTraceOptions) OpenAPIModelName() string {
+	return "dev.nestor.history.v1beta1.TranscriptTraceOptions"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

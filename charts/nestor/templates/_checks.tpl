@@ -33,6 +33,11 @@
 {{- if and .Values.web.enabled (ne .Values.web.service.type "ClusterIP") (not .Values.web.tlsElsewhere) }}
 {{- fail (printf "people send their tokens to the web page, so it must be reached over TLS, which a Service of type %s does not speak: %sset web.tlsElsewhere if something before it speaks TLS" .Values.web.service.type (ternary "" "use web.ingress, or " .Values.web.ingress.enabled)) }}
 {{- end }}
+{{- with .Values.web.oidc }}
+{{- if and .issuer (or (not $.Values.web.enabled) (not .clientID) (not .existingSecret) (not (include "nestor.webURL" $))) }}
+{{- fail "web.oidc.issuer needs the web page, its URL, a client and keys for sessions: set web.enabled, web.url (or web.ingress), web.oidc.clientID and web.oidc.existingSecret" }}
+{{- end }}
+{{- end }}
 {{- if and .Values.gateway.enabled (not .Values.history.enabled) }}
 {{- fail "gateway.enabled needs the history API, whose certificate and transcripts the gateway uses: set history.enabled" }}
 {{- end }}
@@ -53,7 +58,7 @@
 {{- fail "telemetry.captureContent says what traces have, but they go nowhere: set telemetry.endpoint" }}
 {{- end }}
 {{- if and .Values.modelProvider.create (not .Values.modelProvider.baseURL) (has .Values.modelProvider.spec.api (list "OpenAI" "OpenAIResponses")) }}
-{{- fail "modelProvider.create needs an endpoint: set modelProvider.baseURL, such as https://api.openai.com/v1, or modelProvider.spec.api to Anthropic or Gemini" }}
+{{- fail "modelProvider.create needs an endpoint: set modelProvider.baseURL, such as https://api.openai.com/v1, or modelProvider.spec.api to Anthropic, Gemini, Bedrock or Vertex" }}
 {{- end }}
 {{- if and .Values.modelProvider.apiKey .Values.modelProvider.existingSecret.name }}
 {{- fail "modelProvider.apiKey and modelProvider.existingSecret.name both give the key: choose one" }}

@@ -82,3 +82,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if $common.registry }}{{ $common.registry }}/{{ end }}{{ .image.repository }}
 {{- if .image.digest }}@{{ .image.digest }}{{ else }}:{{ default .root.Chart.AppVersion $common.tag }}{{ end }}
 {{- end }}
+
+{{- /* Where people reach the page, or empty. */}}
+{{- define "nestor.webURL" -}}
+{{- default (ternary (print "https://" .Values.web.ingress.host) "" .Values.web.ingress.enabled) .Values.web.url }}
+{{- end }}

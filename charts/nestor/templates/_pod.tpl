@@ -50,6 +50,11 @@
 {{- with .Values.workspace.privateGitServers }}
 - --workspace-private-git-servers={{ join "," . }}
 {{- end }}
+{{- with .Values.workspace.allow }}
+{{- if or .runtimeClassNames .nodeSelector .tolerations }}
+- {{ printf "--workspace-allow=%s" (toJson .) | quote }}
+{{- end }}
+{{- end }}
 - --operator-labels={{ include "nestor.operatorLabels" . }}
 {{- end }}
 - --log-level={{ .Values.log.level }}

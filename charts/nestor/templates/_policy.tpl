@@ -72,3 +72,12 @@ spec:
 - name: mayDelete
   expression: authorizer.group('nestor.dev').resource('subagents').namespace(request.namespace).check('delete').allowed()
 {{- end }}
+
+{{- /* Who may vouch for content: dict "resource", "when" (an expression) and "field". */}}
+{{- define "nestor.trustValidation" -}}
+- expression: >-
+    !({{ .when }}) ||
+    authorizer.group('nestor.dev').resource('{{ .resource }}').namespace(request.namespace).name(object.metadata.?name.orValue('')).check('trust').allowed()
+  reason: Forbidden
+  message: "{{ .field }}: you may not trust this object: ask for the verb trust on {{ .resource }}, or leave {{ .field }} out"
+{{- end }}

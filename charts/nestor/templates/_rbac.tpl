@@ -56,13 +56,13 @@ subjects:
 {{- /* What everybody may do who may do anything. */}}
 {{- define "nestor.viewerRules" -}}
 - apiGroups: [nestor.dev]
-  resources: [agentchats, agentmessages, agenttasks, subagents, agentroles, modelproviders, toolservers, agentquotas, agenttriggers]
+  resources: [agentchats, agentmessages, agenttasks, subagents, agentroles, modelproviders, toolservers, toolpolicies, agentquotas, agenttriggers]
   verbs: [get, list, watch]
 # Transcripts have what was said, modelcalls all that was sent to a model, usages only numbers.
 - apiGroups: [history.nestor.dev]
   resources: [transcripts, modelcalls, usages]
   verbs: [get, list]
 - apiGroups: [history.nestor.dev]
-  resources: [transcripts/log, transcripts/image]
+  resources: [transcripts/log, transcripts/image, transcripts/trace]
   verbs: [get]
 {{- end }}

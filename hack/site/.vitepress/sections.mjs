@@ -34,7 +34,8 @@ export const sidebar = [
   section('Provider', ['tasks/your-model', 'concepts/models'].map(doc), false),
   section('Task', ['tasks/ci'].map(doc), false),
   section('Later: tools and control', [
-    'tasks/add-tools', 'concepts/tools', 'concepts/workspace', 'tasks/approvals', 'tasks/budgets', 'tasks/quotas',
+    'tasks/add-tools', 'concepts/tools', 'concepts/workspace', 'tasks/approvals', 'concepts/labels', 'concepts/policies',
+    'tasks/budgets', 'tasks/quotas',
   ].map(doc)),
   section('Later: triggers and other programs', [
     'tasks/triggers', 'tasks/webhooks', 'tasks/clients', 'concepts/gateway', 'tasks/door-openai', 'tasks/door-mcp',

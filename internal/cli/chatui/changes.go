@@ -57,11 +57,27 @@ func (m Model) openChanges() (Model, tea.Cmd) {
 	}
 }
 
+// workspaceDiff is the key of the view that shows all changes of the workspace.
+const workspaceDiff = "workspace"
+
+// openDiff opens the changes of the workspace and starts to read them.
+func (m Model) openDiff() (Model, tea.Cmd) {
+	m.changes = changesView{call: workspaceDiff, lines: noteLine("reading the workspace"), pane: viewport.New()}
+	return m, func() tea.Msg {
+		lines, err := m.actions.Diff(m.ctx)
+		return changesRead{workspaceDiff, lines, err}
+	}
+}
+
 // read returns the view with what was read, unless it shows another call now.
 func (v changesView) read(r changesRead) changesView {
 	switch {
 	case r.call != v.call:
 		return v
+	case r.err != nil && r.call == workspaceDiff:
+		v.lines = noteLine("the changes of the workspace cannot be shown: " + terminal.Line(r.err.Error()))
+	case len(r.lines) == 0 && r.call == workspaceDiff:
+		v.lines = noteLine("no changes")
 	case r.err != nil:
 		v.lines = noteLine("what the call would change cannot be shown: " + terminal.Line(r.err.Error()))
 	case len(r.lines) == 0:
@@ -74,7 +90,7 @@ func (v changesView) read(r changesRead) changesView {
 
 // closeStaleChanges closes the changes of a call that is no longer the one in the panel.
 func (m Model) closeStaleChanges() Model {
-	if m.changes.open() && m.changes.call != m.prompt.key {
+	if m.changes.open() && m.changes.call != m.prompt.key && m.changes.call != workspaceDiff {
 		m.changes = changesView{}
 		m.notice = notice{"the call no longer waits for an approval", false}
 	}
@@ -129,7 +145,10 @@ func (m Model) changesScreen() tea.View {
 }
 
 func (m Model) changesFooter() string {
-	const keys = "ctrl+y approve · ctrl+n deny · esc closes the diff"
+	keys := "ctrl+y approve · ctrl+n deny · esc closes the diff"
+	if m.changes.call == workspaceDiff {
+		keys = "esc closes the diff"
+	}
 	if m.changes.pane.TotalLineCount() <= m.changes.pane.Height() {
 		return terminal.Faint.Render(terminal.Fit(keys, m.width))
 	}

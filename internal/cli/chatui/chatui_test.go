@@ -62,6 +62,18 @@ func (r *recorder) Cancel(_ context.Context, task string) error {
 	return r.err
 }
 
+func (r *recorder) Set(_ context.Context, field, value string) error {
+	r.did = append(r.did, "set "+field+" "+value)
+	return r.err
+}
+
+func (r *recorder) New(_ context.Context, name string) (string, error) {
+	r.did = append(r.did, "new "+name)
+	return "chat-2", r.err
+}
+
+func (r *recorder) Diff(context.Context) ([]terminal.ChangeLine, error) { return r.changes, r.err }
+
 // harness drives a model in a test.
 type harness struct {
 	t       *testing.T
@@ -89,7 +101,7 @@ func (s *harness) send(msg tea.Msg) {
 		return // it may arm the prompt, which waits for time
 	}
 	switch result := cmd().(type) {
-	case actionDone, fetched, changesRead:
+	case actionDone, fetched, changesRead, created:
 		s.model, _ = s.model.Update(result)
 	}
 }

@@ -11,16 +11,16 @@ import (
 
 // Command is a parsed line of input.
 type Command struct {
-	// Verb is say, attach, approve, deny, cancel, help or quit.
+	// Verb is say, attach, approve, deny, cancel, new, role, model, diff, help or quit.
 	Verb string
 	// Task is the task that the command names, or "".
 	Task string
-	// Text is the message, the comment on a decision, or the path of a file to attach.
+	// Text is the message, the comment on a decision, the path of a file to attach, or the name after new, role or model.
 	Text string
 }
 
 // Help lists the commands.
-const Help = "/attach FILE · /approve [TASK] · /deny [TASK] [COMMENT] · /cancel [TASK] · /quit"
+const Help = "/attach FILE · /approve [TASK] · /deny [TASK] [COMMENT] · /cancel [TASK] · /diff · /role NAME · /model NAME · /new [NAME] · /quit"
 
 // Parse parses a line. A line that begins with a slash is a command; a leading double slash stands for a literal
 // slash. isTask reports whether a word is the name of a task.
@@ -49,7 +49,12 @@ func Parse(line string, isTask func(string) bool) (Command, error) {
 			return c, errors.New("/attach needs the path of a file")
 		}
 		return c, nil
-	case "help", "quit":
+	case "role", "model":
+		if c.Text == "" {
+			return c, fmt.Errorf("/%s needs a name", verb)
+		}
+		return c, nil
+	case "help", "quit", "new", "diff":
 		return c, nil
 	}
 	return c, fmt.Errorf("there is no command /%s: use %s; to send a message that begins with a slash, begin it with //", verb, Help)

@@ -71,14 +71,20 @@ func (m Model) handleInputKey(k tea.KeyPressMsg) (Model, tea.Cmd) {
 			return m, tea.Quit
 		}
 	case "up":
-		if empty {
-			m.pane.ScrollUp(1)
-			return m, nil
+		if empty || m.recall.back > 0 {
+			recalled, found := m.recallLine(1)
+			if !found && empty {
+				m.pane.ScrollUp(1)
+			}
+			return recalled, nil
 		}
 	case "down":
-		if empty {
-			m.pane.ScrollDown(1)
-			return m, nil
+		if empty || m.recall.back > 0 {
+			recalled, found := m.recallLine(-1)
+			if !found {
+				m.pane.ScrollDown(1)
+			}
+			return recalled, nil
 		}
 	case "home":
 		if empty {

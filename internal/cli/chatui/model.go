@@ -31,6 +31,12 @@ type Actions interface {
 	Decide(ctx context.Context, ask view.Ask, decision v1beta1.Decision, comment string) error
 	// Cancel stops a task, or with an empty name all the work of the chat.
 	Cancel(ctx context.Context, task string) error
+	// Set sets a field of the chat's spec, role or model, from the next turn on.
+	Set(ctx context.Context, field, value string) error
+	// New creates a chat, and returns its name. An empty name is generated.
+	New(ctx context.Context, name string) (string, error)
+	// Diff returns the changes of the workspace.
+	Diff(ctx context.Context) ([]terminal.ChangeLine, error)
 }
 
 // Updated is sent when the chat has changed.
@@ -80,6 +86,8 @@ type Model struct {
 
 	prompt         prompt
 	changes        changesView
+	recall         recall
+	next           string   // the chat to open after this one
 	chosenCall     string   // the call that the person named, shown before others
 	fullAsk        view.Ask // the shown call with its full arguments, if the status has only the beginning
 	toOrchestrator bool     // send the input to the orchestrator although a question waits
@@ -108,6 +116,9 @@ func New(ctx context.Context, chat, namespace string, actions Actions, now time.
 		streams: map[string]string{}, reasoning: map[string]string{}, expanded: map[string]bool{}, input: input, pane: viewport.New(), pages: newMarkdownCache(),
 	}
 }
+
+// Next returns the chat that the person created to continue there, or "".
+func (m Model) Next() string { return m.next }
 
 // maxMessage is the maximum length of a message.
 const maxMessage = 65536

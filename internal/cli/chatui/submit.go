@@ -25,6 +25,7 @@ func (m Model) submit() (Model, tea.Cmd) {
 		return m, nil
 	}
 	m.input.Reset()
+	m.recall = recall{lines: append(m.recall.lines, text)}
 	m.pane.GotoBottom()
 	switch c.Verb {
 	case "quit":
@@ -40,6 +41,12 @@ func (m Model) submit() (Model, tea.Cmd) {
 		return m.decideNamed(c, v1beta1.DecisionDeny)
 	case "cancel":
 		return m, m.cancel(c.Task)
+	case "role", "model":
+		return m, m.set(c.Verb, c.Text)
+	case "new":
+		return m, m.create(c.Text)
+	case "diff":
+		return m.openDiff()
 	}
 	return m, m.sendMessage(c.Text)
 }
@@ -53,6 +60,26 @@ func (m Model) sendMessage(text string) tea.Cmd {
 	}
 	return func() tea.Msg {
 		return actionDone{done: done, text: text, err: m.actions.Send(m.ctx, text, inReplyTo)}
+	}
+}
+
+func (m Model) set(field, value string) tea.Cmd {
+	return func() tea.Msg {
+		done := fmt.Sprintf("the %s is %s from the next turn on", field, value)
+		return actionDone{done: done, text: "/" + field + " " + value, err: m.actions.Set(m.ctx, field, value)}
+	}
+}
+
+// created is sent when a chat was created to continue there.
+type created string
+
+func (m Model) create(name string) tea.Cmd {
+	return func() tea.Msg {
+		chat, err := m.actions.New(m.ctx, name)
+		if err != nil {
+			return actionDone{text: strings.TrimSpace("/new " + name), err: err}
+		}
+		return created(chat)
 	}
 }
 

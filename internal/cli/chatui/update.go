@@ -32,6 +32,8 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.prompt = m.prompt.arm(msg)
 	case actionDone:
 		m = m.onAction(msg)
+	case created:
+		m.next, cmd = string(msg), tea.Quit
 	case fetched:
 		m = m.onFetched(msg)
 	case changesRead:

@@ -21,13 +21,14 @@ type MarkdownPrinter struct {
 	// Reasoning also writes the reasoning of models.
 	Reasoning bool
 
-	out io.Writer
+	out   io.Writer
+	known calls
 }
 
 // NewMarkdownPrinter returns a MarkdownPrinter that writes to out, and writes the title.
 func NewMarkdownPrinter(out io.Writer, title string) *MarkdownPrinter {
 	fmt.Fprintf(out, "# %s\n", terminal.Line(title))
-	return &MarkdownPrinter{out: out}
+	return &MarkdownPrinter{out: out, known: calls{}}
 }
 
 func (p *MarkdownPrinter) Print(e historyv1.Entry) {
@@ -38,7 +39,7 @@ func (p *MarkdownPrinter) Print(e historyv1.Entry) {
 	if !e.Time.IsZero() {
 		at = " · " + e.Time.UTC().Format("2006-01-02 15:04:05 UTC")
 	}
-	fmt.Fprintf(p.out, "\n## %s\n\n<sub>#%d%s</sub>\n", escapeHeading(title(e)), e.Seq, at)
+	fmt.Fprintf(p.out, "\n## %s\n\n<sub>#%d%s</sub>\n", escapeHeading(p.known.label(e)), e.Seq, at)
 	if p.Prompts && e.SystemPrompt != "" {
 		p.folded("System prompt", e.SystemPrompt)
 	}

@@ -58,7 +58,7 @@ Of course.
 {"command":"a && b"}
 ~~~
 
-## tool bash
+## tool bash {"command":"a && b"}
 
 <sub>#3</sub>
 

@@ -21,6 +21,7 @@ type TranscriptPrinter struct {
 	Reasoning bool
 
 	out        io.Writer
+	calls      calls
 	started    bool   // an entry has been printed
 	call       string // the model call of the streamed reply
 	streamed   string // the part of it that was printed
@@ -28,13 +29,16 @@ type TranscriptPrinter struct {
 	reasoning  bool   // the header of a reply was printed because its reasoning streams in
 }
 
-func NewTranscriptPrinter(out io.Writer) *TranscriptPrinter { return &TranscriptPrinter{out: out} }
+func NewTranscriptPrinter(out io.Writer) *TranscriptPrinter {
+	return &TranscriptPrinter{out: out, calls: calls{}}
+}
 
 func (t *TranscriptPrinter) Print(e historyv1.Entry) {
 	if e.Kind == historyv1.EntryDelta {
 		t.printDelta(e)
 		return
 	}
+	label := t.calls.label(e)
 	streaming, whole, announced := t.streamed != "", t.streamed == e.Content && !t.incomplete, t.reasoning
 	t.streamed, t.incomplete, t.reasoning = "", false, false
 	switch {
@@ -48,7 +52,7 @@ func (t *TranscriptPrinter) Print(e historyv1.Entry) {
 		if streaming {
 			fmt.Fprintln(t.out)
 		}
-		t.printHeader(e)
+		t.printHeader(e, label)
 		t.printReasoning(e.Reasoning)
 		t.printText(e.Content)
 	}
@@ -68,7 +72,7 @@ func (t *TranscriptPrinter) printDelta(e historyv1.Entry) {
 	}
 	if e.Delta.Reasoning != "" && t.streamed == "" && !t.reasoning {
 		t.reasoning = true
-		t.printHeader(historyv1.Entry{Kind: historyv1.EntryAssistant, Time: e.Time, Seq: e.Seq + 1})
+		t.printHeader(historyv1.Entry{Time: e.Time, Seq: e.Seq + 1}, title(historyv1.Entry{Kind: historyv1.EntryAssistant}))
 		fmt.Fprintln(t.out, terminal.Faint.Render("  (reasoning)"))
 	}
 	if e.Delta.Text == "" {
@@ -80,7 +84,7 @@ func (t *TranscriptPrinter) printDelta(e historyv1.Entry) {
 	t.call = e.ModelCall
 	if t.streamed == "" {
 		if !t.reasoning {
-			t.printHeader(historyv1.Entry{Kind: historyv1.EntryAssistant, Time: e.Time, Seq: e.Seq + 1})
+			t.printHeader(historyv1.Entry{Time: e.Time, Seq: e.Seq + 1}, title(historyv1.Entry{Kind: historyv1.EntryAssistant}))
 		}
 		fmt.Fprint(t.out, "  ")
 	}
@@ -100,7 +104,7 @@ func (t *TranscriptPrinter) endStream(e historyv1.Entry, whole bool) {
 	}
 }
 
-func (t *TranscriptPrinter) printHeader(e historyv1.Entry) {
+func (t *TranscriptPrinter) printHeader(e historyv1.Entry, label string) {
 	if t.started {
 		fmt.Fprintln(t.out)
 	}
@@ -109,7 +113,7 @@ func (t *TranscriptPrinter) printHeader(e historyv1.Entry) {
 	if !e.Time.IsZero() {
 		at = " " + e.Time.Local().Format("15:04:05")
 	}
-	fmt.Fprintln(t.out, terminal.Accent.Render(title(e))+terminal.Faint.Render(fmt.Sprintf("  #%d%s", e.Seq, at)))
+	fmt.Fprintln(t.out, terminal.Accent.Render(label)+terminal.Faint.Render(fmt.Sprintf("  #%d%s", e.Seq, at)))
 }
 
 func (t *TranscriptPrinter) printText(content string) {

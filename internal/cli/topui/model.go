@@ -4,6 +4,7 @@
 package topui
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,19 +49,38 @@ type Model struct {
 	agent    row                     // the agent at levelDetail
 	top      int                     // the first line of the detail
 	open     Chat
+	leaving  bool // to choose another namespace
+
+	ctx           context.Context //nolint:containedctx // commands that Bubble Tea runs need one, and it passes none
+	actions       Actions
+	filter        string
+	order         int    // the index of the order of the runs
+	input         *input // the line that the person types
+	pager         *pager // a text above the rows
+	notice        string
+	pendingCancel Target
 }
 
 // New returns the screen of a place: a namespace, or all of them.
-func New(place string, namespaces bool, now time.Time) Model {
-	return Model{place: place, namespaces: namespaces, now: now, width: 80, height: 24, rates: rates{}}
+func New(ctx context.Context, actions Actions, place string, namespaces bool, now time.Time) Model {
+	return Model{ctx: ctx, actions: actions, place: place, namespaces: namespaces, now: now, width: 80, height: 24, rates: rates{}}
 }
+
+// SwitchesNamespace reports whether the person left to choose another namespace.
+func (m Model) SwitchesNamespace() bool { return m.leaving }
 
 // Open returns the chat that the person wants to open, with an empty name if there is none.
 func (m Model) Open() Chat { return m.open }
 
 // Resume returns the model as it was before a chat was opened.
 func (m Model) Resume() Model {
-	m.open = Chat{}
+	m.open, m.leaving = Chat{}, false
+	return m
+}
+
+// WithNotice returns the model with a message above the keys.
+func (m Model) WithNotice(text string) Model {
+	m.notice = text
 	return m
 }
 
@@ -85,6 +105,15 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.now = time.Time(msg)
 		m.measure()
 		return m, tick()
+	case textRead:
+		return m.arrived(msg)
+	case armed:
+		return m.arm(msg), nil
+	case acted:
+		m.notice = msg.done
+		if msg.err != nil {
+			m.notice = "error: " + msg.err.Error()
+		}
 	case tea.KeyPressMsg:
 		return m.handleKey(msg)
 	}
@@ -105,18 +134,20 @@ func (m Model) measure() {
 }
 
 // part returns the snapshot of the namespace of the selected run.
-func (m Model) part() view.Snapshot {
+func (m Model) part() view.Snapshot { return m.partOf(m.run.namespace) }
+
+func (m Model) partOf(namespace string) view.Snapshot {
 	parts := m.snapshot.ByNamespace()
-	i := slices.IndexFunc(parts, func(s view.Snapshot) bool { return s.Namespace == m.run.namespace })
+	i := slices.IndexFunc(parts, func(s view.Snapshot) bool { return s.Namespace == namespace })
 	if i < 0 {
-		return view.Snapshot{Namespace: m.run.namespace}
+		return view.Snapshot{Namespace: namespace}
 	}
 	return parts[i]
 }
 
 func (m Model) rows() []row {
 	if m.level == levelRuns {
-		return m.runs
+		return m.arranged()
 	}
 	return agentRows(m.part(), m.run.chat, m.run.task)
 }
@@ -124,84 +155,6 @@ func (m Model) rows() []row {
 // index returns the place of the selected row, or 0.
 func (m Model) index(rows []row) int {
 	return max(0, slices.IndexFunc(rows, func(r row) bool { return r.key == m.selected[m.level] }))
-}
-
-func (m Model) handleKey(k tea.KeyPressMsg) (tea.Model, tea.Cmd) {
-	switch k.String() {
-	case "ctrl+c", "q":
-		return m, tea.Quit
-	case "esc", "left", "h":
-		if m.level > levelRuns {
-			m.level--
-			m.top = 0
-		}
-	case "enter", "right", "l":
-		return m.descend(), nil
-	case "up", "k":
-		return m.move(-1), nil
-	case "down", "j":
-		return m.move(1), nil
-	case "pgup":
-		return m.move(-m.room()), nil
-	case "pgdown", "space":
-		return m.move(m.room()), nil
-	case "home", "g":
-		return m.move(-1 << 20), nil
-	case "end", "G":
-		return m.move(1 << 20), nil
-	case "c":
-		return m.openChat()
-	}
-	return m, nil
-}
-
-// descend opens the selected row.
-func (m Model) descend() Model {
-	rows := m.rows()
-	if len(rows) == 0 || m.level == levelDetail {
-		return m
-	}
-	r := rows[m.index(rows)]
-	m.selected[m.level] = r.key
-	m.level++
-	m.top = 0
-	if m.level == levelDetail {
-		m.agent = r
-		return m
-	}
-	m.run = r
-	return m
-}
-
-// move selects another row, or scrolls the detail.
-func (m Model) move(by int) Model {
-	if m.level == levelDetail {
-		last := len(detailLines(m.part(), m.agent.task, m.width)) - m.room()
-		m.top = max(0, min(m.top+by, last))
-		return m
-	}
-	rows := m.rows()
-	if len(rows) > 0 {
-		m.selected[m.level] = rows[max(0, min(m.index(rows)+by, len(rows)-1))].key
-	}
-	return m
-}
-
-// openChat ends the screen to open the chat of the selected row.
-func (m Model) openChat() (tea.Model, tea.Cmd) {
-	r := m.run
-	if m.level == levelRuns {
-		rows := m.rows()
-		if len(rows) == 0 {
-			return m, nil
-		}
-		r = rows[m.index(rows)]
-	}
-	if r.chat == "" {
-		return m, nil
-	}
-	m.open = Chat{r.namespace, r.chat}
-	return m, tea.Quit
 }
 
 // room returns the number of lines between the header and the footer.
@@ -248,6 +201,9 @@ func (m Model) path() string {
 	case levelDetail:
 		return m.run.namespace + " › " + m.run.name + " › " + m.agent.name
 	}
+	if m.filter != "" && m.input == nil {
+		return m.place + " /" + terminal.Line(m.filter)
+	}
 	return m.place
 }
 
@@ -268,15 +224,18 @@ func rateText(perSecond float64) string {
 
 func (m Model) View() tea.View {
 	lines := m.header()
-	if m.level == levelDetail {
-		lines = append(lines, m.detail()...)
-	} else {
+	switch {
+	case m.pager != nil && (!m.pager.loading || !m.pager.detail):
+		lines = append(lines, m.pagerLines()...)
+	case m.level == levelDetail:
+		lines = append(lines, m.detail()...) // until the transcript has been read
+	default:
 		lines = append(lines, m.table()...)
 	}
 	for len(lines) < m.height-1 {
 		lines = append(lines, "")
 	}
-	if rows := m.rows(); m.level < levelDetail && len(rows) > 0 && m.height > 5 {
+	if rows := m.rows(); m.pager == nil && m.level < levelDetail && len(rows) > 0 && m.height > 5 {
 		lines[m.height-2] = terminal.Warning.Render(terminal.Line(rows[m.index(rows)].note))
 	}
 	lines = append(lines[:max(1, m.height-1)], terminal.Faint.Render(m.footer()))
@@ -290,84 +249,24 @@ func (m Model) View() tea.View {
 }
 
 func (m Model) footer() string {
-	switch m.level {
-	case levelAgents:
-		return "↑↓ choose · enter what it does · esc back · c open the chat · q leave"
-	case levelDetail:
-		return "↑↓ scroll · esc back · c open the chat · q leave"
+	switch {
+	case m.input != nil:
+		return m.input.prompt + terminal.Line(m.input.text) + "▏"
+	case m.notice != "":
+		return terminal.Line(m.notice)
+	case m.pager != nil && m.pager.ask != nil:
+		return m.pager.title + " · a approve · x deny · ↑↓ scroll · esc back"
+	case m.pager != nil:
+		return m.pager.title + " · ↑↓ scroll · esc back"
+	case m.level == levelAgents:
+		return "↑↓ choose · enter what it does · a approve · r answer · d diff · y YAML · c open the chat · esc back · ? keys"
+	case m.level == levelDetail:
+		return "↑↓ scroll · esc back · c open the chat · ? keys"
 	}
-	return "↑↓ choose · enter its agents · c open the chat · q leave"
+	return "↑↓ choose · enter its agents · / filter · s sort · n namespace · a approve · r answer · c open the chat · ? keys · q leave"
 }
 
 func (m Model) detail() []string {
 	lines := detailLines(m.part(), m.agent.task, m.width)
 	return lines[min(m.top, len(lines)):]
-}
-
-// table renders the rows around the selected one.
-func (m Model) table() []string {
-	rows := m.rows()
-	if len(rows) == 0 {
-		if !m.loaded {
-			return nil
-		}
-		return []string{terminal.Faint.Render("no chats or tasks")}
-	}
-	selected := m.index(rows)
-	room := max(1, m.room()-2) // a line for the heading, one for the note
-	first := max(0, min(selected-room/2, len(rows)-room))
-	t := terminal.Table{Heading: []string{"", "NAMESPACE", "NAME", "ROLE", "PHASE", "ITER", "WAIT", "TOKENS", "TOK/S", "COST", "AGE", "NOTE"}}
-	for i, r := range rows[first:min(len(rows), first+room)] {
-		t.Rows = append(t.Rows, m.cells(r, first+i == selected))
-	}
-	if m.width < wideScreen { // the note of the selected row is above the footer
-		t = t.Without(11).Without(6).Without(5)
-	}
-	if !m.namespaces || m.level > levelRuns {
-		t = t.Without(1)
-	}
-	var out strings.Builder
-	t.FitLast(m.width, "COST", "AGE", "TOKENS", "ROLE").Print(&out)
-	return strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
-}
-
-func (m Model) cells(r row, selected bool) []string {
-	mark, name := " ", terminal.Fit(r.name, maxName)
-	if selected {
-		mark, name = terminal.Accent.Render("▸"), terminal.Bold.Render(name)
-	}
-	wait, iterations, key := "-", "-", r.key
-	if r.waiting > 0 {
-		wait = terminal.Warning.Render(fmt.Sprint(r.waiting))
-	}
-	if r.iterations > 0 {
-		iterations = fmt.Sprint(r.iterations)
-	}
-	if m.level > levelRuns {
-		key = "agent:" + key
-	}
-	return []string{
-		mark, terminal.Fit(r.namespace, maxName), terminal.Faint.Render(r.indent) + name, terminal.Fit(terminal.Line(r.role), maxName), terminal.Phase(r.phase), iterations, wait,
-		terminal.Count(r.tokens), rateText(m.rates.perSecond(key)), terminal.Cost(r.cost, r.currency), terminal.Since(r.since, m.now), terminal.Line(r.note),
-	}
-}
-
-// wideScreen is the least width that has room for notes, waits and iterations in the table.
-const wideScreen = 100
-
-// maxName is the widest name in the table.
-const maxName = 24
-
-// Table returns the runs as a table for output without a terminal.
-func Table(now view.Snapshot, at time.Time, namespaces bool) terminal.Table {
-	m := New("", namespaces, at)
-	t := terminal.Table{Heading: []string{"NAMESPACE", "NAME", "ROLE", "PHASE", "ITER", "WAIT", "TOKENS", "TOK/S", "COST", "AGE", "NOTE"}}
-	for _, r := range runRows(now) {
-		t.Rows = append(t.Rows, m.cells(r, false)[1:])
-	}
-	t = t.Without(7) // a rate needs two looks
-	if !namespaces {
-		t = t.Without(0)
-	}
-	return t
 }

@@ -4,6 +4,7 @@
 package topui
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -50,6 +51,35 @@ func snapshot(tokens int64) view.Snapshot {
 	return view.Snapshot{Chats: []v1beta1.AgentChat{busy, other}, Tasks: []v1beta1.AgentTask{coder, tester, alone}, Agents: []v1beta1.SubAgent{agent}}
 }
 
+// fakeActions records what the screen does.
+type fakeActions struct{ done []string }
+
+func (f *fakeActions) Read(_ context.Context, of Target, text Text) (string, error) {
+	if text == TextTranscript {
+		return "assistant\n  → bash {\"command\":\"make\"}\ntool bash", nil
+	}
+	return fmt.Sprint(text, " of ", of.Namespace, "/", of.Chat, "/", of.Task), nil
+}
+
+func (f *fakeActions) Call(_ context.Context, namespace string, ask view.Ask) (string, error) {
+	return namespace + ": " + ask.Tool + " " + ask.Arguments + "\n" + strings.Repeat("+ line\n", 30), nil
+}
+
+func (f *fakeActions) Decide(_ context.Context, _ string, ask view.Ask, d v1beta1.Decision) error {
+	f.done = append(f.done, fmt.Sprint(d, " ", ask.Task))
+	return nil
+}
+
+func (f *fakeActions) Answer(_ context.Context, _ string, ask view.Ask, text string) error {
+	f.done = append(f.done, "answer "+ask.Task+": "+text)
+	return nil
+}
+
+func (f *fakeActions) Cancel(_ context.Context, what Target) error {
+	f.done = append(f.done, "cancel "+what.name())
+	return nil
+}
+
 func press(m Model, keys ...string) Model {
 	for _, k := range keys {
 		msg := tea.KeyPressMsg{Text: k, Code: []rune(k)[0]}
@@ -78,7 +108,7 @@ func update(m Model, msgs ...tea.Msg) Model {
 func screen(m Model) string { return ansi.Strip(fmt.Sprint(m.View().Content)) }
 
 func TestRunsAgentsAndDetail(t *testing.T) {
-	m := update(New("all namespaces", true, start), tea.WindowSizeMsg{Width: 140, Height: 20}, Updated(snapshot(1000)), ticked(start.Add(10*time.Second)), Updated(snapshot(3000)))
+	m := update(New(context.Background(), &fakeActions{}, "all namespaces", true, start), tea.WindowSizeMsg{Width: 140, Height: 20}, Updated(snapshot(1000)), ticked(start.Add(10*time.Second)), Updated(snapshot(3000)))
 	shown := screen(m)
 	for _, want := range []string{
 		"nestor top  all namespaces  3 active · 1 waiting · 200 tok/s · 3k tokens · cost 0.10 EUR + $0.25", "NAMESPACE   NAME", "asks: Which year is it?", "enter its agents",
@@ -119,7 +149,7 @@ func TestRunsAgentsAndDetail(t *testing.T) {
 func TestScreenFits(t *testing.T) {
 	for _, size := range []tea.WindowSizeMsg{{Width: 80, Height: 24}, {Width: 120, Height: 40}, {Width: 40, Height: 6}, {Width: 20, Height: 3}} {
 		for _, keys := range [][]string{nil, {"enter"}, {"down", "enter", "enter"}} {
-			m := press(update(New("namespace a", false, start), size, Updated(snapshot(1000))), keys...)
+			m := press(update(New(context.Background(), &fakeActions{}, "namespace a", false, start), size, Updated(snapshot(1000))), keys...)
 			lines := strings.Split(screen(m), "\n")
 			if len(lines) != size.Height {
 				t.Errorf("%d lines at %dx%d", len(lines), size.Width, size.Height)

@@ -40,12 +40,18 @@ func NewReader(config *rest.Config, api client.Client, namespace string) *Reader
 
 // Usages returns the usage of model calls and runs, filtered by field selectors such as by=Role.
 func (r *Reader) Usages(ctx context.Context, by fields.Set) ([]historyv1.Usage, error) {
-	var list historyv1.UsageList
-	err := r.api.List(ctx, &list, client.InNamespace(r.namespace), client.MatchingFieldsSelector{Selector: by.AsSelector()})
-	if err != nil {
-		return nil, classify("read the usage", err)
+	var all []historyv1.Usage
+	for next := ""; ; {
+		var list historyv1.UsageList
+		err := r.api.List(ctx, &list, client.InNamespace(r.namespace), client.MatchingFieldsSelector{Selector: by.AsSelector()}, client.Continue(next))
+		if err != nil {
+			return nil, classify("read the usage", err)
+		}
+		all = append(all, list.Items...)
+		if next = list.Continue; next == "" {
+			return all, nil
+		}
 	}
-	return list.Items, nil
 }
 
 // Newest returns the seq of the newest event of a transcript.

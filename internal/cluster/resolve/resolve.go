@@ -57,7 +57,7 @@ func (f Finder) MayUse(ctx context.Context, namespace string, provider *v1beta1.
 	if provider.Namespace == namespace {
 		return true, nil
 	}
-	return f.allows(ctx, provider.Spec.AllowedNamespaces, namespace)
+	return f.Allows(ctx, provider.Spec.AllowedNamespaces, namespace)
 }
 
 // ToolServer finds a ToolServer that a namespace may use.
@@ -83,7 +83,7 @@ func (f Finder) ToolServers(ctx context.Context, namespace string) ([]v1beta1.To
 		if slices.ContainsFunc(own.Items, func(o v1beta1.ToolServer) bool { return o.Name == server.Name }) {
 			continue
 		}
-		ok, err := f.allows(ctx, server.Spec.AllowedNamespaces, namespace)
+		ok, err := f.Allows(ctx, server.Spec.AllowedNamespaces, namespace)
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +120,7 @@ func find[T client.Object](ctx context.Context, f Finder, namespace, name string
 	case err != nil:
 		return none, fmt.Errorf("get %s %s/%s: %w", kind, f.OperatorNamespace, name, err)
 	}
-	ok, err := f.allows(ctx, allowed(object), namespace)
+	ok, err := f.Allows(ctx, allowed(object), namespace)
 	switch {
 	case err != nil:
 		return none, err
@@ -140,8 +140,8 @@ func kindOf(object client.Object) string {
 	return "ToolServer"
 }
 
-// allows reports whether a shared object may be used in a namespace.
-func (f Finder) allows(ctx context.Context, allowed *v1beta1.AllowedNamespaces, namespace string) (bool, error) {
+// Allows reports whether a shared object may be used in a namespace, or applies to it.
+func (f Finder) Allows(ctx context.Context, allowed *v1beta1.AllowedNamespaces, namespace string) (bool, error) {
 	if allowed == nil {
 		return false, nil
 	}

@@ -94,6 +94,7 @@ func (c *configMaps) skills(ctx context.Context, object *v1beta1.AgentRole) ([]r
 			return nil, invalidRole("The ConfigMaps %q and %q of the role %s both contain the skill %s: remove one of them.", other, source.ConfigMapName, object.Name, skill.Name)
 		}
 		from[skill.Name] = source.ConfigMapName
+		skill.Trusted, skill.Labels = source.Trusted, source.ContentLabels
 		skills = append(skills, skill)
 	}
 	return skills, nil
@@ -137,7 +138,7 @@ func (f Finder) MayUseRole(ctx context.Context, namespace, roleNamespace, name s
 	if err != nil {
 		return fmt.Errorf("get AgentRole %s/%s: %w", roleNamespace, name, err)
 	}
-	switch ok, err := f.allows(ctx, object.Spec.AllowedNamespaces, namespace); {
+	switch ok, err := f.Allows(ctx, object.Spec.AllowedNamespaces, namespace); {
 	case err != nil:
 		return err
 	case !ok:

@@ -78,6 +78,27 @@ func (f Finder) cachedVersion(ctx context.Context, kind string, name types.Names
 	return metadata.ResourceVersion, err
 }
 
+// IdentitySecrets returns the Secrets with the API key or the credentials of a provider.
+func IdentitySecrets(spec *v1beta1.ModelProviderSpec) []v1beta1.SecretKeyRef {
+	var refs []v1beta1.SecretKeyRef
+	add := func(ref *v1beta1.SecretKeyRef) {
+		if ref != nil {
+			refs = append(refs, *ref)
+		}
+	}
+	add(spec.APIKeyRef)
+	if spec.AWS != nil && spec.AWS.AccessKey != nil {
+		key := spec.AWS.AccessKey
+		add(&key.IDRef)
+		add(&key.SecretRef)
+		add(key.SessionTokenRef)
+	}
+	if spec.GoogleCloud != nil {
+		add(spec.GoogleCloud.ServiceAccountKeyRef)
+	}
+	return refs
+}
+
 // Headers returns a function that reads the values of headers from their Secrets.
 func (f Finder) Headers(namespace string, from []v1beta1.HeaderSource) func(context.Context) (http.Header, error) {
 	return func(ctx context.Context) (http.Header, error) {

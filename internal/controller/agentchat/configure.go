@@ -61,7 +61,7 @@ func (r *Reconciler) reconfigure(ctx context.Context, chat *v1beta1.AgentChat, s
 	r.Runner.Engine.SetSlotLimit(slots.Group{Key: slots.OfChat(string(chat.UID)), Limit: int(chat.Spec.Limits.MaxParallelTasks)})
 	name := client.ObjectKeyFromObject(chat)
 	absent := s.LatestConfig().MissingDelegates
-	r.Unresolved.Set(name, s.Hold != nil || len(absent) > 0)
+	r.Unresolved.Set(name, s.Hold != nil || len(absent) > 0 || modelFailed(s)) // a repaired provider is shown
 	if s.LatestGeneration() == chat.Generation && s.Hold == nil {
 		appeared, err := r.anyExists(ctx, chat.Namespace, absent)
 		if err != nil || !appeared {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -109,6 +110,9 @@ func (r *Reconciler) project(ctx context.Context, chat *v1beta1.AgentChat, s age
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	if facts.ProviderReady, err = r.providerReady(ctx, s); err != nil {
+		return ctrl.Result{}, err
+	}
 	facts.Work = r.Runner.Work(ctx, chat.Namespace, string(chat.UID))
 	var refused *agents.PostRefusedError
 	if errors.As(applied, &refused) {
@@ -121,6 +125,28 @@ func (r *Reconciler) project(ctx context.Context, chat *v1beta1.AgentChat, s age
 		return r.Runner.Status.WriteInterrupted(ctx, chat, next)
 	}
 	return r.Runner.Status.Write(ctx, chat, next, isProgress(chat.Status, next.Status))
+}
+
+// modelFailed reports whether the model could not answer in the last turn.
+func modelFailed(s agent.State) bool {
+	return s.TurnFailure != nil && s.TurnFailure.Kind == agent.ErrorModel
+}
+
+// providerReady returns since when the provider of a chat is ready, if the model could not answer in the last turn.
+func (r *Reconciler) providerReady(ctx context.Context, s agent.State) (*metav1.Time, error) {
+	if !modelFailed(s) {
+		return nil, nil
+	}
+	namespace, name, _ := strings.Cut(s.Config.Provider, "/")
+	var provider v1beta1.ModelProvider
+	if err := r.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &provider); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	ready := meta.FindStatusCondition(provider.Status.Conditions, v1beta1.ConditionReady)
+	if ready == nil || ready.Status != metav1.ConditionTrue {
+		return nil, nil
+	}
+	return &ready.LastTransitionTime, nil
 }
 
 // isProgress reports whether a change of the status may be delayed. An outage ends for all chats at the same time.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/quota"
@@ -22,6 +23,7 @@ func (r *Resolver) resolveRemote(ctx context.Context, s Subject, out *Resolved) 
 		return err
 	}
 	out.Config.Remote = true
+	out.Config.RemoteContent = agent.Content{Trusted: out.Role.Remote.Trusted, Labels: v1beta1.ContentNames(out.Role.Remote.ContentLabels)}
 	out.Config.Role.Allow = []string{}
 	out.Provider, out.Model = endpoint.RemoteProvider(out.Role), out.Role.Remote.A2A.URL
 	out.Config.Provider, out.Config.Model = out.Provider, out.Model

@@ -114,7 +114,8 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 		return Resolved{}, err
 	}
 	for _, skill := range definition.SkillTexts {
-		out.Config.Skills = append(out.Config.Skills, agent.Skill{Name: skill.Name, Description: skill.Description})
+		out.Config.Skills = append(out.Config.Skills, agent.Skill{Name: skill.Name, Description: skill.Description,
+			Content: agent.Content{Trusted: skill.Trusted, Labels: v1beta1.ContentNames(skill.Labels)}})
 	}
 	if err := r.resolveModel(ctx, s, &out); err != nil {
 		return out, err

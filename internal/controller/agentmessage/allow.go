@@ -39,7 +39,10 @@ func (r *Reconciler) allow(ctx context.Context, chat client.Object, message *v1b
 func checkAllowance(task string, ask agent.AskPerson, patterns []pattern.Argument, existing int) *outcome {
 	switch {
 	case ask.DenyRequesters:
-		return rejected(v1beta1.ReasonRequesterDenied, "The role of this call requires a decision about each call: approve it without spec.approval.allow.")
+		return rejected(v1beta1.ReasonRequesterDenied, "The role or a ToolPolicy of this call requires a decision about each call: approve it without spec.approval.allow.")
+	case !ask.Policy.AcceptsAllowance():
+		return rejected(v1beta1.ReasonAllowanceMismatch,
+			"A ToolPolicy requires a decision about each call, so nothing was approved. Approve it without spec.approval.allow.")
 	case !pattern.Match(patterns, ask.Arguments):
 		return rejected(v1beta1.ReasonAllowanceMismatch,
 			"The arguments of task %q's call do not match the patterns of spec.approval.allow, so nothing was approved. Approve it with other patterns, or without spec.approval.allow.", task)

@@ -15,6 +15,14 @@ func TestAllowancesThatAreRejected(t *testing.T) {
 	ask := agent.AskPerson{Kind: agent.AskApproval, Tool: "write", Arguments: `{"path":"docs/a"}`}
 	separated := ask
 	separated.DenyRequesters = true
+	policed := func(exact ...bool) agent.AskPerson {
+		one := ask
+		one.Policy = &agent.CallVerdict{}
+		for _, e := range exact {
+			one.Policy.Rules = append(one.Policy.Rules, agent.Verdict{Action: agent.PolicyRequireApproval, ExactAllowance: e})
+		}
+		return one
+	}
 	docs := []pattern.Argument{{Name: "path", Pattern: "docs/*"}}
 	for name, tc := range map[string]struct {
 		ask      agent.AskPerson
@@ -27,6 +35,8 @@ func TestAllowancesThatAreRejected(t *testing.T) {
 		"other arguments":        {ask, []pattern.Argument{{Name: "path", Pattern: "src/*"}}, 0, v1beta1.ReasonAllowanceMismatch},
 		"no such argument":       {ask, []pattern.Argument{{Name: "file", Pattern: "*"}}, 0, v1beta1.ReasonAllowanceMismatch},
 		"too many":               {ask, docs, agent.MaxAllowances, v1beta1.ReasonAllowanceLimit},
+		"rules with allowances":  {policed(true, true), docs, 0, ""},
+		"a rule without":         {policed(true, false), docs, 0, v1beta1.ReasonAllowanceMismatch},
 		"a role with separation": {separated, docs, 0, v1beta1.ReasonRequesterDenied},
 	} {
 		t.Run(name, func(t *testing.T) {

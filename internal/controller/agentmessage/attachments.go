@@ -22,6 +22,7 @@ import (
 // ledger.
 type content struct {
 	text   string
+	labels []string
 	images []agent.Image
 	stored []ledger.Image
 }
@@ -48,7 +49,7 @@ func (r *Reconciler) readContent(ctx context.Context, message *v1beta1.AgentMess
 	if err := attachment.Check(files); err != nil {
 		return content{}, rejected(v1beta1.ReasonAttachmentInvalid, "The message was not delivered: %s. Send it again with other attachments.", err), nil
 	}
-	read := content{text: attachment.Text(message.Spec.Content, files)}
+	read := content{text: attachment.Text(message.Spec.Content, files), labels: v1beta1.ContentNames(v1beta1.Content(len(files) == 0, message.Spec.ContentLabels))}
 	for _, file := range files {
 		if file.IsImage() {
 			digest := engine.ImageDigest(file.Data)

@@ -250,7 +250,7 @@ func (r *Reconciler) deliverMessage(ctx context.Context, chat client.Object, mes
 	}
 	fact := agent.MessageArrived{
 		Message: message.Name, Text: read.text, Images: read.images, Answers: answers, Call: call,
-		User: message.Spec.User, Unnamed: message.Spec.User == "", FireUser: message.Spec.FireUser,
+		User: message.Spec.User, Unnamed: message.Spec.User == "", FireUser: message.Spec.FireUser, Labels: read.labels,
 	}
 	if len(message.Spec.Attachments) > 0 {
 		return delivered, r.record(ctx, string(chat.GetUID()), fact, read.stored...)

@@ -121,10 +121,10 @@ func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v
 	}
 	uid, state := about.uid, about.state
 	call := approval.ToolCall
-	if state.Config.Kind == agent.ToolRun && call == "" {
-		call = state.Config.Name
-	}
 	undecided := asks(state, agent.AskApproval)
+	if state.Config.Kind == agent.ToolRun && call == "" {
+		call = state.Config.Name // a run is one call; if it is asked again, the decision must name the new ask
+	}
 	ask, waits := undecided[call]
 	if !waits && call != "" && message.Spec.StandaloneTask() == approval.Task {
 		below, recorded, err := r.asksBelow(ctx, uid, message)
@@ -143,7 +143,7 @@ func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v
 	case len(undecided) == 0:
 		return rejected(v1beta1.ReasonNotWaiting, "The task %q does not wait for an approval.", approval.Task), nil
 	case !waits:
-		return rejected(v1beta1.ReasonWrongToolCall, "The task %q does not wait for a decision on the call %q.", approval.Task, approval.ToolCall), nil
+		return rejected(v1beta1.ReasonWrongToolCall, "The task %q does not wait for a decision on the call %q.", approval.Task, call), nil
 	case approval.ArgumentsDigest != "" && approval.ArgumentsDigest != ask.Digest():
 		return rejected(v1beta1.ReasonDigestMismatch, "The decision is for other arguments than those of the waiting call of the task %q: read the call again, and decide again.", approval.Task), nil
 	}
@@ -189,7 +189,7 @@ func (r *Reconciler) answer(ctx context.Context, owner client.Object, message *v
 
 // answered returns the fact that a message answers a question.
 func answered(call string, message *v1beta1.AgentMessage, read content) agent.Answered {
-	return agent.Answered{Call: call, Text: read.text, Images: read.images, Message: message.Name, User: message.Spec.User, Unnamed: message.Spec.User == ""}
+	return agent.Answered{Call: call, Text: read.text, Images: read.images, Labels: read.labels, Message: message.Name, User: message.Spec.User, Unnamed: message.Spec.User == ""}
 }
 
 // cancel cancels a task, or all the work of a chat or standalone task.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -75,6 +76,9 @@ func taskOf(owner Owner, child agent.ChildSpec) *v1beta1.AgentTask {
 	task.Spec.Group = groupName(child.Group)
 	if owner.Chat != "" {
 		task.Spec.TriggerMessage = child.Trigger
+		if child.PostsBefore > 0 {
+			task.Annotations = map[string]string{v1beta1.AnnotationPostsBefore: strconv.Itoa(child.PostsBefore)}
+		}
 	}
 	if child.Tool != "" {
 		task.Spec.Type, task.Spec.Tool = v1beta1.TaskTool, child.Tool

@@ -74,5 +74,5 @@ func (r *Reconciler) followUp(ctx context.Context, sub *v1beta1.SubAgent, root s
 	if !state.Phase.Terminal() {
 		return waits("has not ended: the follow-up starts when it has ended")
 	}
-	return state.FollowUp(started.Config), nil
+	return state.FollowUp(started), nil
 }

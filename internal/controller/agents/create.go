@@ -45,8 +45,8 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1beta1.AgentTask
 	sub.Spec = v1beta1.SubAgentSpec{
 		Chat: task.Spec.Chat, Task: task.Name, Role: task.Spec.Role, Depth: depth, Instruction: task.Spec.Instruction, Arguments: task.Spec.Arguments,
 		ContextFiles: task.Spec.ContextFiles, SuccessCriteria: task.Spec.SuccessCriteria, Context: task.Spec.Context, ContinueFrom: task.Spec.ContinueFrom,
-		OutputSchema: task.Spec.OutputSchema,
-		WorkingDir:   cwd, ModelProvider: uses.Provider, Model: uses.Model, Cancel: task.Spec.Cancel,
+		OutputSchema: task.Spec.OutputSchema, ContentLabels: task.Spec.ContentLabels,
+		WorkingDir: cwd, ModelProvider: uses.Provider, Model: uses.Model, Cancel: task.Spec.Cancel,
 		Limits: agentconfig.OfTask(definition, task.Spec.Limits, maxDepth, task.Spec.Chat == "" && depth == 1),
 	}
 	if lineage.Chat != nil {

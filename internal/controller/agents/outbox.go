@@ -79,6 +79,9 @@ func messageOf(owner Owner, item agent.Item) *v1beta1.AgentMessage {
 	if item.Stopped {
 		message.Annotations = map[string]string{v1beta1.AnnotationStopped: "true"}
 	}
+	if item.Truncated {
+		message.Annotations = map[string]string{v1beta1.AnnotationTruncated: "true"}
+	}
 	if item.System {
 		message.Spec.Role = v1beta1.RoleSystem
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/trigger"
+	"github.com/nestor-dev/nestor/internal/trigger/cron"
 )
 
 const (
@@ -214,7 +215,7 @@ func (r *Reconciler) fire(ctx context.Context, t *v1beta1.AgentTrigger) (waits b
 }
 
 // fireSchedule records the time of a schedule that is due. It reports whether it must wait.
-func (r *Reconciler) fireSchedule(ctx context.Context, t *v1beta1.AgentTrigger, schedule *trigger.Schedule) (waits bool, err error) {
+func (r *Reconciler) fireSchedule(ctx context.Context, t *v1beta1.AgentTrigger, schedule *cron.Schedule) (waits bool, err error) {
 	now := r.Recorder.now()
 	observed := trigger.Observe(t.Spec, t.Status, t.CreationTimestamp.Time, now)
 	firing, due := trigger.Due(schedule, observed, now)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,6 +25,8 @@ const maxPerNamespace = 2
 type Evaluator struct {
 	wake  func(types.NamespacedName)
 	spawn func(func())
+	// timeout limits an evaluation.
+	timeout time.Duration
 
 	mu sync.Mutex
 	// slots are taken by the evaluations of a namespace. They stay: there are few namespaces.
@@ -54,7 +57,7 @@ type result struct {
 // NewEvaluator returns an evaluator. Wake reconciles a trigger whose evaluation has ended.
 func NewEvaluator(wake func(types.NamespacedName)) *Evaluator {
 	return &Evaluator{
-		wake: wake, spawn: func(f func()) { go f() },
+		wake: wake, spawn: func(f func()) { go f() }, timeout: expr.Timeout,
 		slots: map[string]chan struct{}{}, background: map[types.NamespacedName]*evaluation{},
 		compiling: map[types.NamespacedName]bool{},
 	}
@@ -76,7 +79,7 @@ func (e *Evaluator) run(ctx context.Context, namespace string, evaluate func(con
 		return fmt.Errorf("wait for other evaluations of the namespace: %w", ctx.Err())
 	}
 	defer func() { <-slot }()
-	ctx, cancel := context.WithTimeout(ctx, expr.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
 	return evaluate(ctx)
 }

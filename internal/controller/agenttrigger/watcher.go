@@ -42,14 +42,18 @@ type watcher struct {
 	mu sync.Mutex
 	// isTrue are the hashes of the objects for which the condition is true, wasFalse those for which it was false after it was true.
 	isTrue, wasFalse map[string]bool
-	candidates       []candidate
-	overflow         bool
+	// undecided are those whose newest evaluation took too long. What was true for them before stays.
+	undecided  map[string]bool
+	candidates []candidate
+	overflow   bool
 }
 
 // candidate is an object for which the condition has become true.
 type candidate struct {
 	firing trigger.Firing
 	since  time.Time
+	// again is the newest firing of the object since next returned this one, which may be decided already.
+	again *candidate
 }
 
 // OnAdd implements cache.ResourceEventHandler.
@@ -82,17 +86,29 @@ func (w *watcher) changed(before, after any) {
 		f.Input.OldObject = old.Object
 	}
 	f.FillTrigger(w.name)
-	matches := false
+	matches, late := false, false
 	if w.program.Selector.Matches(labels.Set(now.GetLabels())) {
 		err := w.evaluations.run(context.Background(), w.name.Namespace, func(ctx context.Context) (err error) {
 			matches, err = w.program.Matches(ctx, f)
+			late = err != nil && ctx.Err() != nil
 			return err
 		})
 		if err != nil {
 			w.failed(err)
 		}
 	}
+	if late { // that the operator was busy says nothing about the object, which would fire again if this counted as false
+		w.keep(f.Object)
+		return
+	}
 	w.set(f, matches)
+}
+
+// keep leaves the condition of an object as it is.
+func (w *watcher) keep(object string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.undecided[object] = true
 }
 
 // set records the condition of an object, and queues a firing if it has become true.
@@ -100,6 +116,7 @@ func (w *watcher) set(f trigger.Firing, matches bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	was := w.isTrue[f.Object]
+	delete(w.undecided, f.Object)
 	switch {
 	case matches && !was:
 		w.isTrue[f.Object] = true
@@ -115,16 +132,19 @@ func (w *watcher) set(f trigger.Firing, matches bool) {
 	w.wake()
 }
 
-// queue adds a firing, unless one for the same object waits. mu is locked.
+// queue adds a firing. If one for the same object waits, that one counts for both. mu is locked.
 func (w *watcher) queue(f trigger.Firing) {
-	if slices.ContainsFunc(w.candidates, func(c candidate) bool { return c.firing.Object == f.Object }) {
+	same := func(c candidate) bool { return c.firing.Object == f.Object }
+	if i := slices.IndexFunc(w.candidates, same); i >= 0 {
+		w.candidates[i].firing.Rearmed = w.candidates[i].firing.Rearmed || f.Rearmed
+		w.candidates[i].again = &candidate{firing: f, since: time.Now()}
 		return
 	}
 	if len(w.candidates) >= maxCandidates {
 		w.overflow = true
 		return
 	}
-	w.candidates = append(w.candidates, candidate{f, time.Now()})
+	w.candidates = append(w.candidates, candidate{firing: f, since: time.Now()})
 }
 
 // next returns the first firing that waits.
@@ -134,14 +154,23 @@ func (w *watcher) next() (trigger.Firing, bool) {
 	if len(w.candidates) == 0 {
 		return trigger.Firing{}, false
 	}
+	w.candidates[0].again = nil // it counts for the firings until now
 	return w.candidates[0].firing, true
 }
 
-// done removes a firing that was decided.
+// done removes a firing that was decided. The object's firing since then takes its place.
 func (w *watcher) done(f trigger.Firing) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.candidates = slices.DeleteFunc(w.candidates, func(c candidate) bool { return c.firing.ID == f.ID })
+	i := slices.IndexFunc(w.candidates, func(c candidate) bool { return c.firing.ID == f.ID })
+	if i < 0 {
+		return
+	}
+	again := w.candidates[i].again
+	w.candidates = slices.Delete(w.candidates, i, i+1)
+	if again != nil {
+		w.candidates = append(w.candidates, *again)
+	}
 }
 
 // isOutdated reports whether the watcher has lost track and must start again: firings waited for too long, or there were too many.
@@ -158,7 +187,7 @@ func (w *watcher) released(latched []string) map[string]bool {
 	out := map[string]bool{}
 	for _, hash := range latched {
 		waits := slices.ContainsFunc(w.candidates, func(c candidate) bool { return c.firing.Object == hash })
-		if !w.isTrue[hash] && !waits {
+		if !w.isTrue[hash] && !waits && !w.undecided[hash] {
 			out[hash] = true
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/trigger"
+	"github.com/nestor-dev/nestor/internal/trigger/expr"
 )
 
 func newWatcher(t *testing.T, when string) (*watcher, *int, *[]error) {
@@ -26,7 +27,7 @@ func newWatcher(t *testing.T, when string) (*watcher, *int, *[]error) {
 	}
 	wakes, failures := 0, []error{}
 	return &watcher{name: theTrigger, program: program, evaluations: newEvaluator(), wake: func() { wakes++ }, failed: func(err error) { failures = append(failures, err) },
-		isTrue: map[string]bool{}, wasFalse: map[string]bool{}}, &wakes, &failures
+		isTrue: map[string]bool{}, wasFalse: map[string]bool{}, undecided: map[string]bool{}}, &wakes, &failures
 }
 
 func pod(uid string, version int, state, app string) *unstructured.Unstructured {
@@ -91,6 +92,57 @@ func TestAFailingConditionIsFalse(t *testing.T) {
 	w.OnAdd(pod("a", 1, "", "web"), false)
 	if len(*failures) != 1 || len(w.candidates) != 0 {
 		t.Errorf("%v, %d candidates", *failures, len(w.candidates))
+	}
+}
+
+// An evaluation that takes too long must not make an object fire again, neither one that this process has evaluated
+// before nor one that an earlier process has recorded.
+func TestLateEvaluationIsNotFalse(t *testing.T) {
+	w, wakes, failures := newWatcher(t, "[1, 2, 3].all(n, n > 0) && object.state == 'bad'") // loops are interrupted
+	a, b := trigger.Hash("a"), trigger.Hash("b")
+	w.OnAdd(pod("a", 1, "bad", "web"), false)
+	f, _ := w.next()
+	w.done(f)
+	w.evaluations.timeout = -1
+	w.OnUpdate(pod("a", 1, "bad", "web"), pod("a", 2, "bad", "web"))
+	w.OnAdd(pod("b", 3, "bad", "web"), true)
+	if released := w.released([]string{a, b}); len(released) != 0 || len(*failures) != 2 {
+		t.Errorf("released: %v, failures: %v", released, *failures)
+	}
+	w.evaluations.timeout = expr.Timeout
+	w.OnUpdate(pod("a", 2, "bad", "web"), pod("a", 4, "bad", "web"))
+	if len(w.candidates) != 0 || *wakes != 1 {
+		t.Errorf("it fires again: %+v, %d wakes", w.candidates, *wakes)
+	}
+	w.OnUpdate(pod("b", 3, "bad", "web"), pod("b", 5, "good", "web"))
+	if released := w.released([]string{a, b}); released[a] || !released[b] {
+		t.Errorf("released: %v", released)
+	}
+}
+
+// The condition becomes true again while a firing is recorded: the second time fires too, unless the first is not decided yet.
+func TestEdgeWhileFiringIsRecorded(t *testing.T) {
+	w, _, _ := newWatcher(t, "object.state == 'bad'")
+	flap := func(version int) {
+		w.OnUpdate(pod("a", version, "bad", "web"), pod("a", version+1, "good", "web"))
+		w.OnUpdate(pod("a", version+1, "good", "web"), pod("a", version+2, "bad", "web"))
+	}
+	w.OnAdd(pod("a", 1, "bad", "web"), false)
+	w.next() // it has to wait
+	flap(1)
+	first, _ := w.next()
+	if first.ID != "oa-1" || !first.Rearmed {
+		t.Errorf("the firing that waits: %+v", first)
+	}
+	flap(3)
+	w.done(first)
+	second, found := w.next()
+	if !found || second.ID != "oa-5" || !second.Rearmed {
+		t.Fatalf("the edge was lost: %+v", w.candidates)
+	}
+	w.done(second)
+	if _, found := w.next(); found {
+		t.Errorf("it fires a third time: %+v", w.candidates)
 	}
 }
 

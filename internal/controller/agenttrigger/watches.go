@@ -125,7 +125,7 @@ func (w *Watches) check(ctx context.Context, t *v1beta1.AgentTrigger) (place, er
 func (w *Watches) add(t *v1beta1.AgentTrigger, program *trigger.Program, at place, failed func(error)) (*watcher, error) {
 	name := client.ObjectKeyFromObject(t)
 	added := &watcher{name: name, uid: t.UID, generation: t.Generation, program: program, failed: failed, evaluations: w.Evaluations,
-		wake: func() { w.Wake(name) }, isTrue: map[string]bool{}, wasFalse: map[string]bool{}}
+		wake: func() { w.Wake(name) }, isTrue: map[string]bool{}, wasFalse: map[string]bool{}, undecided: map[string]bool{}}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.watchers == nil {

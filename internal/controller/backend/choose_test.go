@@ -44,7 +44,7 @@ func TestEntriesNameServersOrMatchThem(t *testing.T) {
 		{[]string{"read", "grep"}, nil, nil},
 		{nil, nil, nil},
 	} {
-		r := role.Role{AgentRoleSpec: v1beta1.AgentRoleSpec{Tools: &v1beta1.ToolPolicy{Allow: c.allow}}}
+		r := role.Role{AgentRoleSpec: v1beta1.AgentRoleSpec{Tools: &v1beta1.RoleTools{Allow: c.allow}}}
 		if named := serversOf(r); !slices.Equal(named, c.named) {
 			t.Errorf("%q names %q, want %q", c.allow, named, c.named)
 		}
@@ -76,7 +76,7 @@ func TestAllowAllIncludesServerTools(t *testing.T) {
 	down.Close()
 	tools := toolsWith(t, server("team", "lab", up.URL, true), server("nestor-system", "shared", up.URL, true), server("team", "broken", down.URL, false))
 
-	all := role.Role{AgentRoleSpec: v1beta1.AgentRoleSpec{Tools: &v1beta1.ToolPolicy{Allow: []string{"*"}}}}
+	all := role.Role{AgentRoleSpec: v1beta1.AgentRoleSpec{Tools: &v1beta1.RoleTools{Allow: []string{"*"}}}}
 	for _, name := range []string{"lab", "shared", "broken"} {
 		used, err := tools.server(t.Context(), "team", name)
 		if err != nil {
@@ -95,7 +95,7 @@ func TestAllowAllIncludesServerTools(t *testing.T) {
 			t.Errorf("%s is missing among %q", name, set.Names())
 		}
 	}
-	_, err = tools.ForRole(t.Context(), "team", role.Role{AgentRoleSpec: v1beta1.AgentRoleSpec{Tools: &v1beta1.ToolPolicy{Allow: []string{"*", "broken__*"}}}})
+	_, err = tools.ForRole(t.Context(), "team", role.Role{AgentRoleSpec: v1beta1.AgentRoleSpec{Tools: &v1beta1.RoleTools{Allow: []string{"*", "broken__*"}}}})
 	var missing *resolve.Missing
 	if !errors.As(err, &missing) || missing.Reason != v1beta1.ReasonToolServerNotReady {
 		t.Errorf("a server that is named and does not work: %v, want %s", err, v1beta1.ReasonToolServerNotReady)
@@ -119,7 +119,7 @@ func TestAllowAllWithStaleCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	status := used.session.WaitForStatus(t.Context())
-	all := role.Role{AgentRoleSpec: v1beta1.AgentRoleSpec{Tools: &v1beta1.ToolPolicy{Allow: []string{"*"}}}}
+	all := role.Role{AgentRoleSpec: v1beta1.AgentRoleSpec{Tools: &v1beta1.RoleTools{Allow: []string{"*"}}}}
 	hasLook := func() bool {
 		set, err := tools.ForRole(t.Context(), "team", all)
 		if err != nil {

@@ -145,10 +145,15 @@ func (s serverTools) tools() (tool.Set, error) {
 			Message: fmt.Sprintf("The tools of the ToolServer %q are being listed for the first time.", s.object.Name)}
 	}
 	version := string(s.object.UID) + "/" + s.object.ResourceVersion
-	return s.session.OfferedAt(version, func() mcp.Pins {
+	set, err := s.session.OfferedAt(version, func() mcp.Pins {
 		pins, _ := toolserver.Pins(s.object)
 		return pins
 	})
+	content := tool.Content{Trusted: s.object.Spec.Trusted, Labels: v1beta1.ContentNames(s.object.Spec.ContentLabels)}
+	if err != nil || !content.Trusted && len(content.Labels) == 0 {
+		return set, err
+	}
+	return set.WithContent(content), nil
 }
 
 func (t *Tools) SearchKey(ctx context.Context, namespace string) (string, error) {
@@ -161,18 +166,26 @@ func (t *Tools) SearchKey(ctx context.Context, namespace string) (string, error)
 }
 
 // FullOutputs reads full outputs of tools from the ledger.
-type FullOutputs struct{ Ledger ledger.Calls }
+type FullOutputs struct {
+	Ledger ledger.Calls
+	// Labels returns the content labels of an agent.
+	Labels func(ctx context.Context, uid string) ([]string, error)
+}
 
 // maxOutput bounds how much of an output is read into memory.
 const maxOutput = 16 << 20
 
-func (w FullOutputs) FullOutput(ctx context.Context, agent, reference string) (string, error) {
+func (w FullOutputs) FullOutput(ctx context.Context, agent, reference string) (builtin.Recorded, error) {
 	output, err := w.Ledger.ToolOutput(ctx, agent, reference, 0, maxOutput)
 	if errors.Is(err, ledger.ErrNotFound) {
-		return "", builtin.ErrNoResult
+		return builtin.Recorded{}, builtin.ErrNoResult
 	}
 	if errors.Is(err, ledger.ErrPruned) {
-		return "", builtin.ErrPruned
+		return builtin.Recorded{}, builtin.ErrPruned
 	}
-	return string(output.Data), err
+	if err != nil {
+		return builtin.Recorded{}, err
+	}
+	labels, err := w.Labels(ctx, output.Agent)
+	return builtin.Recorded{Text: string(output.Data), Labels: labels}, err
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/anthropic"
+	"github.com/nestor-dev/nestor/internal/model/bedrock"
 	"github.com/nestor-dev/nestor/internal/model/gemini"
 	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/responses"
@@ -105,6 +106,8 @@ var makers = map[v1beta1.ModelAPI]func(wire.Endpoint) (model.Client, error){
 	v1beta1.APIOpenAIResponses: maker(responses.NewClient),
 	v1beta1.APIAnthropic:       maker(anthropic.NewClient),
 	v1beta1.APIGemini:          maker(gemini.NewClient),
+	v1beta1.APIBedrock:         maker(bedrock.NewClient),
+	v1beta1.APIVertex:          maker(gemini.NewVertexClient),
 }
 
 // NewClient returns a client for the API, which is OpenAI's if it is empty.
@@ -128,6 +131,9 @@ func (c *Clients) make(object *v1beta1.ModelProvider, transport *http.Transport,
 	}
 	if HasKey(object) {
 		endpoint.Key = func(ctx context.Context) (string, error) { return c.Key(ctx, object) }
+	}
+	if err := c.identify(object, &endpoint); err != nil {
+		return nil, err
 	}
 	if len(object.Spec.HeadersFrom) > 0 {
 		endpoint.Header = c.Finder.Headers(object.Namespace, object.Spec.HeadersFrom)
@@ -190,12 +196,27 @@ func (c *Clients) Check(ctx context.Context, object *v1beta1.ModelProvider) erro
 // Fingerprint returns a hash that changes with the provider's key, headers and certificates, without revealing them. The error
 // for something that is missing is a *resolve.Missing.
 func (c *Clients) Fingerprint(ctx context.Context, object *v1beta1.ModelProvider) (string, error) {
+	if err := c.checkIdentity(object); err != nil {
+		return "", err
+	}
 	hash := sha256.New()
 	key, err := c.Key(ctx, object)
 	if err != nil {
 		return "", err
 	}
 	fmt.Fprintf(hash, "%q", key)
+	for _, ref := range resolve.IdentitySecrets(&object.Spec) {
+		value, err := c.Finder.Secret(ctx, object.Namespace, ref)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(hash, "%q", value)
+	}
+	if object.Spec.AWS != nil && object.Spec.AWS.WebIdentity != nil {
+		if _, err := readKeyFile(c.KeyDir, object.Namespace, object.Spec.AWS.WebIdentity.TokenFile); err != nil {
+			return "", err
+		}
+	}
 	header, err := c.Finder.Headers(object.Namespace, object.Spec.HeadersFrom)(ctx)
 	if err != nil {
 		return "", err

@@ -129,7 +129,7 @@ func conditionOf(generation int64, v probeResult) metav1.Condition {
 
 func (r *Reconciler) providersUsingSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	return r.providers(ctx, secret, func(spec *v1beta1.ModelProviderSpec) bool {
-		if ref := spec.APIKeyRef; ref != nil && ref.Name == secret.GetName() {
+		if slices.ContainsFunc(resolve.IdentitySecrets(spec), func(ref v1beta1.SecretKeyRef) bool { return ref.Name == secret.GetName() }) {
 			return true
 		}
 		if ca := spec.CABundle; ca != nil && ca.SecretKeyRef != nil && ca.SecretKeyRef.Name == secret.GetName() {

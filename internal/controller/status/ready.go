@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status writes statuses: the Ready condition of roles, providers and tool servers, and the statuses of agents that
+// Package status writes statuses: the Ready condition of roles, providers, policies and tool servers, and the statuses of agents that
 // internal/projection computes.
 package status
 
@@ -54,7 +54,7 @@ func FromMissing(generation int64, err error) (metav1.Condition, bool) {
 	return NotReady(generation, missing.Reason, missing.Message), true
 }
 
-// WriteCondition writes the Ready condition with its generation, and what change sets in the status of a role, provider or tool server, if
+// WriteCondition writes the Ready condition with its generation, and what change sets in the status of a role, provider, policy or tool server, if
 // that is new. It emits an Event as the table of conditions has it.
 func (w *Writer) WriteCondition(ctx context.Context, object client.Object, condition metav1.Condition, change func()) error {
 	kind, err := w.Client.GroupVersionKindFor(object)
@@ -85,6 +85,8 @@ func readinessOf(object client.Object) (observed *int64, all *[]metav1.Condition
 	case *v1beta1.AgentRole:
 		return &o.Status.ObservedGeneration, &o.Status.Conditions
 	case *v1beta1.ModelProvider:
+		return &o.Status.ObservedGeneration, &o.Status.Conditions
+	case *v1beta1.ToolPolicy:
 		return &o.Status.ObservedGeneration, &o.Status.Conditions
 	case *v1beta1.ToolServer:
 		return &o.Status.ObservedGeneration, &o.Status.Conditions

@@ -25,8 +25,11 @@ import (
 // with write access to them can set. A policy of the chart also checks that the creator of the chat may get them; the
 // checks here hold without it.
 
-// checkReferences returns an error if an object that a pod refers to is missing, or if workspaces may not use it.
+// checkReferences returns an error if an object that a pod refers to is missing, or if workspaces may not use it or run where it asks to.
 func (p *pods) checkReferences(ctx context.Context, spec pod.Spec) error {
+	if err := p.options.Allow.check(spec.Placement); err != nil {
+		return err
+	}
 	if git := spec.Source.Git; git != nil {
 		remote, err := giturl.Parse(git.URL)
 		if err != nil {

@@ -86,7 +86,7 @@ func (d directoryChanges) Archive(ctx context.Context) ([]byte, bool, error) {
 
 // tree returns the tree of a directory. Its state is in a directory that the commands of agents cannot write.
 func (d *directories) tree(location Location) (*changes.Tree, error) {
-	actual, err := d.check(location.Workspace.Directory.Path)
+	actual, err := d.resolve(location)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func (w *Workspaces) Check(ctx context.Context, p *Location) error {
 
 func (w *Workspaces) check(ctx context.Context, p *Location) error {
 	if d := p.Workspace.Directory; d != nil {
-		_, err := w.directories.check(d.Path)
+		_, err := w.directories.resolve(*p)
 		return err
 	}
 	if w.options.Image == "" {
@@ -72,6 +72,17 @@ func (d *directories) check(path string) (actual string, err error) {
 		}
 	}
 	return "", unavailable(fmt.Sprintf("The directory %s is not below one that --local-workspaces names: %s.", path, strings.Join(d.options.LocalRoots, ", ")))
+}
+
+// resolve returns the directory of an owner.
+func (d *directories) resolve(p Location) (actual string, err error) {
+	path := p.Workspace.Directory.Path
+	if d.options.OwnDirectory != nil {
+		if path, err = d.options.OwnDirectory(path, p.Owner); err != nil {
+			return "", unavailable(fmt.Sprintf("The operator cannot prepare the directory: %v.", err))
+		}
+	}
+	return d.check(path)
 }
 
 func inside(path, root string) bool {

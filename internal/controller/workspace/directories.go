@@ -67,7 +67,7 @@ func (d *directories) acquire(uid types.UID, p Location) (*directory, error) {
 	one, ok := d.open[uid]
 	if !ok {
 		var err error
-		if one, err = d.serve(uid, p.Workspace.Directory.Path); err != nil {
+		if one, err = d.serve(uid, p); err != nil {
 			return nil, err
 		}
 		d.open[uid] = one
@@ -96,8 +96,8 @@ func (d *directories) release(uid types.UID, one *directory, idle time.Duration)
 }
 
 // serve opens a directory and connects to it.
-func (d *directories) serve(uid types.UID, path string) (*directory, error) {
-	actual, err := d.check(path)
+func (d *directories) serve(uid types.UID, p Location) (*directory, error) {
+	actual, err := d.resolve(p)
 	if err != nil {
 		return nil, err // it was valid when the agent started, and has been changed since
 	}

@@ -83,7 +83,7 @@ func (a agentPaths) directoryOf(ctx context.Context, agent changes.AgentRef) (st
 }
 
 func (d directoryWorkspace) File(_ context.Context, path string) (*files.File, error) {
-	actual, err := d.directories.check(d.directoryChanges.location.Workspace.Directory.Path)
+	actual, err := d.directories.resolve(d.directoryChanges.location)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (p *pods) spec(location Location) (pod.Spec, error) {
 		Owner: pod.Owner{APIVersion: v1beta1.GroupVersion.String(), Kind: kind, Name: location.Owner.GetName(),
 			UID: string(location.Owner.GetUID()), Chat: location.Chat},
 		Namespace: location.Owner.GetNamespace(), Image: p.options.Image, Operator: p.options.Operator,
-		Egress: p.options.Egress, MaxSize: p.options.MaxSize,
+		Egress: p.options.Egress, MaxSize: p.options.MaxSize, Placement: placementOf(location.Workspace),
 	}
 	switch w := location.Workspace; {
 	case w.Git != nil:

@@ -62,7 +62,7 @@ func publishers(wait time.Duration) (map[v1beta1.PushApproval][]*tool.Tool, erro
 		}
 		for _, spec := range specs {
 			// Two pods may have to start.
-			spec.Timeout = 2*wait + keepTimeout + publishTimeout + timeoutMargin
+			spec.Timeout, spec.SharedFiles = 2*wait+keepTimeout+publishTimeout+timeoutMargin, true
 			t, err := tool.New(spec, unbound)
 			if err != nil {
 				return nil, fmt.Errorf("create the tool %s: %w", spec.Name, err)

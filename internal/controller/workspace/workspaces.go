@@ -45,11 +45,15 @@ type Options struct {
 	PrivateGitServers Servers
 	// MaxSize bounds the files of a pod that are not on a claim; zero means DefaultMaxSize.
 	MaxSize resource.Quantity
+	// Allow has the runtimes and nodes that workspaces may ask for.
+	Allow Placements
 	// Resolve resolves a git server; nil uses the DNS of this machine.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	// LocalRoots are the directories of this machine that may contain workspaces of the source directory; empty
 	// allows none.
 	LocalRoots []string
+	// OwnDirectory returns the directory that an owner uses instead of the one in its spec; nil uses the one in the spec.
+	OwnDirectory func(path string, owner client.Object) (string, error)
 	// Scratch is the directory for the home directories of local workspaces' commands; empty means the system's
 	// temporary directory.
 	Scratch string
@@ -138,7 +142,7 @@ func tools(readOnly bool, wait time.Duration) ([]*tool.Tool, error) {
 	made := make([]*tool.Tool, 0, len(specs))
 	for _, spec := range specs {
 		// The workspace itself ends a call that takes too long and reports it. This timeout is for when it cannot.
-		spec.Timeout = wait + limits.SearchTime + timeoutMargin
+		spec.Timeout, spec.SharedFiles = wait+limits.SearchTime+timeoutMargin, true
 		if spec.Name == "bash" {
 			spec.Timeout = wait + limits.MaxShellTime + timeoutMargin
 		}

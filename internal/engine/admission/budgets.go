@@ -193,6 +193,20 @@ func (b *Budgets) TreeUsage(uid string) (used, reserved budget.Amount) {
 	return budget.Amount{}, budget.Amount{}
 }
 
+// RootUsage returns the usage and the reservations of the whole tree of an agent, which may be about to start.
+func (b *Budgets) RootUsage(uid, parent, root string) budget.Amount {
+	b.queue.mu.Lock()
+	defer b.queue.mu.Unlock()
+	n := cmp.Or(b.nodes[uid], b.nodes[parent], b.nodes[root])
+	for n != nil && b.nodes[n.parent] != nil {
+		n = b.nodes[n.parent]
+	}
+	if n == nil {
+		return budget.Amount{}
+	}
+	return n.treeUsed.plus(n.treeReserved).amount()
+}
+
 // insert adds a node. Its children may already be known.
 func (b *Budgets) insert(n *node) {
 	b.nodes[n.uid] = n

@@ -129,3 +129,13 @@ func TestTreeCountsMoneyInOneCurrency(t *testing.T) {
 		})
 	}
 }
+
+func TestRootUsageOfStartingAgent(t *testing.T) {
+	b := newBudgetTree(t, 100)
+	b.Set(ledger.Agent{UID: "a", Name: "a", Parent: "top"}, stateWithUsage(30))
+	for _, parent := range []string{"a", "gone"} {
+		if got := b.RootUsage("new", parent, "top"); got.Tokens != 30 {
+			t.Errorf("%d tokens are used for a child of %s that starts, want those of the tree", got.Tokens, parent)
+		}
+	}
+}

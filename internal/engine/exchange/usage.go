@@ -43,6 +43,27 @@ func Usage(req model.Request, reply model.Reply, e agent.CallModel, prices model
 	return &reported, used
 }
 
+// ReceivedTokens returns the estimate for a piece of a reply.
+func ReceivedTokens(d model.Delta) int64 {
+	sum := tokens.Of(d.Text) + tokens.Of(d.Reasoning) + tokens.Of(d.Refusal)
+	if d.ToolCall != nil {
+		sum += tokens.Of(d.ToolCall.Name) + tokens.Of(d.ToolCall.Arguments)
+	}
+	return sum
+}
+
+// BrokenOff returns the usage of a call whose reply broke off after some tokens. The provider charges for them, and
+// reports its count at the end, or the count of the prompt at the beginning.
+func BrokenOff(reported *model.Usage, prompt, received int64) *model.Usage {
+	used := model.Usage{PromptTokens: prompt}
+	if reported != nil {
+		used = *reported
+	}
+	used.CompletionTokens = max(used.CompletionTokens, received)
+	used.TotalTokens = used.PromptTokens + used.CompletionTokens
+	return &used
+}
+
 func replyTokens(reply model.Reply) int64 {
 	sum := 1 + tokens.Of(reply.Text) + tokens.Of(reply.Reasoning) + tokens.Of(reply.Refusal)
 	for _, c := range reply.ToolCalls {

@@ -86,7 +86,7 @@ func (a agent) start(ctx context.Context, message *a2a.Message, in input, regist
 	}
 	definition, err := a.caller.Role(ctx, a.namespace, a.role)
 	if missing := new(resolve.Missing); errors.As(err, &missing) {
-		return nil, a2a.NewError(a2a.ErrInvalidParams, missing.Message)
+		return nil, a2a.NewError(a2a.ErrInvalidParams, strings.TrimSuffix(missing.Message, ".")+a.caller.SimilarRoles(ctx, a.namespace, a.role))
 	}
 	if err == nil && definition.InputSchema() != nil && len(in.data) == 1 {
 		request.Instruction, request.Arguments = strings.Join(in.texts, "\n\n"), in.data[0]

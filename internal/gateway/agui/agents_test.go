@@ -169,6 +169,10 @@ func (a *agents) Cancel(_ context.Context, _, task, key string) error {
 	return a.reply("cancel "+task, key)
 }
 
+func (a *agents) Discard(_ context.Context, task *v1beta1.AgentTask) (string, error) {
+	return "; did you mean code-review?", a.reply("discard "+task.Name, "")
+}
+
 func tokens(n int64) *historyv1.TokenUsage {
 	return &historyv1.TokenUsage{PromptTokens: &n, CompletionTokens: &n}
 }

@@ -34,6 +34,7 @@ type runs interface {
 	Decide(ctx context.Context, ask run.Ask, d run.Decision, key string) (string, error)
 	HasAnswered(ctx context.Context, namespace, about, key string) (ask string, answered bool, err error)
 	Cancel(ctx context.Context, namespace, task, key string) error
+	Discard(ctx context.Context, task *v1beta1.AgentTask) (suggestion string, err error)
 }
 
 // Door serves AG-UI at /ag-ui/NAMESPACE/ROLE.

@@ -303,7 +303,7 @@ func TestContextIsAppended(t *testing.T) {
 func TestRunThatCannotStart(t *testing.T) {
 	for text, want := range map[string]struct{ message, code, reply string }{
 		"ProviderNotFound: create a ModelProvider named default.": {"cannot start yet: ProviderNotFound: create a ModelProvider named default. It starts automatically", "CannotStart", ""},
-		"RoleNotFound: there is no role coder.":                   {"RoleNotFound: there is no role coder.", "NotFound", "cancel coder-0"},
+		"RoleNotFound: there is no role coder.":                   {"RoleNotFound: there is no role coder; did you mean code-review?", "NotFound", "discard coder-0"},
 	} {
 		a := flow()
 		a.history = []run.Event{{Kind: run.Blocked, Text: text, Cursor: run.Cursor{Offset: 1}}}

@@ -201,6 +201,13 @@ func (a *agents) Cancel(_ context.Context, _, task, _ string) error {
 	return nil
 }
 
+func (a *agents) Discard(_ context.Context, task *v1beta1.AgentTask) (string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.runs, task.Name)
+	return "; did you mean general?", nil
+}
+
 func question(text string) run.Ask {
 	ask := run.Ask{}
 	ask.Kind, ask.Question = v1beta1.WaitingQuestion, text

@@ -42,6 +42,7 @@ type runs interface {
 	Decide(ctx context.Context, ask run.Ask, d run.Decision, key string) (string, error)
 	HasAnswered(ctx context.Context, namespace, about, key string) (ask string, answered bool, err error)
 	Cancel(ctx context.Context, namespace, task, key string) error
+	Discard(ctx context.Context, task *v1beta1.AgentTask) (suggestion string, err error)
 }
 
 // place is the namespace of a request.

@@ -311,6 +311,15 @@ func (q inquiry) reply(
 		e.notice = noticeUndecided
 		return e, nil
 	}
+	// A request without a conversation may be equal to the one that answered the previous question.
+	earlier, err := q.repeatedAnswer(ctx, caller, of)
+	if err != nil {
+		return exchange{}, err
+	}
+	if earlier != nil && earlier.answered != open[0].ID() {
+		e.notice = noticeStale
+		return e, nil
+	}
 	e.answered = open[0].ID()
 	return e, caller.Answer(ctx, open[0], last.Text, q.answerKey())
 }

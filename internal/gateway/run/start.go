@@ -4,6 +4,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/role"
+	"github.com/nestor-dev/nestor/internal/similar"
 )
 
 // ErrKeyReused means that an idempotency key was used before for another request.
@@ -97,7 +99,28 @@ func (c *Caller) checkRole(ctx context.Context, namespace, name string) error {
 			return client.IgnoreNotFound(ignoreForbidden(err))
 		}
 	}
-	return apierrors.NewNotFound(v1beta1.GroupVersion.WithResource("agentroles").GroupResource(), namespace+"/"+name)
+	return NotFound(fmt.Sprintf("there is no role %q in the namespace %s%s", name, namespace, c.SimilarRoles(ctx, namespace, name)))
+}
+
+// SimilarRoles returns "; did you mean A or B?" with roles of the namespace, or ".".
+func (c *Caller) SimilarRoles(ctx context.Context, namespace, name string) string {
+	names := role.Names()
+	var list v1beta1.AgentRoleList
+	_ = c.API.List(ctx, &list, client.InNamespace(namespace)) // without permission, only built-in roles are suggested
+	for _, r := range list.Items {
+		names = append(names, r.Name)
+	}
+	return cmp.Or(similar.DidYouMean(name, names), ".")
+}
+
+// Discard deletes a task whose role does not exist, or cancels it if the caller may not delete tasks. It returns roles with a similar
+// name, as the end of a sentence.
+func (c *Caller) Discard(ctx context.Context, task *v1beta1.AgentTask) (suggestion string, err error) {
+	err = c.API.Delete(ctx, task, client.Preconditions{UID: &task.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if apierrors.IsForbidden(err) {
+		err = c.Cancel(ctx, task.Namespace, task.Name, "no such role")
+	}
+	return c.SimilarRoles(ctx, task.Namespace, task.Spec.Role), client.IgnoreNotFound(err)
 }
 
 func ignoreForbidden(err error) error {

@@ -32,11 +32,14 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1beta1.ModelCallSpec{}.OpenAPIModelName():          schema_nestor_api_history_v1beta1_ModelCallSpec(ref),
 		v1beta1.ModelCallStatus{}.OpenAPIModelName():        schema_nestor_api_history_v1beta1_ModelCallStatus(ref),
 		v1beta1.Outcome{}.OpenAPIModelName():                schema_nestor_api_history_v1beta1_Outcome(ref),
+		v1beta1.Segment{}.OpenAPIModelName():                schema_nestor_api_history_v1beta1_Segment(ref),
+		v1beta1.SegmentCall{}.OpenAPIModelName():            schema_nestor_api_history_v1beta1_SegmentCall(ref),
 		v1beta1.SentRequest{}.OpenAPIModelName():            schema_nestor_api_history_v1beta1_SentRequest(ref),
 		v1beta1.Tally{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Tally(ref),
 		v1beta1.TokenUsage{}.OpenAPIModelName():             schema_nestor_api_history_v1beta1_TokenUsage(ref),
 		v1beta1.ToolCall{}.OpenAPIModelName():               schema_nestor_api_history_v1beta1_ToolCall(ref),
 		v1beta1.ToolCallDelta{}.OpenAPIModelName():          schema_nestor_api_history_v1beta1_ToolCallDelta(ref),
+		v1beta1.Trace{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Trace(ref),
 		v1beta1.Transcript{}.OpenAPIModelName():             schema_nestor_api_history_v1beta1_Transcript(ref),
 		v1beta1.TranscriptAgent{}.OpenAPIModelName():        schema_nestor_api_history_v1beta1_TranscriptAgent(ref),
 		v1beta1.TranscriptImageOptions{}.OpenAPIModelName(): schema_nestor_api_history_v1beta1_TranscriptImageOptions(ref),
@@ -44,6 +47,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1beta1.TranscriptLogOptions{}.OpenAPIModelName():   schema_nestor_api_history_v1beta1_TranscriptLogOptions(ref),
 		v1beta1.TranscriptOptions{}.OpenAPIModelName():      schema_nestor_api_history_v1beta1_TranscriptOptions(ref),
 		v1beta1.TranscriptStatus{}.OpenAPIModelName():       schema_nestor_api_history_v1beta1_TranscriptStatus(ref),
+		v1beta1.TranscriptTraceOptions{}.OpenAPIModelName(): schema_nestor_api_history_v1beta1_TranscriptTraceOptions(ref),
 		v1beta1.Usage{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Usage(ref),
 		v1beta1.UsageList{}.OpenAPIModelName():              schema_nestor_api_history_v1beta1_UsageList(ref),
 		v1beta1.WorkspaceChanges{}.OpenAPIModelName():       schema_nestor_api_history_v1beta1_WorkspaceChanges(ref),
@@ -138,14 +142,21 @@ func schema_nestor_api_history_v1beta1_CallUsage(ref common.ReferenceCallback) c
 					},
 					"failed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failed counts those that ended without success.",
+							Description: "failed counts those that ended without success and were not cancelled.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"cancelled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "cancelled counts those that were cancelled.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"successPercent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "successPercent is the rounded share of those that succeeded among those that have ended; absent if none has ended.",
+							Description: "successPercent is the rounded share of those that succeeded among those that succeeded or failed; absent if there is none.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -1171,6 +1182,140 @@ func schema_nestor_api_history_v1beta1_Outcome(ref common.ReferenceCallback) com
 	}
 }
 
+func schema_nestor_api_history_v1beta1_Segment(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Segment is a part of a trace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"seq": {
+						SchemaProps: spec.SchemaProps{
+							Description: "seq is the event that began the segment.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"endSeq": {
+						SchemaProps: spec.SchemaProps{
+							Description: "endSeq is the event that ended it. It is absent while the segment lasts, and if the agent was deleted during it.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kind is what the agent does, or waits for.\n\nPossible enum values:\n - `\"Children\"` : it waits for the agents that it started.\n - `\"Idle\"` : a chat without work, between two messages.\n - `\"Model\"` : a model call is in flight, or is about to start.\n - `\"Queue\"` : it has work, but waits for a retry, a quota, a slot or an operator; see reason.\n - `\"Tool\"` : tools run.\n - `\"User\"` : it waits for a person's decision or answer.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Children", "Idle", "Model", "Queue", "Tool", "User"},
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason explains the kinds Queue and User.\n\nPossible enum values:\n - `\"Approval\"` : a tool call needs a decision.\n - `\"Hold\"` : the configuration of the chat refers to something that does not exist, so that no turn begins.\n - `\"Paused\"` : the chat has reached a limit and waits for the next message of a person.\n - `\"Question\"` : a question has no answer.\n - `\"Quota\"` : a quota of the namespace does not allow the model call now.\n - `\"Restart\"` : the time until another operator took over. What the agent did in a part of it is unknown.\n - `\"Retry\"` : a model call failed and will be repeated.\n - `\"Slot\"` : as many agents as allowed are active.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Approval", "Hold", "Paused", "Question", "Quota", "Restart", "Retry", "Slot"},
+						},
+					},
+					"startTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "startTime is when it began.",
+							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
+						},
+					},
+					"endTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "endTime is when it ended; absent while it lasts.",
+							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
+						},
+					},
+					"modelCall": {
+						SchemaProps: spec.SchemaProps{
+							Description: "modelCall is the name of the ModelCall in flight; for tool calls, that of the reply that requests them. The entry with the reply has the endSeq of that call's last Model segment.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"toolCalls": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "toolCalls are the tool calls that run, or that wait for a person or for children.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1beta1.SegmentCall{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"children": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "children are the names of the runs that the agent waits for.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"seq", "kind", "startTime"},
+			},
+		},
+		Dependencies: []string{
+			v1beta1.SegmentCall{}.OpenAPIModelName(), v1.MicroTime{}.OpenAPIModelName()},
+	}
+}
+
+func schema_nestor_api_history_v1beta1_SegmentCall(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "SegmentCall identifies a tool call.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"id": {
+						SchemaProps: spec.SchemaProps{
+							Description: "id is the id of the call, as in the entries of the transcript.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"tool": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tool is the name of the tool.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"id", "tool"},
+			},
+		},
+	}
+}
+
 func schema_nestor_api_history_v1beta1_SentRequest(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -1259,14 +1404,21 @@ func schema_nestor_api_history_v1beta1_Tally(ref common.ReferenceCallback) commo
 					},
 					"failed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failed counts those that ended without success.",
+							Description: "failed counts those that ended without success and were not cancelled.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"cancelled": {
+						SchemaProps: spec.SchemaProps{
+							Description: "cancelled counts those that were cancelled.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"successPercent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "successPercent is the rounded share of those that succeeded among those that have ended; absent if none has ended.",
+							Description: "successPercent is the rounded share of those that succeeded among those that succeeded or failed; absent if there is none.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -1439,6 +1591,67 @@ func schema_nestor_api_history_v1beta1_ToolCallDelta(ref common.ReferenceCallbac
 				Required: []string{"index"},
 			},
 		},
+	}
+}
+
+func schema_nestor_api_history_v1beta1_Trace(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Trace shows what an agent did from its start to its end, or until now: segments in order, without gaps and without overlaps. It is computed from the agent's recorded events.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"segments": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "segments are a page of the trace. Each begins when the one before it ends.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1beta1.Segment{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"next": {
+						SchemaProps: spec.SchemaProps{
+							Description: "next is the since of the next page. It is absent if this page contains the newest segment.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+				Required: []string{"segments"},
+			},
+		},
+		Dependencies: []string{
+			v1beta1.Segment{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -1863,11 +2076,52 @@ func schema_nestor_api_history_v1beta1_TranscriptStatus(ref common.ReferenceCall
 	}
 }
 
+func schema_nestor_api_history_v1beta1_TranscriptTraceOptions(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TranscriptTraceOptions are the query parameters of a transcript's trace, which select a page of its segments.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"since": {
+						SchemaProps: spec.SchemaProps{
+							Description: "since begins with the segment of this seq; the next of a page is the since of the following page. To read what is new, continue with the last segment of the previous page.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"limit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "limit is the maximum number of segments, 1 to 1000, which is the default.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
 func schema_nestor_api_history_v1beta1_Usage(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Usage is the usage of the model calls and runs of a namespace: of all of them (total), of a role (role.NAME), of a chat (chat.NAME) or of a model (model.NAME). With the field selector period=Hour, Day or Month, the name begins with the period: 2026-11-17.role.coder.",
+				Description: "Usage is the usage of the model calls and runs of a namespace: of all of them (total), of a role (role.NAME), of a chat (chat.NAME), of a model (model.NAME) or of a combination (each.CHAT.ROLE.MODEL). With the field selector period=Hour, Day or Month, the name begins with the period: 2026-11-17.role.coder.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -1892,16 +2146,37 @@ func schema_nestor_api_history_v1beta1_Usage(ref common.ReferenceCallback) commo
 					},
 					"by": {
 						SchemaProps: spec.SchemaProps{
-							Description: "by is the dimension of the usage.\n\nPossible enum values:\n - `\"Chat\"` : each chat; all standalone tasks together have an empty one.\n - `\"Model\"` : each model.\n - `\"Role\"` : each role.\n - `\"Total\"` : a whole namespace.",
+							Description: "by is the dimension of the usage.\n\nPossible enum values:\n - `\"Chat\"` : each chat; all standalone tasks together have an empty one.\n - `\"Each\"` : each combination of chat, role and model, for reports. Only the field selector by=Each lists it.\n - `\"Model\"` : each model.\n - `\"Role\"` : each role.\n - `\"Total\"` : a whole namespace.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
-							Enum:        []interface{}{"Chat", "Model", "Role", "Total"},
+							Enum:        []interface{}{"Chat", "Each", "Model", "Role", "Total"},
 						},
 					},
 					"value": {
 						SchemaProps: spec.SchemaProps{
 							Description: "value is the chat, role or model; absent for a total, and for usage without one.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"chat": {
+						SchemaProps: spec.SchemaProps{
+							Description: "chat is the chat of a usage by Each; absent for standalone tasks.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"role": {
+						SchemaProps: spec.SchemaProps{
+							Description: "role is the role of a usage by Each.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"model": {
+						SchemaProps: spec.SchemaProps{
+							Description: "model is the model of a usage by Each.",
 							Type:        []string{"string"},
 							Format:      "",
 						},

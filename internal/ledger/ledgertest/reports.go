@@ -293,3 +293,17 @@ func testOutcomesByRole(t *testing.T, db Database) {
 		t.Errorf("mean duration of testers %v %v, want 10s", mean, ok)
 	}
 }
+
+func testCancelledIsNotFailed(t *testing.T, db Database) {
+	l := db.Open(t)
+	for i, status := range []ledger.Status{ledger.StatusSuccess, ledger.StatusCancelled, ledger.StatusFailed, ledger.StatusTimedOut} {
+		batch := First(Agent(fmt.Sprintf("agent-%d", i)), 1)
+		batch.Finish = &ledger.Finish{Status: status, At: at(10)}
+		Append(t, l, batch)
+	}
+	got := must(l.Outcomes(t.Context(), ledger.ReportQuery{}, ledger.Page{}))(t).Items[0]
+	rate, _ := got.SuccessRate()
+	if got.Succeeded != 1 || got.Cancelled != 1 || got.Failed() != 2 || rate != 1.0/3 {
+		t.Errorf("%d succeeded, %d were cancelled, %d failed, rate %v", got.Succeeded, got.Cancelled, got.Failed(), rate)
+	}
+}

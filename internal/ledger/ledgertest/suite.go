@@ -88,6 +88,7 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"UsageInTimeRange":                    testUsageInTimeRange,
 		"UsageOverTime":                       testUsageOverTime,
 		"OutcomesByRole":                      testOutcomesByRole,
+		"CancelledIsNotFailed":                testCancelledIsNotFailed,
 		"ReservationsRespectLimits":           testReservationsRespectLimits,
 		"SettlementCountsRealUsage":           testSettlementCountsRealUsage,
 		"ReservationSurvivesACrash":           testReservationSurvivesACrash,

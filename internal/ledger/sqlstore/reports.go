@@ -18,6 +18,7 @@ import (
 // tally returns the columns of ledger.Tally; took is the expression for the duration of a row, NULL while it is running.
 func tally(took string) string {
 	return `COUNT(*), COUNT(*) FILTER (WHERE finished_at IS NULL), COUNT(*) FILTER (WHERE status = 'Success'),
+	COUNT(*) FILTER (WHERE status = 'Cancelled'),
 	CAST(COALESCE(SUM(` + took + `), 0) AS BIGINT), COALESCE(MAX(` + took + `), 0)`
 }
 
@@ -31,7 +32,7 @@ func callTotals() string {
 }
 
 func tallyInto(t *ledger.Tally) []any {
-	return []any{&t.Total, &t.Running, &t.Succeeded, (*duration)(&t.TotalDuration), (*duration)(&t.MaxDuration)}
+	return []any{&t.Total, &t.Running, &t.Succeeded, &t.Cancelled, (*duration)(&t.TotalDuration), (*duration)(&t.MaxDuration)}
 }
 
 func callTotalsInto(t *ledger.CallTotals) []any {

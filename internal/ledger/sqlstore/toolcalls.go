@@ -141,16 +141,15 @@ func (s *Store) ToolOutput(ctx context.Context, agent, call string, offset int64
 	name, id, _ := strings.Cut(call, "/") // names of agents contain no slash
 	var part ledger.ToolOutput
 	var pruned bool
-	var owner string
 	var ref sql.NullString
 	err := s.driver.Reader().QueryRowContext(ctx, findToolOutput, offset+1, limit, agent, text(call), text(name), text(id)).
-		Scan(&part.Data, &part.Size, &pruned, &owner, &ref)
+		Scan(&part.Data, &part.Size, &pruned, &part.Agent, &ref)
 	switch {
 	case err != nil:
 	case pruned:
 		err = ledger.ErrPruned
 	case ref.Valid:
-		if part.Data, err = newUnfolder(ctx, s.driver.Reader()).plain(owner, ref.String); err == nil {
+		if part.Data, err = newUnfolder(ctx, s.driver.Reader()).plain(part.Agent, ref.String); err == nil {
 			part.Data = part.Data[min(offset, int64(len(part.Data))):]
 			part.Data = part.Data[:min(limit, len(part.Data))]
 		}

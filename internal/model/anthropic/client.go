@@ -47,7 +47,7 @@ func authenticate(call *wire.Call, header http.Header) {
 	}
 }
 
-func (c *Client) send(ctx context.Context, call *wire.Call, _ model.Request, body []byte, header http.Header) (*http.Response, error) {
+func (c *Client) send(ctx context.Context, call *wire.Call, _ model.Request, _ dialect, body []byte, header http.Header) (*http.Response, error) {
 	authenticate(call, header)
 	return call.Post(ctx, c.address+"/messages", nil, header, body)
 }

@@ -62,58 +62,16 @@ func encodeThinking(req model.Request, used dialect, maxTokens int64) string {
 		return ""
 	case req.ReasoningEffort == model.EffortNone:
 		return thinkingDisabled
-	case used.noReasoning, req.ToolChoice == "required" && len(req.Tools) > 0, !loopBeganWithThinking(req):
+	case used.noReasoning, req.ToolChoice == "required" && len(req.Tools) > 0, !wire.LoopBeganWithReasoning(req, model.Anthropic):
 		return "" // the API does not accept it with these
 	case used.thinking == thinkByEffort:
 		return `,"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"` + strings.ToLower(string(req.ReasoningEffort)) + `"}`
 	}
-	budget := max(min(budgetOf(req.ReasoningEffort), maxTokens/2), minBudget)
-	if budget >= maxTokens {
+	budget := wire.ReasoningBudget(req.ReasoningEffort, maxTokens)
+	if budget == 0 {
 		return ""
 	}
 	return `,"thinking":{"type":"enabled","budget_tokens":` + strconv.FormatInt(budget, 10) + `}`
-}
-
-// minBudget is the smallest number of tokens for thinking that the API accepts.
-const minBudget = 1024
-
-func budgetOf(effort model.ReasoningEffort) int64 {
-	switch effort {
-	case model.EffortLow:
-		return 2 * minBudget
-	case model.EffortMedium:
-		return 8 * minBudget
-	}
-	return 16 * minBudget
-}
-
-// loopBeganWithThinking reports whether the first reply of the tool loop at the end of the history has its thinking, if there is
-// such a loop. A loop that began without it, for example with another provider, must end without it.
-func loopBeganWithThinking(req model.Request) bool {
-	first := -1
-	for i := len(req.Messages) - 1; i >= 0; i-- {
-		switch req.Messages[i].Role {
-		case model.RoleTool:
-			continue
-		case model.RoleAssistant:
-			if i+1 == len(req.Messages) || req.Messages[i+1].Role != model.RoleTool {
-				return first < 0 || beginsWithThinking(req, first)
-			}
-			first = i
-		}
-	}
-	return first < 0 || beginsWithThinking(req, first)
-}
-
-func beginsWithThinking(req model.Request, i int) bool {
-	return slices.ContainsFunc(req.Messages[i].ReasoningItems, func(item model.ReasoningItem) bool {
-		return item.Call == "" && isOwn(item, req)
-	})
-}
-
-// isOwn reports whether an item was returned by this API for the same model.
-func isOwn(item model.ReasoningItem, req model.Request) bool {
-	return item.API == model.Anthropic && item.Model == req.Model
 }
 
 const noArguments = `{"type":"object","properties":{}}`
@@ -123,7 +81,7 @@ func appendTools(b []byte, req model.Request) ([]byte, error) {
 	tools, choice := req.Tools, req.ToolChoice
 	if len(tools) == 0 {
 		// A history with calls requires that tools are defined.
-		tools, choice = calledTools(req), "none"
+		tools, choice = wire.CalledTools(req), "none"
 	}
 	if len(tools) == 0 {
 		return b, nil
@@ -161,20 +119,6 @@ func appendTools(b []byte, req model.Request) ([]byte, error) {
 	return b, nil
 }
 
-func calledTools(req model.Request) []model.Tool {
-	var tools []model.Tool
-	seen := map[string]bool{}
-	for i := range req.Messages {
-		for _, call := range req.Messages[i].ToolCalls {
-			if name := wire.SendableName(call.Name); !seen[name] {
-				seen[name] = true
-				tools = append(tools, model.Tool{Name: name})
-			}
-		}
-	}
-	return tools
-}
-
 func appendSystem(b []byte, req model.Request) []byte {
 	first := true
 	for i := range req.Messages {
@@ -205,8 +149,7 @@ type turns struct {
 	b    []byte
 	req  model.Request
 	used dialect
-	ids  map[string]string // of tool calls, as they are sent
-	sent map[string]bool
+	ids  wire.CallIDs
 
 	role   model.MessageRole // of the open turn
 	blocks int               // in the open turn
@@ -216,7 +159,7 @@ type turns struct {
 }
 
 func appendMessages(b []byte, req model.Request, used dialect) []byte {
-	t := &turns{b: b, req: req, used: used, ids: map[string]string{}, sent: map[string]bool{}}
+	t := &turns{b: b, req: req, used: used}
 	for _, m := range req.Messages {
 		if len(m.Images) > 0 {
 			m = m.WithImageNotes(req.TextOnly)
@@ -320,7 +263,7 @@ func appendImage(b []byte, image model.Image) []byte {
 
 func (t *turns) result(m model.Message) {
 	t.begin()
-	t.b = wire.AppendField(t.b, `{"type":"tool_result","tool_use_id":`, t.id(m.ToolCallID))
+	t.b = wire.AppendField(t.b, `{"type":"tool_result","tool_use_id":`, t.ids.Valid(m.ToolCallID))
 	if len(m.Images) == 0 {
 		t.b = wire.AppendField(t.b, `,"content":`, m.Text)
 		t.end()
@@ -349,7 +292,7 @@ func (t *turns) assistant(m model.Message) {
 	for _, call := range m.ToolCalls {
 		t.thinking(m, call.ID)
 		t.begin()
-		t.b = wire.AppendField(t.b, `{"type":"tool_use","id":`, t.id(call.ID))
+		t.b = wire.AppendField(t.b, `{"type":"tool_use","id":`, t.ids.Valid(call.ID))
 		t.b = wire.AppendField(t.b, `,"name":`, wire.SendableName(call.Name))
 		t.b = append(append(t.b, `,"input":`...), wire.SendableArguments(call)...)
 		t.end()
@@ -365,34 +308,9 @@ func (t *turns) thinking(m model.Message, call string) {
 		return
 	}
 	for i := range m.ReasoningItems {
-		if item := &m.ReasoningItems[i]; item.Call == call && isOwn(*item, t.req) {
+		if item := &m.ReasoningItems[i]; item.Call == call && wire.IsOwn(*item, t.req, model.Anthropic) {
 			t.begin()
 			t.b = append(t.b, item.Data...)
 		}
 	}
-}
-
-// id returns the ID of a tool call in the characters that the API accepts.
-func (t *turns) id(id string) string {
-	if known, ok := t.ids[id]; ok {
-		return known
-	}
-	valid := strings.Map(validInID, id)
-	if valid == "" {
-		valid = "call"
-	}
-	unique := valid
-	for n := 2; t.sent[unique]; n++ {
-		unique = valid + "_" + strconv.Itoa(n)
-	}
-	t.ids[id], t.sent[unique] = unique, true
-	return unique
-}
-
-func validInID(c rune) rune {
-	switch {
-	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
-		return c
-	}
-	return '_'
 }

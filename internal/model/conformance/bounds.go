@@ -69,6 +69,14 @@ func endlessCases(f form) map[string]endlessCase {
 		}, "never"},
 		"headers without end": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Long", strings.Repeat("x", 100<<10)) }, "header"},
 	}
+	if f.frame != nil {
+		for _, name := range []string{"a line without end", "an event without end", "comments without end"} {
+			delete(cases, name)
+		}
+		const halfFilled = 1 << 20
+		cases["an event without end"] = endlessCase{endless(f.frame(strings.Repeat(" ", 3<<20))[:halfFilled], "x"), "an event that is larger than 2 MiB"}
+		cases["empty events without end"] = endlessCase{endless("", f.frame("{}"+strings.Repeat(" ", 64<<10))), "larger than 64 MiB"}
+	}
 	if f.arguments.piece != nil {
 		cases["arguments without end"] = endlessCase{endless(f.arguments.begin, f.arguments.piece(long)), tooMuchText}
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ func (c failureCase) after(wait time.Duration) failureCase {
 
 func testFailures(t *testing.T, s Subject) {
 	cases := reportedFailures()
-	for name, tc := range brokenResponses() {
+	for name, tc := range brokenResponses(formOf(s.API)) {
 		cases[name] = tc
 	}
 	for name, tc := range cases {
@@ -98,7 +99,7 @@ func reportedFailures() map[string]failureCase {
 }
 
 // brokenResponses are responses that are not a reply.
-func brokenResponses() map[string]failureCase {
+func brokenResponses(f form) map[string]failureCase {
 	is := func(kind model.Kind, says, script string) failureCase {
 		return failureCase{script: script, kind: kind, says: says}
 	}
@@ -111,7 +112,40 @@ func brokenResponses() map[string]failureCase {
 		"a page instead of a reply":      is(model.Malformed, "neither JSON nor an event stream", rawReply("text/html", "<html>Please sign in</html>")),
 		"an empty body":                  is(model.Malformed, "empty response", reply("raw: {status: 200, body: ''}")),
 		"an object that is no reply":     is(model.Malformed, "", rawReply("application/json", `{}`)),
-		"an event that is no reply":      is(model.Malformed, "", rawReply("text/event-stream", events(`[1]`))),
+		"an event that is no reply":      is(model.Malformed, "", rawReply("text/event-stream", f.events(`[1]`))),
+	}
+}
+
+// testClosedConnection closes a connection that served a call before, without a response to the second call. The provider may have made
+// that call, so the client must not send it again: only its caller records that.
+func testClosedConnection(t *testing.T, s Subject) {
+	parsed, err := scripted.Parse("test.yaml", []byte(reply("text: Three.")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	replies, calls := scripted.NewServer(scripted.Options{Scripts: []*scripted.Script{parsed}, Lenient: true}), 0
+	p := s.serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if calls++; calls == 1 {
+			replies.ServeHTTP(w, r)
+			return
+		}
+		connection, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = connection.Close()
+	}))
+	client := p.client(t, wire.Endpoint{})
+	if _, err := client.Complete(t.Context(), fullRequest(), nil); err != nil {
+		t.Fatal(err)
+	}
+	_, err = client.Complete(t.Context(), fullRequest(), nil)
+	if got := failure(t, err); got.Kind != model.Transient {
+		t.Errorf("got %v, want Transient", err)
+	}
+	if n := len(p.requests()); n != 2 {
+		t.Errorf("the provider received %d requests for two calls", n)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/anthropic"
+	"github.com/nestor-dev/nestor/internal/model/bedrock"
 	"github.com/nestor-dev/nestor/internal/model/gemini"
 	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/responses"
@@ -35,6 +36,10 @@ func clients(t *testing.T, address string) map[model.API]model.Client {
 	add(model.Anthropic, messages, err)
 	contents, err := gemini.NewClient(wire.Endpoint{BaseURL: address})
 	add(model.Gemini, contents, err)
+	vertex, err := gemini.NewVertexClient(wire.Endpoint{BaseURL: address + "/v1/projects/p/locations/global"})
+	add(model.Vertex, vertex, err)
+	converse, err := bedrock.NewClient(wire.Endpoint{BaseURL: address})
+	add(model.Bedrock, converse, err)
 	return all
 }
 

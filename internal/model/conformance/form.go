@@ -30,6 +30,16 @@ type form struct {
 	// models is a list of models with the given entries; model is one entry.
 	models func(entries string) string
 	model  string
+	// frame is a message of a stream with data of an event, if the API's streams are not text.
+	frame func(data string) string
+}
+
+// events is a stream with the data of events.
+func (f form) events(data ...string) string {
+	if f.frame == nil {
+		return events(data...)
+	}
+	return join(len(data), "", func(i int) string { return f.frame(data[i]) })
 }
 
 type streamed struct {
@@ -45,6 +55,13 @@ func formOf(api model.API) form {
 		return responsesForm()
 	case model.Gemini:
 		return geminiForm()
+	case model.Vertex:
+		f := geminiForm()
+		f.models = func(entries string) string { return `{"publisherModels":[` + entries + `]}` }
+		f.model = `{"name":"publishers/google/models/m"}`
+		return f
+	case model.Bedrock:
+		return bedrockForm()
 	}
 	return openaiForm()
 }

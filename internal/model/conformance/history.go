@@ -169,7 +169,7 @@ func (s Subject) loop(t *testing.T, script string) (*loop, *provider) {
 
 func testReplyIsHistory(t *testing.T, s Subject) {
 	broken := `"{broken"`
-	if s.API == model.Gemini {
+	if isGoogle(s.API) {
 		broken = "{}" // its arguments are always an object
 	}
 	l, _ := s.loop(t, `
@@ -249,7 +249,7 @@ func testForeignReasoning(t *testing.T, s Subject) {
 		{API: s.API, Model: "another", Data: json.RawMessage(`{"type":"reasoning","data":"` + secret + `"}`)},
 		{API: s.API, Model: "another", Call: "a", Data: json.RawMessage(`"` + secret + `"`)},
 	}
-	for _, api := range []model.API{model.OpenAI, model.OpenAIResponses, model.Anthropic, model.Gemini} {
+	for _, api := range []model.API{model.OpenAI, model.OpenAIResponses, model.Anthropic, model.Gemini, model.Bedrock, model.Vertex} {
 		if api != s.API {
 			items = append(items, model.ReasoningItem{API: api, Model: "scripted", Data: json.RawMessage(`{"type":"thinking","thinking":"` + secret + `","signature":"` + secret + `"}`)},
 				model.ReasoningItem{API: api, Model: "scripted", Call: "a", Data: json.RawMessage(`"` + secret + `"`)})
@@ -304,7 +304,9 @@ type prompt struct {
 // are not part of the prompt.
 func split(t *testing.T, body []byte) prompt {
 	t.Helper()
-	body = bytes.ReplaceAll(body, []byte(`,"cache_control":{"type":"ephemeral"}`), nil)
+	for _, mark := range []string{`,"cache_control":{"type":"ephemeral"}`, `,{"cachePoint":{"type":"default"}}`} {
+		body = bytes.ReplaceAll(body, []byte(mark), nil)
+	}
 	for _, field := range []string{"messages", "input", "contents"} {
 		var fields map[string]json.RawMessage
 		if err := json.Unmarshal(body, &fields); err != nil {
@@ -345,7 +347,11 @@ func testImages(t *testing.T, s Subject) {
 	}
 	shown, noted := string(p.requests()[0].body), string(p.requests()[1].body)
 	const pruned = "[There was an image here (image/gif, 99 bytes). It is no longer stored.]"
-	for _, part := range []string{first, second, "image/png", "image/jpeg", pruned} {
+	types := []string{"image/png", "image/jpeg"}
+	if s.API == model.Bedrock {
+		types = []string{`"format":"png"`, `"format":"jpeg"`}
+	}
+	for _, part := range append(types, first, second, pruned) {
 		if !strings.Contains(shown, part) {
 			t.Errorf("%s is not in the request: %s", part, shown)
 		}

@@ -31,7 +31,7 @@ func testReplies(t *testing.T, s Subject) {
 		}
 	}
 	for name, tc := range argumentCases() {
-		if s.API != model.Gemini { // its arguments are always an object; see TestMalformedCall in its package
+		if !isGoogle(s.API) { // its arguments are always an object; see TestMalformedCall in its package
 			cases[name] = tc
 		}
 	}
@@ -40,7 +40,7 @@ func testReplies(t *testing.T, s Subject) {
 		want:    model.Reply{Refusal: "I cannot help with that.", FinishReason: model.FinishStop},
 		outcome: model.OutcomeRefused,
 	}
-	if s.API == model.Gemini { // its refusals are a filter
+	if isGoogle(s.API) || s.API == model.Bedrock { // their refusals are a filter
 		refusal.want, refusal.outcome = model.Reply{FinishReason: model.FinishContentFilter}, model.OutcomeFiltered
 	}
 	cases["refusal"] = refusal
@@ -65,6 +65,9 @@ func testReplies(t *testing.T, s Subject) {
 		})
 	}
 }
+
+// isGoogle reports whether an API is that of Gemini, in either place.
+func isGoogle(api model.API) bool { return api == model.Gemini || api == model.Vertex }
 
 func textCases(api model.API) map[string]replyCase {
 	f := formOf(api)
@@ -96,6 +99,9 @@ func textCases(api model.API) map[string]replyCase {
 	plain := is(rawReply("text/event-stream", f.whole("There are three.")))
 	cases["without a stream although the type says stream"] = plain
 	cases["a stream although the type says JSON"] = raw("application/json", stream)
+	if f.frame != nil {
+		return cases
+	}
 	cases["a stream with comments and no final empty line"] = raw("text/event-stream", ": keep-alive\n\n"+strings.TrimRight(stream, "\n"))
 	cases["a stream with carriage returns"] = raw("text/event-stream", strings.ReplaceAll(stream, "\n", "\r\n"))
 	return cases
@@ -186,6 +192,9 @@ func endCases() map[string]replyCase {
 func testUsage(t *testing.T, s Subject) {
 	const usage = "\nusage: {promptTokens: 100, cachedTokens: 60, completionTokens: 20, reasoningTokens: 5}"
 	want := &model.Usage{PromptTokens: 100, CachedTokens: 60, CompletionTokens: 20, ReasoningTokens: 5, TotalTokens: 120}
+	if s.API == model.Bedrock {
+		want.ReasoningTokens = 0 // it does not count them
+	}
 	for name, tc := range map[string]struct {
 		script string
 		want   *model.Usage

@@ -23,10 +23,10 @@ func echoes(f form, secret string) map[string]string {
 		"echoed whole":           reply("error: {status: 401, message: 'Incorrect API key provided: " + secret + ".'}"),
 		"echoed as header":       reply("raw: {status: 400, body: 'bad header Authorization: Bearer " + secret + "'}"),
 		"echoed at the cut":      reply("error: {status: 400, message: '" + strings.Repeat("x", 990) + secret + "'}"),
-		"echoed in broken JSON":  rawReply("text/event-stream", events(`{"`+secret)),
+		"echoed in broken JSON":  rawReply("text/event-stream", f.events(`{"`+secret)),
 		"echoed in a page":       rawReply("text/html", "<p>"+secret+"</p>"),
 		"cut through in a page":  rawReply("text/html", strings.Repeat("x", 188)+secret),
-		"cut through in JSON":    rawReply("text/event-stream", events(`{"`+strings.Repeat("x", 186)+secret)),
+		"cut through in JSON":    rawReply("text/event-stream", f.events(`{"`+strings.Repeat("x", 186)+secret)),
 		"echoed inside a stream": rawReply("text/event-stream", f.failed("no: "+secret)),
 	}
 }
@@ -122,12 +122,13 @@ func testEnvironment(t *testing.T, s Subject) {
 	for _, name := range []string{
 		"OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_WEBHOOK_SECRET", "OPENAI_CUSTOM_HEADERS",
 		"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_PROFILE", "ANTHROPIC_WORKSPACE_ID",
+		"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE", "AWS_REGION",
 		"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_CLOUD_REGION", "GOOGLE_APPLICATION_CREDENTIALS",
 	} {
 		t.Setenv(name, hostile)
 	}
 	t.Setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
-	for _, name := range []string{"OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "GEMINI_BASE_URL"} {
+	for _, name := range []string{"OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "GEMINI_BASE_URL", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"} {
 		t.Setenv(name, elsewhere.address)
 	}
 	p := s.play(t, reply("text: Hello."), scripted.Options{})

@@ -6,6 +6,7 @@ package conformance
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"io"
 	"net/http"
@@ -40,6 +41,7 @@ func Run(t *testing.T, subject Subject) {
 		"LongMessagesAreTruncated":   testLongMessages,
 		"ErrorInsideTheStream":       testErrorInStream,
 		"StreamThatEndsEarly":        testStreamThatEndsEarly,
+		"ClosedConnection":           testClosedConnection,
 		"Cancel":                     testCancel,
 		"Timeout":                    testTimeout,
 		"UnreachableProvider":        testUnreachable,
@@ -168,6 +170,9 @@ func reply(body string) string {
 
 // rawReply returns a script that sends a body verbatim.
 func rawReply(contentType, body string) string {
+	if strings.Contains(body, "\x00") { // a stream that is not text
+		return reply("raw: {headers: {Content-Type: " + contentType + "}, body: !!binary " + base64.StdEncoding.EncodeToString([]byte(body)) + "}")
+	}
 	return "rules:\n- reply:\n    raw:\n      headers: {Content-Type: " + contentType + "}\n      body: |\n" + indent(strings.Trim(body, "\n")+"\n", "        ")
 }
 

@@ -6,10 +6,13 @@ package gemini
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/nestor-dev/nestor/internal/model"
@@ -23,7 +26,18 @@ const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 type Client struct {
 	wire.Completer[dialect]
 
-	address string // with the version of the API
+	place place
+}
+
+// place is where Google serves the models: the Gemini API or Vertex AI.
+type place struct {
+	api model.API
+	// models is the address under which the path of a model is, and list that of the list of models.
+	models, list string
+	path         func(name string) string
+	authenticate func(call *wire.Call, header http.Header)
+	// prefix begins the names in the list.
+	prefix string
 }
 
 // apiVersion matches the last element of a base URL that has the version of the API.
@@ -33,27 +47,55 @@ var apiVersion = regexp.MustCompile(`^v\d+[a-z0-9]*$`)
 func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	endpoint.BaseURL = cmp.Or(endpoint.BaseURL, DefaultBaseURL)
 	endpoint.Path = "/v1beta/models"
+	return connect(endpoint, func(address string) place {
+		if !apiVersion.MatchString(path.Base(address)) {
+			address += "/v1beta"
+		}
+		return place{model.Gemini, address, address + "/models", modelPath, sendKey, "models/"}
+	})
+}
+
+// NewVertexClient returns a client for Vertex AI. The base URL of its endpoint ends with /projects/PROJECT/locations/LOCATION, and its key is
+// an access token.
+func NewVertexClient(endpoint wire.Endpoint) (*Client, error) {
+	endpoint.Path = "/publishers/google/models"
+	return connect(endpoint, func(address string) place {
+		host, _, _ := strings.Cut(address, "/v1/projects/")
+		return place{model.Vertex, address, host + "/v1beta1/publishers/google/models", vertexPath, sendToken, "publishers/google/models/"}
+	})
+}
+
+func connect(endpoint wire.Endpoint, placeAt func(address string) place) (*Client, error) {
 	connection, err := wire.Connect(endpoint)
 	if err != nil {
 		return nil, err
 	}
-	address := strings.TrimSuffix(connection.BaseURL(), "/")
-	if !apiVersion.MatchString(path.Base(address)) {
-		address += "/v1beta"
+	c := &Client{place: placeAt(strings.TrimSuffix(connection.BaseURL(), "/"))}
+	api := c.place.api
+	c.Completer = wire.Completer[dialect]{
+		Connection: connection, ByEffort: true, Send: c.send,
+		Encode: func(req model.Request, used dialect) ([]byte, error) { return encodeRequest(req, used, api) },
+		Read: func(body io.ReadCloser, req model.Request, listen func(model.Delta)) (model.Reply, error) {
+			return readReply(body, req, api, listen)
+		},
 	}
-	c := &Client{address: address}
-	c.Completer = wire.Completer[dialect]{Connection: connection, ByEffort: true, Encode: encodeRequest, Send: c.send, Read: readReply}
 	return c, nil
 }
 
-func (c *Client) send(ctx context.Context, call *wire.Call, req model.Request, body []byte, header http.Header) (*http.Response, error) {
-	authenticate(call, header)
-	return call.Post(ctx, c.address+modelPath(req.Model)+":streamGenerateContent", url.Values{"alt": {"sse"}}, header, body)
+func (c *Client) send(ctx context.Context, call *wire.Call, req model.Request, _ dialect, body []byte, header http.Header) (*http.Response, error) {
+	c.place.authenticate(call, header)
+	return call.Post(ctx, c.place.models+c.place.path(req.Model)+":streamGenerateContent", url.Values{"alt": {"sse"}}, header, body)
 }
 
-func authenticate(call *wire.Call, header http.Header) {
+func sendKey(call *wire.Call, header http.Header) {
 	if call.Key != "" {
 		header.Set("X-Goog-Api-Key", call.Key)
+	}
+}
+
+func sendToken(call *wire.Call, header http.Header) {
+	if call.Key != "" {
+		header.Set("Authorization", "Bearer "+call.Key)
 	}
 }
 
@@ -68,25 +110,40 @@ func modelPath(name string) string {
 	return "/" + kind + "/" + url.PathEscape(rest)
 }
 
-// Models lists the provider's models, which is a cheap check of the address and the key.
+// vertexPath returns the path of a model of Google, or of an endpoint with the name endpoints/ID.
+func vertexPath(name string) string {
+	if id, found := strings.CutPrefix(name, "endpoints/"); found {
+		return "/endpoints/" + url.PathEscape(id)
+	}
+	return "/publishers/google/models/" + url.PathEscape(name)
+}
+
+// Models lists the provider's models, which is a cheap check of the address and the key. On Vertex AI, an identity that may call models,
+// but not list them, is valid.
 func (c *Client) Models(ctx context.Context) ([]string, error) {
 	call, err := c.Start(ctx)
 	if err != nil {
 		return nil, err
 	}
 	header := http.Header{}
-	authenticate(call, header)
-	var page struct {
-		Models []struct {
-			Name string `json:"name"`
-		} `json:"models"`
+	c.place.authenticate(call, header)
+	type entry struct {
+		Name string `json:"name"`
 	}
-	if err := call.Get(c.address+"/models", url.Values{"pageSize": {"1000"}}, header, &page); err != nil {
+	var page struct {
+		Models          []entry `json:"models"`
+		PublisherModels []entry `json:"publisherModels"`
+	}
+	err = call.Get(c.place.list, url.Values{"pageSize": {"1000"}}, header, &page)
+	if refusal := new(model.Error); errors.As(err, &refusal) && strings.Contains(refusal.Message, "aiplatform.publisherModels") {
+		return nil, nil
+	}
+	if err != nil {
 		return nil, err
 	}
-	names := make([]string, 0, len(page.Models))
-	for _, m := range page.Models {
-		names = append(names, strings.TrimPrefix(m.Name, "models/"))
+	var names []string
+	for _, m := range slices.Concat(page.Models, page.PublisherModels) {
+		names = append(names, strings.TrimPrefix(m.Name, c.place.prefix))
 	}
 	return names, nil
 }

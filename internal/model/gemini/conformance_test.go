@@ -14,6 +14,14 @@ import (
 
 func TestConformance(t *testing.T) { conformance.Run(t, subject()) }
 
+func TestVertexConformance(t *testing.T) {
+	conformance.Run(t, conformance.Subject{
+		API:       model.Vertex,
+		NewClient: func(endpoint wire.Endpoint) (model.Client, error) { return gemini.NewVertexClient(endpoint) },
+		BaseURL:   func(address string) string { return address + "/v1/projects/p/locations/global" },
+	})
+}
+
 func subject() conformance.Subject {
 	return conformance.Subject{
 		API:       model.Gemini,

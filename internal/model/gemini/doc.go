@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gemini calls models over the Gemini API of Google.
+// Package gemini calls models over the Gemini API of Google, or over Vertex AI, which differs in addresses and authentication.
 //
 // Requests are made of the types of google.golang.org/genai, but they are sent with the connection of package wire, because the
 // SDK's client does not fit here: it takes a missing key from the environment and keeps one key for all calls, it hides the headers

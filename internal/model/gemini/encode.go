@@ -46,8 +46,8 @@ type functionCall struct {
 	Args json.RawMessage `json:"args"`
 }
 
-func encodeRequest(req model.Request, used dialect) ([]byte, error) {
-	body := request{GenerationConfig: generationConfig(req, used), Contents: contents(req, used)}
+func encodeRequest(req model.Request, used dialect, api model.API) ([]byte, error) {
+	body := request{GenerationConfig: generationConfig(req, used), Contents: contents(req, used, api)}
 	for i := range req.Messages {
 		if m := &req.Messages[i]; m.Role == model.RoleSystem && m.Text != "" {
 			if body.SystemInstruction == nil {
@@ -118,7 +118,7 @@ func textPart(text string) *part { return &part{Text: &text} }
 // contents returns the turns. Messages of the model that follow each other are one turn, because calls must follow a turn of the
 // user; the results of calls are one turn in the order of the calls, because a result without an ID belongs to the first open call
 // of its name.
-func contents(req model.Request, used dialect) []*content {
+func contents(req model.Request, used dialect, api model.API) []*content {
 	var turns []*content
 	for i := 0; i < len(req.Messages); i++ {
 		m := req.Messages[i]
@@ -128,7 +128,7 @@ func contents(req model.Request, used dialect) []*content {
 			if len(turns) == 0 {
 				turns = append(turns, &content{Role: genai.RoleUser, Parts: []*part{textPart("(no message)")}})
 			}
-			parts := assistantParts(m, req, used)
+			parts := assistantParts(m, req, used, api)
 			if last := turns[len(turns)-1]; last.Role == genai.RoleModel {
 				last.Parts = append(last.Parts, parts...)
 				continue
@@ -151,26 +151,6 @@ func contents(req model.Request, used dialect) []*content {
 // imageTypes are the types of images that the API accepts.
 var imageTypes = []string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}
 
-// withNotes replaces images that cannot be shown by notes.
-func withNotes(m model.Message, textOnly bool) model.Message {
-	if len(m.Images) == 0 {
-		return m
-	}
-	m = m.WithImageNotes(textOnly)
-	var shown, hidden []model.Image
-	for _, image := range m.Images {
-		if slices.Contains(imageTypes, image.MediaType) {
-			shown = append(shown, image)
-		} else {
-			hidden = append(hidden, image)
-		}
-	}
-	m.Images = hidden
-	m = m.WithImageNotes(true)
-	m.Images = shown
-	return m
-}
-
 func imageParts(images []model.Image) []*part {
 	var parts []*part
 	for i := range images {
@@ -180,7 +160,7 @@ func imageParts(images []model.Image) []*part {
 }
 
 func userParts(m model.Message, textOnly bool) []*part {
-	m = withNotes(m, textOnly)
+	m = wire.WithImageNotes(m, textOnly, imageTypes)
 	var parts []*part
 	if m.Text != "" {
 		parts = append(parts, textPart(m.Text))
@@ -206,7 +186,7 @@ func results(req model.Request, start, end int) *content {
 	turn := &content{Role: genai.RoleUser}
 	var images []*part
 	for _, m := range messages {
-		m = withNotes(m, req.TextOnly)
+		m = wire.WithImageNotes(m, req.TextOnly, imageTypes)
 		name := "unnamed"
 		if i := position(m); i >= 0 {
 			name = functionName(calls[i].Name)
@@ -241,13 +221,13 @@ func functionName(name string) string {
 const placeholderSignature = `"c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="` // skip_thought_signature_validator
 
 // assistantParts returns the parts of the model's message, each with its signature.
-func assistantParts(m model.Message, req model.Request, used dialect) []*part {
+func assistantParts(m model.Message, req model.Request, used dialect, api model.API) []*part {
 	var parts []*part
 	text := strings.TrimPrefix(m.Text+"\n"+m.Refusal, "\n")
 	if m.Refusal == "" {
 		text = m.Text
 	}
-	signature := signatureOf(m, "", req, used)
+	signature := signatureOf(m, "", req, used, api)
 	if text == "" && len(m.ToolCalls) == 0 {
 		text = "(no answer)"
 	}
@@ -257,7 +237,7 @@ func assistantParts(m model.Message, req model.Request, used dialect) []*part {
 	for i, call := range m.ToolCalls {
 		p := &part{
 			FunctionCall:     &functionCall{ID: functionID(call.ID), Name: functionName(call.Name), Args: json.RawMessage(wire.SendableArguments(call))},
-			ThoughtSignature: signatureOf(m, call.ID, req, used),
+			ThoughtSignature: signatureOf(m, call.ID, req, used, api),
 		}
 		// Only the first of parallel calls has a signature.
 		if i == 0 && p.ThoughtSignature == nil && (used.signCalls || !isOldGeneration(req.Model)) {
@@ -269,12 +249,12 @@ func assistantParts(m model.Message, req model.Request, used dialect) []*part {
 }
 
 // signatureOf returns the signature of a call, or of the text if the call is empty.
-func signatureOf(m model.Message, call string, req model.Request, used dialect) json.RawMessage {
+func signatureOf(m model.Message, call string, req model.Request, used dialect, api model.API) json.RawMessage {
 	if used.noReasoning {
 		return nil
 	}
 	for i := range m.ReasoningItems {
-		if item := &m.ReasoningItems[i]; item.API == model.Gemini && item.Model == req.Model && item.Call == call {
+		if item := &m.ReasoningItems[i]; wire.IsOwn(*item, req, api) && item.Call == call {
 			return item.Data
 		}
 	}

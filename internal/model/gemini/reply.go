@@ -46,7 +46,7 @@ type replyPart struct {
 }
 
 // readReply reads the reply to a request: a stream of events, a list, or a single response.
-func readReply(body io.ReadCloser, req model.Request, listen func(model.Delta)) (model.Reply, error) {
+func readReply(body io.ReadCloser, req model.Request, api model.API, listen func(model.Delta)) (model.Reply, error) {
 	a := accumulator{listen: listen, signatures: map[int]string{}}
 	err := wire.ReadBody(body, wire.Parts{
 		Whole: a.addWhole,
@@ -62,7 +62,7 @@ func readReply(body io.ReadCloser, req model.Request, listen func(model.Delta)) 
 	case a.finish == "":
 		return model.Reply{}, wire.Truncated()
 	}
-	return a.reply(req)
+	return a.reply(req, api)
 }
 
 // accumulator assembles a reply from its chunks.
@@ -188,7 +188,7 @@ func (a *accumulator) addCall(call *functionCall) error {
 }
 
 // reply returns the complete reply. Calls that the API could not parse are an error, because it does not return them.
-func (a *accumulator) reply(req model.Request) (model.Reply, error) {
+func (a *accumulator) reply(req model.Request, api model.API) (model.Reply, error) {
 	switch a.finish {
 	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall, genai.FinishReasonTooManyToolCalls:
 		failure := wire.Malformed(cmp.Or(a.finishMessage, "the model called a tool in a form that the provider does not understand"))
@@ -209,7 +209,7 @@ func (a *accumulator) reply(req model.Request) (model.Reply, error) {
 		if err != nil {
 			continue // cannot happen: text is always encoded
 		}
-		item := model.ReasoningItem{API: model.Gemini, Model: req.Model, Data: data}
+		item := model.ReasoningItem{API: api, Model: req.Model, Data: data}
 		if i != ofText {
 			item.Call = reply.ToolCalls[i].ID
 		}

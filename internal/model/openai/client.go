@@ -26,7 +26,7 @@ func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	return c, nil
 }
 
-func (c *Client) send(ctx context.Context, call *wire.Call, _ model.Request, body []byte, header http.Header) (*http.Response, error) {
+func (c *Client) send(ctx context.Context, call *wire.Call, _ model.Request, _ dialect, body []byte, header http.Header) (*http.Response, error) {
 	Authenticate(call, header)
 	return call.Post(ctx, Address(c.Connection, "/chat/completions"), nil, header, body)
 }

@@ -30,7 +30,7 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 	return openai.ListModels(ctx, c.Connection)
 }
 
-func (c *Client) send(ctx context.Context, call *wire.Call, _ model.Request, body []byte, header http.Header) (*http.Response, error) {
+func (c *Client) send(ctx context.Context, call *wire.Call, _ model.Request, _ dialect, body []byte, header http.Header) (*http.Response, error) {
 	openai.Authenticate(call, header)
 	return call.Post(ctx, openai.Address(c.Connection, "/responses"), nil, header, body)
 }

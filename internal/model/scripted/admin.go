@@ -17,7 +17,7 @@ func (s *Server) listModels(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Anthropic-Version") != "" {
 		p, list = anthropic{}, s.listAnthropicModels
 	}
-	if err := s.authorize(r, p); err != nil {
+	if err := s.authorize(r, p, nil); err != nil {
 		writeError(w, p, asAPIError(err))
 		return
 	}

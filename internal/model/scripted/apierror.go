@@ -56,7 +56,12 @@ func asAPIError(err error) *apiError {
 // writeError sends an error in the form of an API.
 func writeError(w http.ResponseWriter, p protocol, e *apiError) {
 	status, body := p.failed(e)
-	if p.api() != model.Gemini { // there it is in the body
+	switch p.api() {
+	case model.Gemini, model.Vertex: // there it is in the body
+	case model.Bedrock:
+		w.Header().Set("X-Amzn-Errortype", exception(e)+":http://internal.amazon.com/coral/com.amazon.bedrock/")
+		fallthrough
+	default:
 		e.retryAfter.setHeader(w.Header())
 	}
 	writeJSON(w, status, body)

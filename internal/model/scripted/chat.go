@@ -6,7 +6,6 @@ package scripted
 import (
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/nestor-dev/nestor/internal/model"
 )
@@ -17,8 +16,7 @@ type chat struct{}
 func (chat) api() model.API { return model.OpenAI }
 
 func (chat) key(r *http.Request) string {
-	key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return key
+	return bearer(r)
 }
 
 func (chat) wrongKey(key string) *apiError {

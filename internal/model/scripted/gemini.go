@@ -118,7 +118,7 @@ func geminiStatus(status int) string {
 }
 
 func (s *Server) listGeminiModels(w http.ResponseWriter, r *http.Request) {
-	if err := s.authorize(r, gemini{}); err != nil {
+	if err := s.authorize(r, gemini{}, nil); err != nil {
 		writeError(w, gemini{}, asAPIError(err))
 		return
 	}

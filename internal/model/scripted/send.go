@@ -109,7 +109,11 @@ func (p *response) breakStream(w http.ResponseWriter, r *http.Request) {
 	case faultHang:
 		<-r.Context().Done()
 	case faultMalformed:
-		_, _ = w.Write([]byte(malformedFrame))
+		broken := []byte(malformedFrame)
+		if p.encoder.contentType() == awsEventStream {
+			broken = malformedEvent()
+		}
+		_, _ = w.Write(broken)
 	case faultError:
 		_, _ = w.Write(p.encoder.failedFrame(p.failure))
 	default:

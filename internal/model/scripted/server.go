@@ -53,8 +53,12 @@ func NewServer(options Options) *Server {
 	s.mux.HandleFunc("POST /v1/responses", s.handle(responses{}))
 	s.mux.HandleFunc("POST /v1/messages", s.handle(anthropic{}))
 	s.mux.HandleFunc("POST /v1beta/models/{call}", s.handle(gemini{}))
+	s.mux.HandleFunc("POST /v1/projects/{project}/locations/{location}/publishers/google/models/{call}", s.handle(vertex{}))
+	s.mux.HandleFunc("POST /model/{model}/{operation}", s.handle(bedrock{}))
 	s.mux.HandleFunc("GET /v1/models", s.listModels)
 	s.mux.HandleFunc("GET /v1beta/models", s.listGeminiModels)
+	s.mux.HandleFunc("GET /v1beta1/publishers/google/models", s.listVertexModels)
+	s.mux.HandleFunc("GET /foundation-models", s.listBedrockModels)
 	s.mux.HandleFunc("GET /_scripted/requests", s.listRequests)
 	s.mux.HandleFunc("POST /_scripted/reset", s.handleReset)
 	s.mux.HandleFunc("POST /_scripted/script", s.handleScript)
@@ -129,7 +133,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, p protocol) {
 
 // answer selects and renders the reply without sending it.
 func (s *Server) answer(r *http.Request, p protocol, body []byte, rec *Recorded) (*response, error) {
-	if err := s.authorize(r, p); err != nil {
+	if err := s.authorize(r, p, body); err != nil {
 		return nil, err
 	}
 	encoder, err := p.decode(r, body, !s.options.Lenient)
@@ -157,7 +161,10 @@ func (s *Server) answer(r *http.Request, p protocol, body []byte, rec *Recorded)
 	return out, nil
 }
 
-func (s *Server) authorize(r *http.Request, p protocol) error {
+func (s *Server) authorize(r *http.Request, p protocol, body []byte) error {
+	if signed, ok := parseSigned(r); ok {
+		return signed.verify(r, body, s.secret())
+	}
 	if key := p.key(r); s.options.APIKey != "" && key != s.options.APIKey {
 		return p.wrongKey(key)
 	}

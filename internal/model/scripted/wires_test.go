@@ -88,6 +88,8 @@ func wires() map[model.API]struct{ path, body string } {
 		model.OpenAIResponses: {"/v1/responses", `{"model":"scripted","input":"hi"}`},
 		model.Anthropic:       {"/v1/messages", `{"model":"scripted","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`},
 		model.Gemini:          {"/v1beta/models/scripted:generateContent", geminiHello},
+		model.Vertex:          {"/v1/projects/p/locations/global/publishers/google/models/scripted:generateContent", geminiHello},
+		model.Bedrock:         {"/model/scripted/converse", bedrockHello},
 	}
 }
 
@@ -130,6 +132,10 @@ func TestModelsOfEachAPI(t *testing.T) {
 		"OpenAI, none":    {"/v1/models", "Authorization", "", `"code":"invalid_api_key"`},
 		"Anthropic, none": {"/v1/models", "X-Api-Key", "", `"type":"authentication_error"`},
 		"Gemini, none":    {"/v1beta/models", "X-Goog-Api-Key", "", `"status":"PERMISSION_DENIED"`},
+		"Vertex":          {"/v1beta1/publishers/google/models", "Authorization", "Bearer secret", `"name":"publishers/google/models/one"`},
+		"Vertex, none":    {"/v1beta1/publishers/google/models", "Authorization", "", `"status":"UNAUTHENTICATED"`},
+		"Bedrock":         {"/foundation-models", "Authorization", "Bearer secret", `"modelId":"one"`},
+		"Bedrock, none":   {"/foundation-models", "Authorization", "", "Missing Authentication Token"},
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+tc.path, http.NoBody)
 		if err != nil {
@@ -184,6 +190,12 @@ rules:
 			`,{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"ls","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"A listing"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + pixel + `"}}]}]}`,
 			`,{"role":"assistant","content":"ok"},{"role":"user","content":[{"type":"text","text":"Before"},{"type":"text","text":"Later"}]}`,
 		},
+		"Bedrock": {
+			"/model/m/converse", `{"system":[{"text":"` + system + `"}],"messages":[`, `],"toolConfig":{"tools":[{"toolSpec":{"name":"ls","inputSchema":{"json":{"type":"object"}}}}]}}`,
+			`{"role":"user","content":[{"text":"hi"}]}`,
+			`,{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"ls","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[{"text":"A listing"},{"image":{"format":"png","source":{"bytes":"` + pixel + `"}}}]}}]}`,
+			`,{"role":"assistant","content":[{"text":"ok"}]},{"role":"user","content":[{"text":"Before"},{"text":"Later"}]}`,
+		},
 		"Gemini": {
 			"/v1beta/models/m:generateContent", `{"systemInstruction":{"parts":[{"text":"` + system + `"}]},"contents":[`, `],"tools":[{"functionDeclarations":[{"name":"ls"}]}]}`,
 			`{"role":"user","parts":[{"text":"hi"}]}`,
@@ -205,7 +217,7 @@ rules:
 
 func TestForbiddenToolsAreNotOffered(t *testing.T) {
 	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "rules: [{match: {noTools: true}, reply: {text: none}}]\nfallback: {text: some}")}})
-	for api, tools := range map[model.API][2]string{
+	for api, tools := range map[model.API][2]string{ // Bedrock cannot forbid them
 		model.OpenAI:          {`,"tools":[{"type":"function","function":{"name":"ls"}}]`, `,"tool_choice":"none"`},
 		model.OpenAIResponses: {`,"tools":[{"type":"function","name":"ls","parameters":{"type":"object"}}]`, `,"tool_choice":"none"`},
 		model.Anthropic:       {`,"tools":[{"name":"ls","input_schema":{"type":"object"}}]`, `,"tool_choice":{"type":"none"}`},
@@ -224,9 +236,12 @@ func TestForbiddenToolsAreNotOffered(t *testing.T) {
 func TestFaultsOnEveryAPI(t *testing.T) {
 	for api, wire := range wires() {
 		stream := wire
-		if api == model.Gemini {
+		switch api {
+		case model.Bedrock:
+			stream.path += "-stream"
+		case model.Gemini, model.Vertex:
 			stream.path = strings.Replace(wire.path, ":generateContent", ":streamGenerateContent?alt=sse", 1)
-		} else {
+		default:
 			stream.body = strings.Replace(wire.body, "{", `{"stream":true,`, 1)
 		}
 		for name, tc := range map[string]struct {
@@ -235,7 +250,7 @@ func TestFaultsOnEveryAPI(t *testing.T) {
 			cut    bool
 		}{
 			"an error in the stream": {"{text: Hello., fault: {kind: error, after: 1, error: {status: 503, message: It is overloaded.}}}", "It is overloaded.", false},
-			"malformed":              {"{text: Hello., fault: {kind: malformed, after: 99}}", malformed, false},
+			"malformed":              {"{text: Hello., fault: {kind: malformed, after: 99}}", malformedOn(api), false},
 			"cut":                    {"{text: Hello., fault: {kind: cut, after: 99}}", "Hello", true},
 			"raw":                    {"{raw: {status: 200, body: as it is}}", "as it is", false},
 		} {
@@ -245,7 +260,7 @@ func TestFaultsOnEveryAPI(t *testing.T) {
 				if (err != nil) != tc.cut || !strings.Contains(body, tc.says) {
 					t.Errorf("got %q, %v; want %q", body, err, tc.says)
 				}
-				for _, end := range []string{"[DONE]", "response.completed", "message_stop", "finishReason"} {
+				for _, end := range []string{"[DONE]", "response.completed", "message_stop", "messageStop", "finishReason"} {
 					if strings.Contains(body, end) {
 						t.Errorf("the stream has its end: %s", body)
 					}
@@ -253,13 +268,18 @@ func TestFaultsOnEveryAPI(t *testing.T) {
 			})
 		}
 		_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "fallback: {text: Hello., fault: {kind: error}}")}})
-		if status, _, body := call(t, url+wire.path, wire.body, anthropicHeaders); status != http.StatusInternalServerError || !strings.Contains(body, `"error":`) {
+		if status, _, body := call(t, url+wire.path, wire.body, anthropicHeaders); status != http.StatusInternalServerError || !strings.Contains(body, `"message":`) {
 			t.Errorf("%s without a stream: got %d %s", api, status, body)
 		}
 	}
 }
 
-const malformed = `"choices": [{"delta":`
+func malformedOn(api model.API) string {
+	if api == model.Bedrock {
+		return `{"delta":{"text":`
+	}
+	return `"choices": [{"delta":`
+}
 
 // read posts a request and returns what it gets of the response.
 func read(t *testing.T, url, body string) (string, error) {

@@ -20,6 +20,8 @@ type Parts struct {
 	Whole func(data []byte) error
 	// Event receives the data of each event of a stream, until it reports that the stream is done.
 	Event func(data []byte) (done bool, err error)
+	// Stream reads a body that is neither a JSON object nor an event stream of text; nil if the API has no other form.
+	Stream func(r io.Reader) error
 }
 
 // ReadBody reads the body of a response in either form. Providers do not set Content-Type reliably, but an event stream
@@ -32,6 +34,9 @@ func ReadBody(body io.ReadCloser, parts Parts) error {
 	}
 	if first == '{' || first == '[' {
 		return readWhole(buffered, parts.Whole)
+	}
+	if parts.Stream != nil {
+		return parts.Stream(buffered)
 	}
 	return readEvents(buffered, body, parts.Event)
 }

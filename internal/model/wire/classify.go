@@ -21,6 +21,9 @@ import (
 func (c *Call) Fail(response *http.Response, err error) *model.Error {
 	sorted := c.classify(response, err)
 	sorted.Message = redact(sorted.Message, c.Key)
+	if c.signature != nil {
+		sorted.Message = redact(sorted.Message, c.signature.Token) // of a signature that does not match, the canonical request is reported
+	}
 	for _, values := range c.Header { // they come from Secrets too
 		for _, value := range values {
 			sorted.Message = redact(sorted.Message, value)
@@ -65,6 +68,9 @@ func (c *Call) classify(response *http.Response, err error) *model.Error {
 // Reported classifies an error that the provider reported, with an HTTP status or inside a stream (status 0).
 func Reported(status int, header http.Header, body []byte) *model.Error {
 	reported := parseErrorBody(body)
+	if kind, _, _ := strings.Cut(header.Get(ErrorTypeHeader), ":"); kind != "" {
+		reported.codes = append(reported.codes, kind)
+	}
 	if status == 0 {
 		status = reported.status
 	}
@@ -79,6 +85,9 @@ func Reported(status int, header http.Header, body []byte) *model.Error {
 	return e
 }
 
+// ErrorTypeHeader is the header with the name of an exception of AWS, which is not in the body.
+const ErrorTypeHeader = "X-Amzn-Errortype"
+
 // kind classifies by the provider's code, then by its message, then by the status.
 func (s providerError) kind(status int) model.Kind {
 	text := strings.ToLower(s.message)
@@ -86,20 +95,25 @@ func (s providerError) kind(status int) model.Kind {
 	case s.is("context_length_exceeded", "request_too_large") || isContextTooLong(status, text):
 		return model.ContextTooLong
 	case s.is("insufficient_quota", "billing_hard_limit_reached", "insufficient_balance", "billing_error", codeDailyQuota),
-		status == http.StatusPaymentRequired, strings.Contains(text, "credit balance is too low"), strings.Contains(text, "credits are depleted"):
+		status == http.StatusPaymentRequired, s.is("ThrottlingException") && strings.Contains(text, "per day"), strings.Contains(text, "credit balance is too low"), strings.Contains(text, "credits are depleted"):
 		return model.QuotaExhausted
 	case s.is("content_filter", "content_policy_violation"):
 		return model.ContentFiltered
-	case s.is("model_not_found"), s.is("not_found_error") && strings.HasPrefix(text, "model:"), isModelMissing(status, text):
+	case s.is("model_not_found", "ResourceNotFoundException"), s.is("not_found_error") && strings.HasPrefix(text, "model:"), isModelMissing(status, text):
 		return model.UnknownModel
 	case s.is("invalid_api_key", "authentication_error", "permission_error", "API_KEY_INVALID", "UNAUTHENTICATED", "PERMISSION_DENIED"), status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return model.Unauthorized
-	case s.is("rate_limit_exceeded", "rate_limit_error", "RESOURCE_EXHAUSTED"), status == http.StatusTooManyRequests:
-		return model.RateLimited
-	case s.is("overloaded_error", "UNAVAILABLE"), status == http.StatusServiceUnavailable, status == statusOverloaded:
+	case s.is("ModelNotReadyException"):
 		return model.Overloaded
-	case status == 0 && s.is("invalid_request_error", "INVALID_ARGUMENT"):
+	case s.is("rate_limit_exceeded", "rate_limit_error", "RESOURCE_EXHAUSTED", "ThrottlingException", "ServiceQuotaExceededException"),
+		status == http.StatusTooManyRequests:
+		return model.RateLimited
+	case s.is("overloaded_error", "UNAVAILABLE", "ServiceUnavailableException"), status == http.StatusServiceUnavailable, status == statusOverloaded:
+		return model.Overloaded
+	case status == 0 && s.is("invalid_request_error", "INVALID_ARGUMENT", "ValidationException"):
 		return model.BadRequest
+	case s.is("ModelErrorException"): // the model failed, with the status 424
+		return model.Transient
 	}
 	return kindOfStatus(status)
 }
@@ -141,7 +155,7 @@ func isModelMissing(status int, text string) bool {
 	if status != http.StatusNotFound && status != http.StatusBadRequest || !strings.Contains(text, "model") {
 		return false
 	}
-	for _, phrase := range []string{"not found", "does not exist", "not exist", "unknown model", "not a valid model", "invalid model", "no such model"} {
+	for _, phrase := range []string{"not found", "does not exist", "not exist", "unknown model", "not a valid model", "model identifier is invalid", "invalid model", "no such model"} {
 		if strings.Contains(text, phrase) {
 			return true
 		}

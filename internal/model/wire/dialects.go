@@ -32,7 +32,7 @@ type Completer[D Dialect[D]] struct {
 	ByEffort bool
 	Encode   func(req model.Request, used D) ([]byte, error)
 	// Send sends one HTTP request. The error is a *model.Error.
-	Send func(ctx context.Context, call *Call, req model.Request, body []byte, header http.Header) (*http.Response, error)
+	Send func(ctx context.Context, call *Call, req model.Request, used D, body []byte, header http.Header) (*http.Response, error)
 	Read func(body io.ReadCloser, req model.Request, listen func(model.Delta)) (model.Reply, error)
 
 	mu    sync.Mutex
@@ -83,7 +83,7 @@ func (c *Completer[D]) attempt(call *Call, req model.Request, used D, listen fun
 	if req.IdempotencyKey != "" {
 		header.Set("Idempotency-Key", req.IdempotencyKey+used.Suffix())
 	}
-	response, err := c.Send(limited, call, req, body, header)
+	response, err := c.Send(limited, call, req, used, body, header)
 	if err != nil {
 		return model.Reply{}, err
 	}

@@ -30,6 +30,9 @@ type Endpoint struct {
 	Path string
 	// Key may be nil for a provider that needs none.
 	Key KeySource
+	// Signature returns what signs the requests of a call, for an API whose key is not sent; nil means that they are not signed. Like the
+	// key, it is read for each call.
+	Signature func(ctx context.Context) (*Signature, error)
 	// Header returns additional headers of each request; nil means none.
 	Header func(ctx context.Context) (http.Header, error)
 	// Timeout bounds a whole call; 0 means DefaultTimeout.
@@ -37,6 +40,14 @@ type Endpoint struct {
 	// HTTPClient sends the requests; nil means a client with its own connection pool, which may also connect to
 	// loopback addresses.
 	HTTPClient *http.Client
+}
+
+// Signature signs requests.
+type Signature struct {
+	// Sign adds headers to a complete request whose body has a SHA-256 digest, in hexadecimal form.
+	Sign func(request *http.Request, bodyDigest string) error
+	// Token is a part of the credentials that is sent, or empty.
+	Token string
 }
 
 // DefaultTimeout is the default bound of a call. It fits long answers of slow models.
@@ -86,6 +97,7 @@ type Call struct {
 	Key    string
 	Header http.Header
 
+	signature  *Signature // nil if requests are not signed
 	connection *Connection
 	caller     context.Context // its end is not a failure of the provider
 }
@@ -97,11 +109,17 @@ func (c *Connection) Start(ctx context.Context) (*Call, error) {
 	if c.endpoint.Key != nil {
 		call.Key, err = c.endpoint.Key(ctx)
 	}
+	if c.endpoint.Signature != nil && err == nil {
+		call.signature, err = c.endpoint.Signature(ctx)
+	}
 	if c.endpoint.Header != nil && err == nil {
 		call.Header, err = c.endpoint.Header(ctx)
 	}
 	if ctx.Err() != nil {
 		return nil, model.NewCancelled(ctx)
+	}
+	if typed := new(model.Error); errors.As(err, &typed) {
+		return nil, typed
 	}
 	if err != nil {
 		return nil, &model.Error{Kind: model.NoKey, Message: "read the API key: " + Line(err.Error())}
@@ -170,11 +188,14 @@ func (t limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 // bodyDigest hashes a second reader of the body. All clients keep the encoded request in memory for GetBody, so that
 // hashing copies nothing.
 func bodyDigest(req *http.Request) (string, error) {
+	sum := sha256.New()
+	if req.GetBody == nil {
+		return hex.EncodeToString(sum.Sum(nil)), nil
+	}
 	body, err := req.GetBody()
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.New()
 	_, err = io.Copy(sum, body)
 	return hex.EncodeToString(sum.Sum(nil)), errors.Join(err, body.Close())
 }

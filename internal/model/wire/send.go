@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 )
 
 // Post sends a JSON body to an address. The error is a *model.Error.
@@ -66,6 +67,10 @@ func (c *Call) send(ctx context.Context, method, address string, query url.Value
 	for name, values := range c.Header {
 		header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
 	}
+	hideFromTransport(header)
+	if err := c.sign(request); err != nil {
+		return nil, c.Fail(nil, err)
+	}
 	response, err := c.connection.client.Do(request)
 	if err != nil {
 		return nil, c.Fail(nil, err)
@@ -75,4 +80,26 @@ func (c *Call) send(ctx context.Context, method, address string, query url.Value
 		return nil, c.Fail(response, fmt.Errorf("status %d", response.StatusCode))
 	}
 	return response, nil
+}
+
+func (c *Call) sign(request *http.Request) error {
+	if c.signature == nil {
+		return nil
+	}
+	digest, err := bodyDigest(request)
+	if err != nil {
+		return err
+	}
+	return c.signature.Sign(request, digest)
+}
+
+// hideFromTransport spells the idempotency key in lower case. If a connection that was used before breaks without a response, net/http sends a
+// request with this header again, unless the name is not in its canonical form. The provider may have made the call, and charged for it.
+func hideFromTransport(header http.Header) {
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if values, ok := header[name]; ok {
+			delete(header, name)
+			header[strings.ToLower(name)] = values
+		}
+	}
 }

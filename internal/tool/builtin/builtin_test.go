@@ -22,15 +22,15 @@ import (
 // outputs is a fake ledger of full outputs, by agent and call.
 type outputs map[string]string
 
-func (o outputs) FullOutput(_ context.Context, agent, callID string) (string, error) {
+func (o outputs) FullOutput(_ context.Context, agent, callID string) (builtin.Recorded, error) {
 	text, ok := o[agent+"/"+callID]
 	if !ok {
-		return "", fmt.Errorf("call %s of %s: %w", callID, agent, builtin.ErrNoResult)
+		return builtin.Recorded{}, fmt.Errorf("call %s of %s: %w", callID, agent, builtin.ErrNoResult)
 	}
 	if text == pruned {
-		return "", fmt.Errorf("call %s of %s: %w", callID, agent, builtin.ErrPruned)
+		return builtin.Recorded{}, fmt.Errorf("call %s of %s: %w", callID, agent, builtin.ErrPruned)
 	}
-	return text, nil
+	return builtin.Recorded{Text: text, Labels: []string{"tracker"}}, nil
 }
 
 // pruned marks an output that was deleted.
@@ -160,6 +160,8 @@ type fixedSkill map[string]string
 
 func (s fixedSkill) Text(file string) (string, bool) { text, ok := s[file]; return text, ok }
 
+func (s fixedSkill) ContentLabels() []string { return nil }
+
 func (s fixedSkill) Files() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(s)), func(f string) bool { return f == "" })
 }
@@ -190,5 +192,18 @@ func TestReadSkill(t *testing.T) {
 		if !strings.Contains(result.Text, want) {
 			t.Errorf("%s: %q, want %q", arguments, result.Text, want)
 		}
+	}
+}
+
+func TestContent_OnlyWebSearchIsFromOutside(t *testing.T) {
+	set := makeSet(t, builtin.Options{Results: outputs{"agent-1/call_1": "text"}, Search: &builtin.Search{}})
+	for _, made := range set.Tools() {
+		if want := made.Name() != builtin.WebSearch; made.Spec().Content.Trusted != want {
+			t.Errorf("%s is trusted: %t, want %t", made.Name(), !want, want)
+		}
+	}
+	result := execute(t, set, builtin.ReadResult, `{"call_id": "call_1"}`)
+	if diff := cmp.Diff(tool.Content{Trusted: true, Labels: []string{"tracker"}}, result.Content); diff != "" {
+		t.Error(diff)
 	}
 }

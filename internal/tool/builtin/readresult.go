@@ -22,7 +22,13 @@ type Results interface {
 	// FullOutput returns the text of a call by the agent or by another agent of its tree, or an error that wraps
 	// ErrNoResult or ErrPruned. The reference is the one in the marker of a truncated output. Outputs of other trees
 	// are not found.
-	FullOutput(ctx context.Context, agent, reference string) (string, error)
+	FullOutput(ctx context.Context, agent, reference string) (Recorded, error)
+}
+
+// Recorded is the output of an earlier call, with the content labels of the agent that made it.
+type Recorded struct {
+	Text   string
+	Labels []string
 }
 
 const (
@@ -53,7 +59,7 @@ func readResult(results Results) definition {
 		Offset integer
 		Limit  integer
 	}) (tool.Output, error) {
-		whole, err := results.FullOutput(ctx, call.Agent, a.CallID)
+		recorded, err := results.FullOutput(ctx, call.Agent, a.CallID)
 		if errors.Is(err, ErrNoResult) {
 			return refused("There is no output of a call %q. Use the call_id that the marker in the shortened output names.", a.CallID), nil
 		}
@@ -66,7 +72,9 @@ func readResult(results Results) definition {
 		if a.Limit == 0 {
 			a.Limit = defaultPage
 		}
-		return page(whole, int(a.Offset), int(a.Limit)), nil
+		output := page(recorded.Text, int(a.Offset), int(a.Limit))
+		output.Labels = recorded.Labels
+		return output, nil
 	})
 }
 

@@ -20,6 +20,8 @@ type Skill interface {
 	Text(file string) (string, bool)
 	// Files returns the paths of the files besides the instructions.
 	Files() []string
+	// ContentLabels returns the labels of its texts.
+	ContentLabels() []string
 }
 
 // Skills returns the skills of an agent by name, and their names in order.
@@ -31,6 +33,7 @@ func NewReadSkill(skills Skills) (*tool.Tool, error) {
 		Description: "Reads a skill: the instructions for a certain kind of work, or a file that they refer to. Your system prompt lists your skills. " +
 			"Read a skill before you do the work that it is for, and its files only when the instructions tell you to.",
 		ReadOnly: true,
+		Content:  tool.Content{Trusted: true}, // each skill has its own labels
 		Parameters: json.RawMessage(`{
 			"type": "object",
 			"required": ["skill"],
@@ -56,7 +59,7 @@ func NewReadSkill(skills Skills) (*tool.Tool, error) {
 		if files := s.Files(); a.File == "" && len(files) > 0 {
 			text = strings.TrimRight(text, "\n") + "\n\n[Files of this skill: " + strings.Join(files, ", ") + "]"
 		}
-		return tool.Output{Text: text}, nil
+		return tool.Output{Text: text, Labels: s.ContentLabels()}, nil
 	})
 	return tool.New(d.spec, d.run)
 }

@@ -1,15 +1,16 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package expr compiles and evaluates the CEL expressions and templates of triggers. Their authors are not trusted: what an expression may
-// cost, how long it may take and how large its result may be is bounded.
+// Package expr compiles and evaluates the CEL expressions and templates of triggers, and the expressions of other kinds that declare their
+// variables with an Environment. Their authors are not trusted: what an expression may cost, how long it may take and how large its result
+// may be is bounded.
 package expr
 
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/cel-go/cel"
@@ -62,7 +63,7 @@ type Input struct {
 	Object, OldObject map[string]any
 }
 
-func (in Input) activation(m *meter) (map[string]any, error) {
+func (in Input) activation() (map[string]any, error) {
 	for _, value := range []any{in.Body, in.Object, in.OldObject} {
 		if _, err := checkInput(value, maxValues, 0); err != nil {
 			return nil, err
@@ -72,7 +73,7 @@ func (in Input) activation(m *meter) (map[string]any, error) {
 	for name, value := range in.Headers {
 		headers[name] = value
 	}
-	values := map[string]any{"trigger": in.Trigger, "body": in.Body, "headers": headers, "object": nil, "oldObject": nil, meterName: m}
+	values := map[string]any{"trigger": in.Trigger, "body": in.Body, "headers": headers, "object": nil, "oldObject": nil}
 	if in.Object != nil {
 		values["object"] = in.Object
 	}
@@ -97,30 +98,6 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: line %d, column %d: %s", e.Field, e.Line, e.Column, e.Problem)
 }
 
-// environments are shared by all expressions of a source: one takes more memory than many expressions.
-var environments = map[Source]func() (*cel.Env, error){
-	Schedule: sync.OnceValues(func() (*cel.Env, error) { return newEnvironment(Schedule) }),
-	Webhook:  sync.OnceValues(func() (*cel.Env, error) { return newEnvironment(Webhook) }),
-	Watch:    sync.OnceValues(func() (*cel.Env, error) { return newEnvironment(Watch) }),
-}
-
-func newEnvironment(source Source) (*cel.Env, error) {
-	options := []cel.EnvOption{
-		cel.OptionalTypes(), cel.CrossTypeNumericComparisons(true), cel.DefaultUTCTimeZone(true), cel.ParserRecursionLimit(100),
-		cel.ParserExpressionSizeLimit(maxExpression), cel.CustomTypeAdapter(lazyMaps{types.DefaultTypeAdapter}),
-		// The macros of optional values repeat their operand: a chain of them doubles the expression each time.
-		cel.ClearMacros(), cel.Macros(cel.StandardMacros...),
-	}
-	for _, name := range source.variables() {
-		options = append(options, cel.Variable(name, cel.DynType))
-	}
-	env, err := cel.NewEnv(append(options, functions()...)...)
-	if err != nil {
-		return nil, fmt.Errorf("create the environment of %s expressions: %w", source, err)
-	}
-	return env, nil
-}
-
 type Program struct {
 	field string
 	plan  func() (cel.Program, error)
@@ -132,40 +109,51 @@ func Compile(source Source, field, text string) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p, p.planOnce()
+}
+
+// planOnce creates the executable form of an expression that is evaluated often.
+func (p *Program) planOnce() error {
 	program, err := p.plan()
 	if err != nil {
-		return nil, &Error{Field: field, Problem: err.Error()}
+		return &Error{Field: p.field, Problem: err.Error()}
 	}
 	p.plan = func() (cel.Program, error) { return program, nil }
-	return p, nil
+	return nil
 }
 
 // compileForFirings compiles an expression that is only evaluated for firings. Its executable form has a table of all functions, which takes
 // about 9 KB: it is created for each evaluation, in much less time than the record of a firing takes.
 func compileForFirings(source Source, field, text string) (*Program, error) {
-	env, err := environments[source]()
+	program, _, err := sources[source].compile(field, text)
+	return program, err
+}
+
+// compile returns an expression and the type of its result.
+func (e *Environment) compile(field, text string) (*Program, *cel.Type, error) {
+	env, err := e.env()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	parsed, issues := env.Parse(text)
 	if issues.Err() != nil {
-		return nil, firstIssue(field, issues)
+		return nil, nil, firstIssue(field, issues)
 	}
 	if problem := tooComplex(parsed.NativeRep()); problem != "" {
-		return nil, &Error{Field: field, Problem: problem}
+		return nil, nil, &Error{Field: field, Problem: problem}
 	}
 	compiled, issues := env.Check(parsed)
 	if issues.Err() != nil {
-		return nil, firstIssue(field, issues)
+		return nil, nil, firstIssue(field, issues)
 	}
 	plan := func() (cel.Program, error) {
 		return env.Program(compiled, cel.CostLimit(costLimit), cel.CostTracking(sizeCost{}), cel.InterruptCheckFrequency(1),
 			cel.CustomDecoratorV2(metered))
 	}
 	if _, err := plan(); err != nil { // the author should get the error now
-		return nil, &Error{Field: field, Problem: err.Error()}
+		return nil, nil, &Error{Field: field, Problem: err.Error()}
 	}
-	return &Program{field: field, plan: plan}, nil
+	return &Program{field: field, plan: plan}, compiled.OutputType(), nil
 }
 
 // firstIssue returns the first of an expression's issues. Further ones are often consequences of it.
@@ -182,14 +170,20 @@ func firstIssue(field string, issues *cel.Issues) *Error {
 }
 
 func (p *Program) eval(ctx context.Context, in Input) (ref.Val, error) {
+	variables, err := in.activation()
+	if err != nil {
+		return nil, &Error{Field: p.field, Problem: err.Error()}
+	}
+	return p.run(ctx, variables)
+}
+
+func (p *Program) run(ctx context.Context, variables map[string]any) (ref.Val, error) {
 	program, err := p.plan()
 	if err != nil {
 		return nil, &Error{Field: p.field, Problem: err.Error()}
 	}
-	variables, err := in.activation(&meter{ctx: ctx})
-	if err != nil {
-		return nil, &Error{Field: p.field, Problem: err.Error()}
-	}
+	variables = maps.Clone(variables)
+	variables[meterName] = &meter{ctx: ctx}
 	value, _, err := program.ContextEval(ctx, variables)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -205,6 +199,10 @@ func (p *Program) Bool(ctx context.Context, in Input) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	return p.truth(value)
+}
+
+func (p *Program) truth(value ref.Val) (bool, error) {
 	result, ok := value.(types.Bool)
 	if !ok {
 		return false, &Error{Field: p.field, Problem: fmt.Sprintf("the result is of type %s, not bool", value.Type().TypeName())}

@@ -27,10 +27,11 @@ func steps(t *testing.T, text string, in Input) (int, error) {
 		t.Fatal(err)
 	}
 	m := &meter{ctx: t.Context()}
-	variables, err := in.activation(m)
+	variables, err := in.activation()
 	if err != nil {
 		t.Fatal(err)
 	}
+	variables[meterName] = m
 	_, _, err = program.ContextEval(t.Context(), variables)
 	return m.steps, err
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/tool/builtin"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
@@ -43,7 +44,28 @@ func (c Cluster) Of(ctx context.Context, namespace string, object runtime.Object
 	if len(validation.Globs(object)) == 0 {
 		return result, nil
 	}
-	return result, c.addTools(ctx, namespace, &result)
+	if err := c.addTools(ctx, namespace, &result); err != nil {
+		return result, err
+	}
+	if _, judges := object.(*v1beta1.ToolPolicy); judges {
+		return result, c.addOwnTools(ctx, namespace, &result)
+	}
+	return result, nil
+}
+
+// addOwnTools adds the tools that act on the agent itself, and the roles that are offered as tools: policies judge their calls, too.
+func (c Cluster) addOwnTools(ctx context.Context, namespace string, result *validation.Catalog) error {
+	result.Tools = append(result.Tools, agent.ControlTools()...)
+	var roles v1beta1.AgentRoleList
+	if err := c.Finder.Reader.List(ctx, &roles); err != nil {
+		return fmt.Errorf("list the roles that are tools: %w", err)
+	}
+	for _, role := range roles.Items {
+		if role.Spec.AsTool != nil && (role.Namespace == namespace || role.Namespace == c.Finder.OperatorNamespace) {
+			result.Tools = append(result.Tools, role.Spec.AsTool.Name)
+		}
+	}
+	return nil
 }
 
 // Live looks up references for a request: what was created just before may not be in the cache yet.

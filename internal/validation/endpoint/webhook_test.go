@@ -77,7 +77,7 @@ var _ = Describe("The webhook of a running operator", Ordered, func() {
 		role := poet("lost")
 		role.Spec.ModelProvider = "nowhere"
 		role.Spec.Delegation = &v1beta1.Delegation{Roles: []string{"lost", "coder", "nobody"}}
-		role.Spec.Tools = &v1beta1.ToolPolicy{Allow: []string{"read", "reed", "nohub__*"}}
+		role.Spec.Tools = &v1beta1.RoleTools{Allow: []string{"read", "reed", "nohub__*"}}
 		Expect(heard.during(func() { Expect(api.Create(ctx, role)).To(Succeed()) })).To(Equal([]string{
 			`spec.modelProvider: Create the ModelProvider "nowhere" in the namespace default, or a shared one in nestor-system whose allowedNamespaces include it.`,
 			`spec.delegation.roles: Create the AgentRole "nobody" in the namespace default, or a shared one in nestor-system whose allowedNamespaces include it.`,

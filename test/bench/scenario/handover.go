@@ -173,6 +173,11 @@ func (h *handOver) report(ctx context.Context, result *report.Result) error {
 		}
 	}
 	requests := h.slow.ended()
+	if len(requests) > h.slowCalls {
+		for _, r := range requests {
+			h.logf("  slow model call from %s to %s after the signal: %s", r.began.Sub(h.signalled), r.ended.Sub(h.signalled), r.call)
+		}
+	}
 	inFlight := 0
 	for _, r := range requests {
 		if r.began.Before(h.signalled) && r.ended.After(h.signalled) {

@@ -137,7 +137,7 @@ func (r *harness) warmUps() int {
 func role(name, prompt string, tools ...v1beta1.ToolGlob) *v1beta1.AgentRole {
 	r := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	r.Spec.SystemPrompt = prompt
-	r.Spec.Tools = &v1beta1.ToolPolicy{Allow: append([]v1beta1.ToolGlob{}, tools...)}
+	r.Spec.Tools = &v1beta1.RoleTools{Allow: append([]v1beta1.ToolGlob{}, tools...)}
 	r.Spec.Limits = &v1beta1.RoleLimits{MaxIterations: 1000, MaxDurationSeconds: 86400}
 	return r
 }

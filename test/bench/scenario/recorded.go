@@ -31,6 +31,8 @@ type recordedModel struct {
 type recordedRequest struct {
 	began, ended time.Time
 	tokens       int64
+	// call is the idempotency key, and so the call: a call that is made twice has two requests with it.
+	call string
 }
 
 // serveRecorded runs a model with a script until the harness stops, and returns its URL.
@@ -60,7 +62,7 @@ func (m *recordedModel) ServeHTTP(w http.ResponseWriter, request *http.Request) 
 		m.model.ServeHTTP(w, request)
 		return
 	}
-	recorded := &recordedRequest{began: time.Now()}
+	recorded := &recordedRequest{began: time.Now(), call: request.Header.Get("Idempotency-Key")}
 	m.mu.Lock()
 	m.requests = append(m.requests, recorded)
 	m.inFlight++

@@ -42,6 +42,7 @@ func TestObjectsMatchGoldenFiles(t *testing.T) {
 		"claim":       {PersistentVolumeClaim: &pod.PersistentVolumeClaim{ClaimName: "sources"}},
 		"claim-read":  {PersistentVolumeClaim: &pod.PersistentVolumeClaim{ClaimName: "sources", ReadOnly: true}},
 		"empty":       {EmptyDir: &pod.EmptyDir{SizeLimit: &limit}},
+		"placed":      {EmptyDir: &pod.EmptyDir{SizeLimit: &limit}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := spec(source)
@@ -52,6 +53,10 @@ func TestObjectsMatchGoldenFiles(t *testing.T) {
 			}
 			if name == "git-publish" {
 				s.Publish = &pod.Publish{Branch: "nestor/release-notes"}
+			}
+			if name == "placed" {
+				s.Placement = pod.Placement{RuntimeClassName: "gvisor", NodeSelector: map[string]string{"pool": "agents"},
+					Tolerations: []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpEqual, Value: "agents", Effect: corev1.TaintEffectNoSchedule}}}
 			}
 			if err := s.Validate(); err != nil {
 				t.Fatal(err)

@@ -48,12 +48,17 @@ func Pod(s Spec) *corev1.Pod {
 			HostAliases:                   s.Hosts,
 			RestartPolicy:                 corev1.RestartPolicyAlways,
 			TerminationGracePeriodSeconds: &grace,
-			Tolerations:                   []corev1.Toleration{tolerateBriefly("node.kubernetes.io/not-ready"), tolerateBriefly("node.kubernetes.io/unreachable")},
+			NodeSelector:                  s.Placement.NodeSelector,
+			Tolerations: append([]corev1.Toleration{tolerateBriefly("node.kubernetes.io/not-ready"), tolerateBriefly("node.kubernetes.io/unreachable")},
+				s.Placement.Tolerations...),
 			SecurityContext: &corev1.PodSecurityContext{
 				RunAsNonRoot: &yes, RunAsUser: &id, RunAsGroup: &id, FSGroup: &id, FSGroupChangePolicy: &policy,
 				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
 		},
+	}
+	if name := s.Placement.RuntimeClassName; name != "" {
+		pod.Spec.RuntimeClassName = &name
 	}
 	if s.Publish != nil {
 		pod.Spec.Containers, pod.Spec.Volumes = []corev1.Container{publisher(s)}, publisherVolumes(s)

@@ -45,6 +45,15 @@ type Spec struct {
 	Publish *Publish
 	// MaxSize bounds the files of a source without its own volume; zero means no bound.
 	MaxSize resource.Quantity
+	// Placement is where and with which runtime the pod runs.
+	Placement Placement
+}
+
+// Placement is the part of a pod's spec that decides its node and runtime.
+type Placement struct {
+	RuntimeClassName string
+	NodeSelector     map[string]string
+	Tolerations      []corev1.Toleration
 }
 
 // Owner is the object that a workspace belongs to.

@@ -1,14 +1,16 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package trigger
+// Package cron has the schedules of triggers: when they fire, and what they are in words. Clients import it without the expressions of
+// triggers.
+package cron
 
 import (
 	"fmt"
 	"time"
 	_ "time/tzdata" // the operator's image has no time zones
 
-	"github.com/robfig/cron/v3"
+	robfig "github.com/robfig/cron/v3"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
@@ -27,11 +29,12 @@ type FieldError struct{ Field, Problem string }
 func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
 
 type Schedule struct {
-	schedule cron.Schedule
+	schedule robfig.Schedule
 	location *time.Location
 }
 
-func ParseSchedule(spec v1beta1.TriggerSchedule) (*Schedule, error) {
+// Parse returns a *FieldError for a schedule that cannot be used.
+func Parse(spec v1beta1.TriggerSchedule) (*Schedule, error) {
 	location := time.UTC
 	if spec.TimeZone != "" {
 		var err error
@@ -39,7 +42,7 @@ func ParseSchedule(spec v1beta1.TriggerSchedule) (*Schedule, error) {
 			return nil, &FieldError{Field: "spec.schedule.timeZone", Problem: fmt.Sprintf("%q is not a known time zone", spec.TimeZone)}
 		}
 	}
-	schedule, err := cron.ParseStandard(spec.Cron)
+	schedule, err := robfig.ParseStandard(spec.Cron)
 	if err != nil {
 		return nil, &FieldError{Field: cronField, Problem: err.Error()}
 	}

@@ -1,0 +1,173 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package topui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/view"
+)
+
+// Target is a chat, or a task if Task is not empty.
+type Target struct{ Namespace, Chat, Task string }
+
+// Text is a text about a target.
+type Text string
+
+// The texts of a target.
+const (
+	TextTranscript Text = "transcript"
+	TextDiff       Text = "diff"
+	TextYAML       Text = "YAML"
+)
+
+// Actions reads and acts in the cluster.
+type Actions interface {
+	Read(ctx context.Context, of Target, text Text) (string, error)
+	// Call returns a call that needs approval, with every character visible, and what it would change.
+	Call(ctx context.Context, namespace string, ask view.Ask) (string, error)
+	Decide(ctx context.Context, namespace string, ask view.Ask, d v1beta1.Decision) error
+	Answer(ctx context.Context, namespace string, ask view.Ask, text string) error
+	Cancel(ctx context.Context, what Target) error
+}
+
+// target returns the selected chat or task. It reports false if there is none.
+func (m Model) target() (Target, bool) {
+	r := m.agent
+	if m.level < levelDetail {
+		rows := m.rows()
+		if len(rows) == 0 {
+			return Target{m.run.namespace, m.run.chat, m.run.task}, m.level == levelAgents
+		}
+		r = rows[m.index(rows)]
+	}
+	return Target{r.namespace, r.chat, r.task}, true
+}
+
+func (t Target) name() string {
+	if t.Task != "" {
+		return t.Task
+	}
+	return t.Chat
+}
+
+// ask returns the first ask of a kind in the selected work.
+func (m Model) ask(kind v1beta1.WaitingKind) (Target, *view.Ask) {
+	t, ok := m.target()
+	if !ok {
+		return t, nil
+	}
+	part := m.partOf(t.Namespace)
+	nodes := part.Tree(t.Chat)
+	if t.Task != "" {
+		node := view.Find(nodes, t.Task)
+		if node == nil {
+			return t, nil
+		}
+		nodes = []*view.Node{node}
+	}
+	for _, ask := range part.Asks(t.Chat) {
+		if ask.Kind == kind && view.Find(nodes, ask.Task) != nil {
+			return t, &ask
+		}
+	}
+	return t, nil
+}
+
+// textRead is sent when a text has been read, acted when an action has ended.
+type (
+	textRead struct {
+		title, text string
+		err         error
+	}
+	acted struct {
+		done string
+		err  error
+	}
+)
+
+func (m Model) read(text Text) (tea.Model, tea.Cmd) {
+	t, ok := m.target()
+	if !ok {
+		return m, nil
+	}
+	title := string(text) + " of " + t.name()
+	m.pager = &pager{title: title, loading: true, detail: text == TextTranscript}
+	return m, func() tea.Msg {
+		content, err := m.actions.Read(m.ctx, t, text)
+		return textRead{title, content, err}
+	}
+}
+
+// showCall shows the call that waits for approval in the selected work. It can be decided when all of it is on the screen.
+func (m Model) showCall() (tea.Model, tea.Cmd) {
+	t, ask := m.ask(v1beta1.WaitingApproval)
+	if ask == nil {
+		m.notice = "nothing here waits for an approval"
+		return m, nil
+	}
+	title := "call of " + ask.Task + " (" + ask.Role + ")"
+	m.pager = &pager{title: title, loading: true, namespace: t.Namespace, ask: ask}
+	return m, func() tea.Msg {
+		content, err := m.actions.Call(m.ctx, t.Namespace, *ask)
+		return textRead{title, content, err}
+	}
+}
+
+func (m Model) decide(d v1beta1.Decision) (tea.Model, tea.Cmd) {
+	p := m.pager
+	switch {
+	case !p.ready || p.failed && d == v1beta1.DecisionApprove:
+		return m, nil
+	case d == v1beta1.DecisionApprove && !p.read(m.room()):
+		m.notice = "read the whole call first: pgdn shows the rest"
+		return m, nil
+	}
+	m.pager = nil
+	done := fmt.Sprintf("%s: %s of %s", map[v1beta1.Decision]string{v1beta1.DecisionApprove: "approved", v1beta1.DecisionDeny: "denied"}[d], p.ask.Tool, p.ask.Task)
+	return m, func() tea.Msg { return acted{done, m.actions.Decide(m.ctx, p.namespace, *p.ask, d)} }
+}
+
+// startAnswer opens the input for the answer to a question of the selected work.
+func (m Model) startAnswer() Model {
+	t, ask := m.ask(v1beta1.WaitingQuestion)
+	if ask == nil {
+		m.notice = "nothing here waits for an answer"
+		return m
+	}
+	m.input = &input{prompt: ask.Task + " asks: " + terminal.Line(ask.Question) + " ❯ ", namespace: t.Namespace, ask: ask}
+	return m
+}
+
+func (m Model) answer() (tea.Model, tea.Cmd) {
+	in := m.input
+	m.input = nil
+	if strings.TrimSpace(in.text) == "" {
+		return m, nil
+	}
+	return m, func() tea.Msg {
+		return acted{"answered " + in.ask.Task, m.actions.Answer(m.ctx, in.namespace, *in.ask, in.text)}
+	}
+}
+
+// cancel cancels the selected work when the key is pressed twice.
+func (m Model) cancel() (tea.Model, tea.Cmd) {
+	t, ok := m.target()
+	if !ok {
+		return m, nil
+	}
+	if m.pendingCancel != t {
+		m.pendingCancel = t
+		m.notice = fmt.Sprintf("press ctrl+x again to cancel %s and everything below it", t.name())
+		return m, nil
+	}
+	m.pendingCancel = Target{}
+	return m, func() tea.Msg { return acted{"cancelled " + t.name(), m.actions.Cancel(m.ctx, t)} }
+}

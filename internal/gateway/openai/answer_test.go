@@ -1,0 +1,53 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package openai
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/gateway/run"
+)
+
+// The answers to two questions may be the same request. The second one is not delivered, because it may be a
+// repetition of the first one, and its response shows the second question instead of waiting for its answer.
+func TestAnswerThatIsEqualToEarlierOne(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1beta1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	task := &v1beta1.AgentTask{}
+	task.Namespace, task.Name = "a", "work"
+	caller := &run.Caller{User: "alice", API: fake.NewClientBuilder().WithScheme(scheme).WithObjects(task).Build()}
+	request := inquiry{model: "a/coder", turns: []turn{user("yes")}, metadata: map[string]string{"task": "a/work"}}
+	ask := func(call string) exchange {
+		t.Helper()
+		task.Status.Phase = v1beta1.TaskWaiting
+		task.Status.Waiting = &v1beta1.Waiting{Kind: v1beta1.WaitingQuestion, ToolCall: call, Text: "Continue?"}
+		if err := caller.API.Update(t.Context(), task); err != nil {
+			t.Fatal(err)
+		}
+		e, err := request.resume(t.Context(), caller, "a", "work", nil, user("yes"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	if e := ask("q1"); e.answered != "q1@work" || e.notice != "" {
+		t.Errorf("the first answer: %+v", e)
+	}
+	if e := ask("q1"); e.answered != "q1@work" || e.notice != "" {
+		t.Errorf("the first answer, repeated before it was handled: %+v", e)
+	}
+	if e := ask("q2"); e.answered != "" || e.notice != noticeStale {
+		t.Errorf("an equal request after the second question: %+v", e)
+	}
+	request.key = "second"
+	if e := ask("q2"); e.answered != "q2@work" || e.notice != "" {
+		t.Errorf("the second answer, with a key of its own: %+v", e)
+	}
+}

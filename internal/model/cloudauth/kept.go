@@ -1,0 +1,55 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cloudauth
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nestor-dev/nestor/internal/model"
+)
+
+// requestTimeout limits a request for credentials.
+const requestTimeout = 20 * time.Second
+
+// early is how long before their expiry credentials are replaced, but not before half of their life.
+const early = 5 * time.Minute
+
+// kept keeps credentials for one set of secrets.
+type kept[T any] struct {
+	lock    chan struct{} // a lock that a caller can stop waiting for
+	secrets string
+	value   T
+	until   time.Time
+}
+
+func newKept[T any]() *kept[T] { return &kept[T]{lock: make(chan struct{}, 1)} }
+
+// get returns the credentials for secrets, and fetches them if needed. Concurrent callers share one request.
+func (k *kept[T]) get(ctx context.Context, secrets string, fetch func(context.Context) (T, time.Time, error)) (T, error) {
+	var none T
+	select {
+	case k.lock <- struct{}{}:
+		defer func() { <-k.lock }()
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+	now := time.Now()
+	if k.secrets == secrets && now.Before(k.until) {
+		return k.value, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	value, expires, err := fetch(ctx)
+	if err != nil {
+		return none, err
+	}
+	k.secrets, k.value, k.until = secrets, value, expires.Add(-min(early, expires.Sub(now)/2))
+	return value, nil
+}
+
+func failed(kind model.Kind, format string, args ...any) *model.Error {
+	return &model.Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,157 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package scripted
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
+	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream/eventstreamapi"
+)
+
+// awsEventStream is the content type of streams of AWS.
+const awsEventStream = "application/vnd.amazon.eventstream"
+
+// awsFrame returns a message of an event stream of AWS: an event, or an exception.
+func awsFrame(messageType, nameHeader, name string, payload []byte) []byte {
+	message := eventstream.Message{Payload: payload}
+	for _, header := range [][2]string{
+		{nameHeader, name}, {eventstreamapi.ContentTypeHeader, "application/json"}, {eventstreamapi.MessageTypeHeader, messageType},
+	} {
+		message.Headers.Set(header[0], eventstream.StringValue(header[1]))
+	}
+	var b bytes.Buffer
+	if err := eventstream.NewEncoder().Encode(&b, message); err != nil {
+		panic(err) // the headers are short
+	}
+	return b.Bytes()
+}
+
+func awsEvent(name string, fields map[string]any) []byte {
+	payload, err := json.Marshal(fields)
+	if err != nil {
+		panic(err) // the replies contain nothing that JSON cannot encode
+	}
+	return awsFrame(eventstreamapi.EventMessageType, eventstreamapi.EventTypeHeader, name, payload)
+}
+
+// malformedEvent is an event whose payload is not JSON.
+func malformedEvent() []byte {
+	return awsFrame(eventstreamapi.EventMessageType, eventstreamapi.EventTypeHeader, "contentBlockDelta", []byte(`{"delta":{"text":`))
+}
+
+func (*bedrockRequest) contentType() string { return awsEventStream }
+
+func (*bedrockRequest) failedFrame(e *apiError) []byte {
+	_, body := bedrock{}.failed(e)
+	payload, err := json.Marshal(body)
+	if err != nil {
+		panic(err) // it is a text
+	}
+	name := exception(e)
+	return awsFrame(eventstreamapi.ExceptionMessageType, eventstreamapi.ExceptionTypeHeader, strings.ToLower(name[:1])+name[1:], payload)
+}
+
+func bedrockStop(p *response) string {
+	if p.refusal != "" {
+		return "content_filtered" // the API has no refusals
+	}
+	switch reason := p.finishReason(); reason {
+	case finishStop:
+		return "end_turn"
+	case finishToolCalls:
+		return "tool_use"
+	case finishLength:
+		return "max_tokens"
+	case finishFiltered:
+		return "content_filtered"
+	default:
+		return reason
+	}
+}
+
+// bedrockUsage returns the usage of a reply. The input does not include what was read from the cache or written to it; reasoning is not
+// counted by itself.
+func bedrockUsage(u *tokenUsage) map[string]any {
+	return map[string]any{
+		"inputTokens": u.prompt - u.cached - u.written, "cacheReadInputTokens": u.cached, "cacheWriteInputTokens": u.written,
+		"outputTokens": u.completion, "totalTokens": u.prompt + u.completion,
+	}
+}
+
+// reasons reports whether a reply begins with reasoning. If the request enables thinking, every reply does.
+func (r *bedrockRequest) reasons(p *response) bool {
+	return p.reasoning != "" || r.thinking().enabled()
+}
+
+// plain returns a reply without a stream.
+func (r *bedrockRequest) plain(p *response) any {
+	blocks := []map[string]any{}
+	if r.reasons(p) {
+		blocks = append(blocks, map[string]any{"reasoningContent": map[string]any{
+			"reasoningText": map[string]any{"text": p.reasoning, "signature": signature("bedrock", p.reasoning)},
+		}})
+	}
+	if p.text != "" {
+		blocks = append(blocks, map[string]any{"text": p.text})
+	}
+	for _, call := range p.calls {
+		input := json.RawMessage(call.arguments)
+		if !json.Valid(input) {
+			input, _ = json.Marshal(call.arguments) // cannot fail for a string
+		}
+		blocks = append(blocks, map[string]any{"toolUse": map[string]any{"toolUseId": call.id, "name": call.name, "input": input}})
+	}
+	body := map[string]any{
+		"output":     map[string]any{"message": map[string]any{"role": roleAssistant, "content": blocks}},
+		"stopReason": bedrockStop(p), "metrics": map[string]any{"latencyMs": 1},
+	}
+	if p.usage != nil {
+		body["usage"] = bedrockUsage(p.usage)
+	}
+	return body
+}
+
+// stream returns the events of the reply in order.
+func (r *bedrockRequest) stream(p *response) [][]byte {
+	frames := [][]byte{awsEvent("messageStart", map[string]any{"role": roleAssistant})}
+	index := 0
+	delta := func(fields map[string]any) {
+		frames = append(frames, awsEvent("contentBlockDelta", map[string]any{"contentBlockIndex": index, "delta": fields}))
+	}
+	stop := func() {
+		frames = append(frames, awsEvent("contentBlockStop", map[string]any{"contentBlockIndex": index}))
+		index++
+	}
+	if r.reasons(p) {
+		for _, piece := range split(p.reasoning, p.script.ChunkSize) {
+			delta(map[string]any{"reasoningContent": map[string]any{"text": piece}})
+		}
+		delta(map[string]any{"reasoningContent": map[string]any{"signature": signature("bedrock", p.reasoning)}})
+		stop()
+	}
+	if p.text != "" {
+		for _, piece := range split(p.text, p.script.ChunkSize) {
+			delta(map[string]any{"text": piece})
+		}
+		stop()
+	}
+	for _, call := range p.calls {
+		frames = append(frames, awsEvent("contentBlockStart", map[string]any{
+			"contentBlockIndex": index, "start": map[string]any{"toolUse": map[string]any{"toolUseId": call.id, "name": call.name}},
+		}))
+		for _, piece := range split(call.arguments, p.script.ChunkSize) {
+			delta(map[string]any{"toolUse": map[string]any{"input": piece}})
+		}
+		stop()
+	}
+	// The metadata follows the end of the message. They are one frame here, because a stream that is cut ends before the last one.
+	end := awsEvent("messageStop", map[string]any{"stopReason": bedrockStop(p)})
+	if p.usage != nil {
+		end = append(end, awsEvent("metadata", map[string]any{"usage": bedrockUsage(p.usage), "metrics": map[string]any{"latencyMs": 1}})...)
+	}
+	return append(frames, end)
+}

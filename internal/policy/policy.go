@@ -1,0 +1,155 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package policy compiles ToolPolicies and judges calls.
+//
+//	ToolPolicy ── Compile ─▶ Policy ─┐
+//	                                 ├─ Judge ─▶ verdicts of the matching policies
+//	call, agent, labels, usage, ... ─┘   Input
+//
+// Judge is a function of its arguments: it reads no clock and no cluster. The strictest verdict wins, which the core
+// decides (agent.Judged).
+package policy
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/shorten"
+	"github.com/nestor-dev/nestor/internal/trigger/expr"
+)
+
+// Policy is a compiled ToolPolicy. It depends on the spec only, so it is compiled once for each generation.
+type Policy struct {
+	// verdict is what all verdicts of the policy have in common.
+	verdict agent.Verdict
+	match   v1beta1.PolicyMatch
+	rules   []rule
+	// broken is why the policy cannot be evaluated, or nil.
+	broken error
+}
+
+type rule struct {
+	spec v1beta1.PolicyRule
+	when *expr.Condition
+}
+
+// Compile compiles a policy. One that does not compile is returned too: the calls that it matches cannot be judged. The
+// error is an *expr.Error.
+func Compile(object *v1beta1.ToolPolicy) (*Policy, error) {
+	p := &Policy{verdict: agent.Verdict{
+		Policy: object.Namespace + "/" + object.Name, UID: string(object.UID), Generation: object.Generation, Digest: digest(object.Spec),
+		Audit: object.Spec.Mode == v1beta1.PolicyAudit,
+	}}
+	if object.Spec.Match != nil {
+		p.match = *object.Spec.Match
+	}
+	for i, spec := range object.Spec.Rules {
+		when, err := environment.Condition(fmt.Sprintf("spec.rules[%d].allowWhen", i), spec.AllowWhen)
+		if err != nil {
+			p.broken = err
+			return p, err
+		}
+		p.rules = append(p.rules, rule{spec, when})
+	}
+	return p, nil
+}
+
+// digest identifies the content of a policy: a person who approved a call has approved it under these rules.
+func digest(spec v1beta1.ToolPolicySpec) string {
+	data, err := json.Marshal(spec)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16])
+}
+
+// Matches reports whether the rules are about a call.
+func (p *Policy) Matches(in Input) bool {
+	if len(p.match.Tools) > 0 && !agent.MatchesAny(p.match.Tools, in.Call.Tool) {
+		return false
+	}
+	return len(p.match.Roles) == 0 || in.Agent.Role == "" || slices.Contains(p.match.Roles, in.Agent.Role)
+}
+
+// Judge returns the verdicts of the policies that match a call, in their order: one for each rule that does not allow
+// it, or one that allows it. The error is why a matching policy cannot be evaluated: the call has to wait.
+func Judge(ctx context.Context, policies []*Policy, in Input) ([]agent.Verdict, error) {
+	var verdicts []agent.Verdict
+	var variables map[string]any
+	var invalid error
+	for _, p := range policies {
+		if p.broken != nil && p.Matches(in) {
+			return nil, fmt.Errorf("the ToolPolicy %s does not compile: %w", p.verdict.Policy, p.broken)
+		}
+	}
+	for _, p := range policies {
+		if !p.Matches(in) {
+			continue
+		}
+		if variables == nil && invalid == nil {
+			variables, invalid = in.variables()
+		}
+		if invalid != nil {
+			v := p.verdict
+			v.Action, v.Message = agent.PolicyDeny, "The arguments cannot be judged: "+invalid.Error()
+			verdicts = append(verdicts, v)
+			continue
+		}
+		verdicts = append(verdicts, p.judge(ctx, variables)...)
+	}
+	return verdicts, nil
+}
+
+func (p *Policy) judge(ctx context.Context, variables map[string]any) []agent.Verdict {
+	var verdicts []agent.Verdict
+	for _, r := range p.rules {
+		holds, err := r.when.Holds(ctx, variables)
+		if holds {
+			continue
+		}
+		v := p.verdict
+		v.Rule, v.Message = r.spec.Name, r.spec.Message
+		switch {
+		case err != nil:
+			v.Action, v.Message = agent.PolicyDeny, failure(r.spec.Message, err)
+		case r.spec.Otherwise == v1beta1.OutcomeRequireApproval:
+			v.Action = agent.PolicyRequireApproval
+			v.DenyRequesters, v.ExactAllowance = r.spec.DenyRequesters, r.spec.Allowance == v1beta1.AllowanceExact
+		default:
+			v.Action = agent.PolicyDeny
+		}
+		verdicts = append(verdicts, v)
+	}
+	if verdicts == nil {
+		v := p.verdict
+		v.Action = agent.PolicyAllow
+		return []agent.Verdict{v}
+	}
+	return verdicts
+}
+
+// maxFailure bounds the text about an expression that failed.
+const maxFailure = 200
+
+// failure returns the message of a rule whose expression failed, with the reason.
+func failure(message string, err error) string {
+	problem := err.Error()
+	var located *expr.Error
+	if errors.As(err, &located) {
+		problem = located.Problem
+	}
+	text := "its expression fails (" + shorten.Head(shorten.Line(problem), maxFailure) + ")"
+	if message == "" {
+		return text
+	}
+	return message + " — " + text
+}

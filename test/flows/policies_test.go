@@ -1,0 +1,56 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/nestor-dev/nestor/api/v1beta1"
+)
+
+// policies covers ToolPolicies: which calls agents may make.
+func policies(w *world) {
+	policy := func(ctx context.Context, r *testNamespace, rules ...v1beta1.PolicyRule) {
+		GinkgoHelper()
+		p := &v1beta1.ToolPolicy{ObjectMeta: named("writes"), Spec: v1beta1.ToolPolicySpec{Match: &v1beta1.PolicyMatch{Tools: []string{"box__*"}}, Rules: rules}}
+		r.create(ctx, p)
+		Eventually(func(ctx context.Context) (*v1beta1.ToolPolicy, error) {
+			return fetch(ctx, r, "writes", &v1beta1.ToolPolicy{})
+		}).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready")))
+	}
+	people := v1beta1.PolicyRule{Name: "people", AllowWhen: "call.readOnly", Otherwise: v1beta1.OutcomeRequireApproval, Message: "A person decides about writes."}
+
+	It("shows the rule to the person who decides, and denies what another rule denies", func(ctx context.Context) {
+		r := w.newEmptyNamespace(ctx)
+		policy(ctx, r, people, v1beta1.PolicyRule{Name: "no-secrets", AllowWhen: "!call.arguments.path.endsWith('/secret')", Message: "Secrets are not for agents."})
+		call, path := waitForWrite(ctx, r)
+		item := must(ctx, r.chat).Status.Waiting[0]
+		Expect(item.PolicyRules).To(ConsistOf(v1beta1.WaitingRule{Policy: r.namespace + "/writes", Rule: "people", Message: people.Message}))
+		Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Required by policy " + r.namespace + "/writes, rule people: A person decides about writes.")))
+		r.create(ctx, MakeMessage("yes").Approve("chat-1", call).Obj())
+		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
+		Expect(w.tools.writeCount(path)()).To(Equal(1))
+
+		r.sendMessage(ctx, "secret", "Delegate to general: Write "+r.namespace+"/secret")
+		Eventually(r.sub("chat-2")).WithContext(ctx).Should(HaveField("Status.ToolCalls", ContainElement(HaveField("Phase", v1beta1.ToolCallDenied))))
+		Expect(w.tools.writeCount(r.namespace + "/secret")()).To(BeZero())
+	})
+
+	It("makes the tool task of a person wait, whatever roles the policy is about", func(ctx context.Context) {
+		r := w.newEmptyNamespace(ctx)
+		r.addToolServer(ctx, MakeToolServer("box", r.tools.URL))
+		policy(ctx, r, people)
+		path := r.namespace + "/direct"
+		r.create(ctx, MakeToolTask("direct", "box__write", `{"path":"`+path+`"}`).Obj())
+		Eventually(r.task("direct")).WithContext(ctx).Should(BeIn(v1beta1.TaskWaiting))
+		Expect(must(ctx, r.task("direct")).Status.Waiting.PolicyRules).To(HaveLen(1))
+		Expect(w.tools.writeCount(path)()).To(BeZero())
+		r.create(ctx, MakeMessage("yes").Task("direct").Approve("direct", "").Obj())
+		Eventually(r.task("direct")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
+		Expect(w.tools.writeCount(path)()).To(Equal(1))
+	})
+}
