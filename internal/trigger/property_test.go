@@ -46,6 +46,14 @@ func newMachine(t *rapid.T) *machine {
 	}
 }
 
+// observe reads the schedule. It begins again if the clock was set back since the last observation by more than a wrong clock explains.
+func (m *machine) observe() {
+	if m.lastTime.Sub(m.now) > maxClockError {
+		m.lastTime = m.now
+	}
+	m.status = Observe(m.spec, m.status, m.created, m.now)
+}
+
 // decide makes a decision and checks what must hold for it.
 func (m *machine) decide(t *rapid.T, f Firing, key string) Decision {
 	before := m.status.DeepCopy()
@@ -145,7 +153,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			}
 		},
 		"schedule": func(t *rapid.T) {
-			m.status = Observe(m.spec, m.status, m.created, m.now)
+			m.observe()
 			if f, due := Due(m.every, m.status, m.now); due && !m.spec.Suspend {
 				m.decide(t, f, "")
 			}
@@ -174,13 +182,10 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		},
 		"the clock is set back": func(t *rapid.T) {
 			m.now = m.now.Add(-time.Duration(rapid.IntRange(0, 12*3600).Draw(t, "seconds")) * time.Second)
-			if m.lastTime.Sub(m.now) > maxClockError { // the schedule begins again
-				m.lastTime = m.now
-			}
 		},
 		"suspend": func(t *rapid.T) {
 			m.spec.Suspend = rapid.Bool().Draw(t, "suspend")
-			m.status = Observe(m.spec, m.status, m.created, m.now)
+			m.observe()
 		},
 	}
 }
