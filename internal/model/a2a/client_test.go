@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -231,6 +232,33 @@ func TestDroppedCancel(t *testing.T) {
 		}
 		if got := len(agent.Cancelled()); got <= 2 {
 			t.Errorf("%d cancels are dropped, and %d were sent", dropped, got)
+		}
+	}
+}
+
+// TestFailedCancelIsRepeated cancels a task of an agent whose server fails the first cancels, as the one of the SDK does for a moment after
+// a question.
+func TestFailedCancelIsRepeated(t *testing.T) {
+	for failures, succeeds := range map[int32]bool{2: true, 1000: false} {
+		agent, handler := a2atest.New(a2atest.Options{})
+		var cancels atomic.Int32
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if bytes.Contains(body, []byte(`"CancelTask"`)) && cancels.Add(1) <= failures {
+				var sent struct{ ID json.RawMessage }
+				_ = json.Unmarshal(body, &sent)
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"queue is closed"}}`, sent.ID)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			handler.ServeHTTP(w, r)
+		}))
+		t.Cleanup(server.Close)
+		req := request("weather please")
+		asked := complete(t, clientOf(t, server.URL, nil), req)
+		err := clientOf(t, server.URL, nil).Cancel(t.Context(), next(req, asked, "", ""))
+		if (err == nil) != succeeds || (len(agent.Cancelled()) > 0) != succeeds || cancels.Load() > 5 {
+			t.Errorf("%d cancels fail: %v; %d were sent, cancelled %v", failures, err, cancels.Load(), agent.Cancelled())
 		}
 	}
 }

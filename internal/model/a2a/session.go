@@ -269,7 +269,8 @@ func (s *session) cancelAll(ctx context.Context, tasks []a2a.TaskID) error {
 	return errors.Join(errs...)
 }
 
-// cancelTask cancels a task, and again if it is still open: an agent that has just asked a question may refuse a cancel for a moment.
+// cancelTask cancels a task, and again if the agent failed or the task is still open: an agent that has just asked a question may refuse
+// a cancel, or fail, for a moment.
 func (s *session) cancelTask(ctx context.Context, id a2a.TaskID) error {
 	for attempt, pause := 1, cancelPause; ; attempt, pause = attempt+1, 2*pause {
 		limited, cancel := context.WithTimeout(ctx, requestTimeout)
@@ -281,8 +282,9 @@ func (s *session) cancelTask(ctx context.Context, id a2a.TaskID) error {
 		switch {
 		case errors.Is(err, a2a.ErrTaskNotFound):
 			return nil
-		case err != nil:
+		case err != nil && (attempt == cancelAttempts || isFinal(err) || ctx.Err() != nil):
 			return err
+		case err != nil: // again after the pause
 		case task.Status.State.Terminal():
 			return nil
 		case attempt == cancelAttempts:
