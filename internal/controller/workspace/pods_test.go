@@ -247,6 +247,9 @@ var _ = Describe("A workspace pod", func() {
 		done := r.call(workspaces, "ls", `{}`)
 		first := r.pod("")
 		Expect(api.SubResource("binding").Create(ctx, first, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "lost"}})).To(Succeed())
+		Expect(api.Get(ctx, r.name(), first)).To(Succeed())
+		// The API server ends a pod at once if its cache does not contain the binding yet. This read waits for the cache.
+		Expect(api.Get(ctx, r.name(), first, &client.GetOptions{Raw: &metav1.GetOptions{ResourceVersion: first.ResourceVersion}})).To(Succeed())
 		Expect(api.Delete(ctx, first)).To(Succeed()) // like the node controller; the node cannot confirm it
 		Expect(api.Get(ctx, r.name(), first)).To(Succeed())
 		clock.advance(2 * time.Minute)
