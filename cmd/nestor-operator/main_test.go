@@ -20,6 +20,7 @@ import (
 	historyv1beta1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/test/patience"
+	"github.com/nestor-dev/nestor/test/ports"
 )
 
 func TestWrongUseIsExplained(t *testing.T) {
@@ -105,7 +106,11 @@ func TestOperatorIsReadyAndStops(t *testing.T) {
 		}, io.Discard, io.Discard)
 	}()
 	for _, path := range []string{"healthz", "readyz"} {
-		if !patience.Until(func() bool { return isOK(ctx, fmt.Sprintf("http://%s/%s", probes, path)) }) {
+		ready := patience.Until(func() bool { return len(ended) > 0 || isOK(ctx, fmt.Sprintf("http://%s/%s", probes, path)) })
+		if len(ended) > 0 {
+			t.Fatalf("the operator ended before /%s returned ok: %v", path, <-ended)
+		}
+		if !ready {
 			t.Errorf("/%s never returned ok", path)
 		}
 	}
@@ -149,14 +154,9 @@ func kubectl(t *testing.T, cluster *localcluster.Cluster, args ...string) string
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := ports.Free(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := listener.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	return listener.Addr().String()
+	return address
 }

@@ -39,6 +39,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/operator"
 	"github.com/nestor-dev/nestor/internal/replicas"
 	"github.com/nestor-dev/nestor/internal/shard"
+	"github.com/nestor-dev/nestor/test/ports"
 )
 
 const shards = 4
@@ -147,21 +148,13 @@ var _ = Describe("Following an agent of another replica", func() {
 	})
 })
 
-// freeAddress returns a loopback address that is not in use.
-func freeAddress() string {
-	GinkgoHelper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
-}
-
 // startOperator starts an operator that shares a PostgreSQL ledger with others, and serves the history.
 func startOperator(name, dsn string) *operator.Operator {
 	GinkgoHelper()
 	config := rest.CopyConfig(cluster.Config)
 	config.QPS = -1
-	address := freeAddress()
+	address, err := ports.Free(ctx)
+	Expect(err).NotTo(HaveOccurred())
 	o, err := operator.New(ctx, operator.Options{
 		Config: config, ReplicaAddress: address, History: operator.History{Address: "127.0.0.1:0", Certificate: operator.Certificate{Service: "nestor-history"}},
 		Controllers: controller.Options{

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/nestor-dev/nestor/test/ports"
 	"github.com/nestor-dev/nestor/test/stack"
 	"github.com/nestor-dev/nestor/test/world"
 )
@@ -39,9 +40,9 @@ func (w *target) startFrontends(t testing.TB) *frontends {
 	g := world.Expecting(t)
 	d := &frontends{}
 	var err error
-	d.page, err = stack.FreeAddress(t.Context())
+	d.page, err = ports.Free(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
-	d.history, err = stack.FreeAddress(t.Context())
+	d.history, err = ports.Free(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	served := w.own(t, func(o *stack.Options) {
 		o.NoOperator = true

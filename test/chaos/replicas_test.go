@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nestor-dev/nestor/test/ports"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -110,11 +111,11 @@ func (f *fleet) add(ctx context.Context) (*slot, error) {
 
 // open runs a gateway for the replicas of a slot, because there is no Service before all of them.
 func (f *fleet) open(ctx context.Context, s *slot) error {
-	endpoint, err := stack.FreeAddress(ctx)
+	endpoint, err := ports.Free(ctx)
 	if err != nil {
 		return err
 	}
-	door, err := stack.FreeAddress(ctx)
+	door, err := ports.Free(ctx)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/nestor-dev/nestor/test/patience"
-	"github.com/nestor-dev/nestor/test/stack"
+	"github.com/nestor-dev/nestor/test/ports"
 )
 
 // collector is an OpenTelemetry Collector that writes what it receives to files.
@@ -163,7 +163,7 @@ func (c *collector) lines(t *testing.T, name string) func(yield func(string) boo
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	address, err := stack.FreeAddress(t.Context())
+	address, err := ports.Free(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

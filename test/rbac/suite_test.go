@@ -23,6 +23,7 @@ import (
 
 	"github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/test/patience"
+	"github.com/nestor-dev/nestor/test/ports"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -42,11 +43,11 @@ func TestRBAC(t *testing.T) {
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	ctrllog.SetLogger(GinkgoLogr)
-	address, err := stack.FreeAddress(ctx)
+	address, err := ports.Free(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	gateway.address, err = stack.FreeAddress(ctx)
+	gateway.address, err = ports.Free(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	gateway.intake, err = stack.FreeAddress(ctx)
+	gateway.intake, err = ports.Free(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	env, err = stack.Start(ctx, stack.Options{NoOperator: true, Scripts: []string{"builtin:load"}, OperatorFlags: []string{
 		"--history-bind-address", address, "--intake-bind-address", gateway.intake, "--intake-insecure", "--gateway-cert-secret", gatewaySecret,

@@ -26,6 +26,7 @@ import (
 	"github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/internal/intake"
 	"github.com/nestor-dev/nestor/internal/localcluster"
+	"github.com/nestor-dev/nestor/test/ports"
 )
 
 // historyService is the name of the Service of the history API.
@@ -46,7 +47,7 @@ func (s *Stack) startWithGateway(ctx context.Context) error {
 	}
 	var history, endpoint, door string
 	for _, address := range []*string{&history, &endpoint, &door} {
-		if *address, err = FreeAddress(ctx); err != nil {
+		if *address, err = ports.Free(ctx); err != nil {
 			return err
 		}
 	}
@@ -97,7 +98,7 @@ func (s *Stack) LaunchGateway(ctx context.Context, flags ...string) (*Process, e
 			return nil, err
 		}
 	}
-	probes, err := FreeAddress(ctx)
+	probes, err := ports.Free(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/nestor-dev/nestor/test/patience"
+	"github.com/nestor-dev/nestor/test/ports"
 )
 
 // Replica is a running operator.
@@ -46,7 +47,7 @@ func (s *Stack) LaunchReplica(ctx context.Context, options ReplicaOptions) (*Rep
 	r := &Replica{Log: s.log.Name()}
 	for _, address := range []*string{&r.Metrics, &r.Probes, &r.Profiles} {
 		var err error
-		if *address, err = FreeAddress(ctx); err != nil {
+		if *address, err = ports.Free(ctx); err != nil {
 			return nil, err
 		}
 	}

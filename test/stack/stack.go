@@ -9,13 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -319,29 +316,4 @@ func (s *Stack) Stop() error {
 		errs = append(errs, os.RemoveAll(s.Dir))
 	}
 	return errors.Join(errs...)
-}
-
-// The ports of FreeAddress: the system does not give them to outgoing connections, one of which could take the port before the program that
-// gets the address listens on it. Each process begins at another one.
-const lowestPort, ports = 20_000, 12_000
-
-var (
-	firstPort  = rand.Int64N(ports)
-	triedPorts atomic.Int64
-)
-
-// FreeAddress returns an address of this machine with a free port, and none twice: the program that gets the first may not listen yet.
-func FreeAddress(ctx context.Context) (string, error) {
-	const attempts = 50
-	for range attempts {
-		address := fmt.Sprintf("127.0.0.1:%d", lowestPort+(firstPort+triedPorts.Add(1))%ports)
-		if listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address); err == nil {
-			return address, listener.Close()
-		}
-	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	return listener.Addr().String(), listener.Close()
 }

@@ -87,17 +87,3 @@ func waitForRole(t *testing.T, s *stack.Stack) {
 		t.Errorf("alice has the role, and may not use it: %v", err)
 	}
 }
-
-func TestNoAddressIsGivenTwice(t *testing.T) {
-	given := map[string]bool{}
-	for range 500 {
-		address, err := stack.FreeAddress(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if given[address] {
-			t.Fatalf("%s was given already", address)
-		}
-		given[address] = true
-	}
-}

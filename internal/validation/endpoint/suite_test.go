@@ -28,6 +28,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/internal/operator"
 	"github.com/nestor-dev/nestor/test/patience"
+	"github.com/nestor-dev/nestor/test/ports"
 )
 
 var (
@@ -62,7 +63,7 @@ var _ = BeforeSuite(func() {
 	Expect(err).NotTo(HaveOccurred())
 	operatorConfig = rest.AnonymousClientConfig(cluster.Config)
 	operatorConfig.BearerToken = token.Status.Token
-	address = freeAddress()
+	address = must(ports.Free(ctx))
 	Expect(api.Create(ctx, configuration())).To(Succeed())
 })
 
@@ -98,13 +99,6 @@ func must[T any](value T, err error) T {
 	GinkgoHelper()
 	Expect(err).NotTo(HaveOccurred())
 	return value
-}
-
-func freeAddress() string {
-	GinkgoHelper()
-	listener := must(net.Listen("tcp", "127.0.0.1:0"))
-	defer func() { Expect(listener.Close()).To(Succeed()) }()
-	return listener.Addr().String()
 }
 
 // startOperator runs an operator with the permissions of the chart. The result stops it.
