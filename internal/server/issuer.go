@@ -14,7 +14,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -34,8 +34,7 @@ type issuer struct {
 	options OIDC
 	client  *http.Client
 
-	mu       sync.Mutex
-	provider *oidc.Provider // nil until the issuer has answered
+	provider atomic.Pointer[oidc.Provider] // nil until the issuer has answered
 }
 
 func newIssuer(options OIDC) (*issuer, error) {
@@ -57,19 +56,21 @@ func newIssuer(options OIDC) (*issuer, error) {
 	return &issuer{options: options, client: client}, nil
 }
 
-// discover returns the issuer's endpoints and keys. They are read on the first use: an issuer that is down does not stop the page.
+// errNotDiscovered means that nothing is known about a session: the issuer has not answered this replica yet.
+var errNotDiscovered = errors.New("read the configuration of the issuer")
+
+// discover returns the issuer's endpoints and keys. They are read on the first use: an issuer that is down does not stop the page. People do
+// not wait for each other's requests, so that each of them has an answer within the timeout.
 func (i *issuer) discover(ctx context.Context) (*oidc.Provider, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.provider != nil {
-		return i.provider, nil
+	if provider := i.provider.Load(); provider != nil {
+		return provider, nil
 	}
 	// The provider keeps the client of this context, not its deadline.
 	provider, err := oidc.NewProvider(i.with(ctx), i.options.Issuer)
 	if err != nil {
-		return nil, fmt.Errorf("read the configuration of the issuer: %w", err)
+		return nil, fmt.Errorf("%w: %w", errNotDiscovered, err)
 	}
-	i.provider = provider
+	i.provider.Store(provider)
 	return provider, nil
 }
 
@@ -196,7 +197,7 @@ func isTemporary(err error) bool {
 		return refused.Response.StatusCode >= http.StatusInternalServerError || refused.Response.StatusCode == http.StatusTooManyRequests
 	}
 	var unreachable *url.Error
-	return errors.As(err, &unreachable)
+	return errors.As(err, &unreachable) || errors.Is(err, errNotDiscovered)
 }
 
 // refusal returns what an error of the issuer says to the person. It contains no tokens: the library puts the answer of a failed exchange into

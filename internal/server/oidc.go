@@ -4,6 +4,7 @@
 package server
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -116,7 +117,7 @@ func (o *oidcIdentity) SignIn() string { return SignInOIDC }
 func (o *oidcIdentity) Config(r *http.Request) (*rest.Config, error) {
 	var session oidcSession
 	switch found, err := o.session.read(r, &session); {
-	case r.Header.Get("Authorization") != "" || err == nil && !found:
+	case r.Header.Get("Authorization") != "" || o.token(r) != "" || err == nil && !found: // a sign-in removes the token of an earlier one
 		config, err := o.tokenIdentity.Config(r)
 		if errors.Is(err, ErrSignedOut) {
 			err = o.signedOut(r)
@@ -179,7 +180,7 @@ func (o *oidcIdentity) finish(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !found || !equalSecrets(r.FormValue("state"), a.State) || o.now().After(a.Expires) {
-		o.fail(w, r, attempt{}, "This sign-in was not started in this browser, or took longer than "+attemptTime.String()+". Start it again at "+o.options.PageURL+".")
+		o.fail(w, r, attempt{SignedOut: a.SignedOut}, "This sign-in was not started in this browser, or took longer than "+attemptTime.String()+". Start it again at "+o.options.PageURL+".")
 		return
 	}
 	if code := r.FormValue("error"); code != "" { // it is the issuer's: no one else has the state
@@ -200,6 +201,7 @@ func (o *oidcIdentity) finish(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	o.attempt.clear(w)
+	http.SetCookie(w, strictCookie(o.cookie, "", o.secure, -1))
 	http.Redirect(w, r, a.Return, http.StatusSeeOther)
 }
 
@@ -264,21 +266,24 @@ func (o *oidcIdentity) expire(w http.ResponseWriter) {
 	writeError(w, apierrors.NewUnauthorized("Your session is over. Sign in to continue."))
 }
 
-// logout ends the session. What the browser forgets is also revoked at the issuer, if it can do that and answers.
+// logout ends the session. What the browser forgets is also revoked at the issuer, if it can do that and answers. The browser does not wait
+// for the issuer: a person who leaves before its answer would stay signed in.
 func (o *oidcIdentity) logout(w http.ResponseWriter, r *http.Request) {
 	var session oidcSession
 	found, err := o.session.read(r, &session)
-	if err == nil && found && session.RefreshToken != "" {
-		err = o.issuer.revoke(r.Context(), session.RefreshToken)
-	}
-	if err != nil {
-		klog.FromContext(r.Context()).Error(err, "A session ended, but its refresh token was not revoked")
-	}
 	o.session.clear(w)
 	if err := o.attempt.write(w, attempt{SignedOut: true}, signedOutTime); err != nil {
 		o.attempt.clear(w)
 	}
+	w.Header().Set("Connection", "close") // the next request must not wait on this connection
 	o.tokenIdentity.logout(w, r)
+	_ = http.NewResponseController(w).Flush() // without it, the answer follows the issuer's
+	if err == nil && found && session.RefreshToken != "" {
+		err = o.issuer.revoke(context.WithoutCancel(r.Context()), session.RefreshToken)
+	}
+	if err != nil {
+		klog.FromContext(r.Context()).Error(err, "A session ended, but its refresh token was not revoked")
+	}
 }
 
 // localPath returns a path of this page. Anything that could lead to another host becomes the start page.

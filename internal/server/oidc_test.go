@@ -4,7 +4,9 @@
 package server
 
 import (
+	"context"
 	"crypto/rand"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -400,5 +403,142 @@ func TestOIDCStreamEndsWithSession(t *testing.T) {
 	}
 	if !signedIn {
 		t.Error("the stream ended before the session")
+	}
+}
+
+// intercept handles requests for a path of the issuer before it does; next continues there.
+func (i *testIssuer) intercept(path string, handle func(w http.ResponseWriter, r *http.Request, next http.Handler)) {
+	next := i.Config.Handler
+	i.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == path {
+			handle(w, r, next)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+const discoveryPath = "/.well-known/openid-configuration"
+
+func TestOIDCSlowIssuerBlocksOneRequest(t *testing.T) {
+	t.Parallel()
+	i, r, b := setUp(t)
+	var requests atomic.Int32
+	arrived, release, ended := make(chan struct{}), make(chan struct{}), make(chan error)
+	i.intercept(discoveryPath, func(w http.ResponseWriter, q *http.Request, next http.Handler) {
+		if requests.Add(1) == 1 {
+			close(arrived)
+			select {
+			case <-release:
+			case <-q.Context().Done():
+			}
+		}
+		next.ServeHTTP(w, q)
+	})
+	go func() {
+		_, err := r.identity.issuer.discover(context.Background())
+		ended <- err
+	}()
+	<-arrived
+	b.begin(r, "/")
+	close(release)
+	if err := <-ended; err != nil {
+		t.Errorf("the second request waited for the first one, which failed: %v", err)
+	}
+}
+
+func TestOIDCSessionSurvivesAnIssuerThatIsDown(t *testing.T) {
+	t.Parallel()
+	i := newTestIssuer(t, newUpstream(t))
+	key := newKey()
+	b := newBrowser(t)
+	b.signIn(newReplica(t, i, key), i)
+	var down atomic.Bool
+	down.Store(true)
+	i.intercept(discoveryPath, func(w http.ResponseWriter, q *http.Request, next http.Handler) {
+		if down.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		next.ServeHTTP(w, q)
+	})
+	i.claims = map[string]any{"exp": time.Now().Add(time.Hour).Unix()}
+	restarted := newReplica(t, i, key)
+	restarted.later(5 * time.Minute)
+	b.refresh(restarted, http.StatusServiceUnavailable)
+	down.Store(false)
+	b.refresh(restarted, http.StatusNoContent)
+	b.expectUser(restarted, "alice")
+}
+
+func (b *browser) useToken(r http.Handler) {
+	b.t.Helper()
+	got := b.send(r, http.MethodPost, "/api/login", func(q *http.Request) {
+		q.Header.Set("Content-Type", "application/json")
+		q.Body = io.NopCloser(strings.NewReader(`{"token":"` + knownToken + `"}`))
+	})
+	if got.Code != http.StatusNoContent {
+		b.t.Fatalf("got %d: %s", got.Code, got.Body)
+	}
+}
+
+func TestOIDCTokenWhileTheIssuerIsDown(t *testing.T) {
+	t.Parallel()
+	i, r, b := setUp(t)
+	b.useToken(r)
+	tokenUser := b.send(r, http.MethodGet, whoamiPath, nil).Body.String()
+	b.signIn(r, i)
+	if b.cookies["__Host-nestor-token"] != nil {
+		t.Error("the sign-in left the token of another person, which would be used when the session ends")
+	}
+	r.later(5 * time.Minute)
+	i.down = true
+	b.refresh(r, http.StatusServiceUnavailable)
+	b.useToken(r)
+	if got := b.send(r, http.MethodGet, whoamiPath, nil).Body.String(); got != tokenUser {
+		t.Errorf("got %s, want the user of the token: %s", got, tokenUser)
+	}
+}
+
+func TestOIDCLinkDoesNotUndoSignOut(t *testing.T) {
+	t.Parallel()
+	i, r, b := setUp(t)
+	b.signIn(r, i)
+	b.send(r, http.MethodPost, "/api/logout", nil)
+	b.comeBack(r, url.Values{"state": {"x"}, "code": {"y"}})
+	if request := b.begin(r, "/"); request.Get("prompt") != "login" {
+		t.Errorf("after a link of another site the issuer is not asked to ask: %v", request)
+	}
+}
+
+func TestOIDCSignOutIgnoresSlowIssuer(t *testing.T) {
+	t.Parallel()
+	i, r, b := setUp(t)
+	b.signIn(r, i)
+	left, revoked := make(chan struct{}), make(chan bool, 1)
+	i.intercept("/revoke", func(_ http.ResponseWriter, q *http.Request, _ http.Handler) {
+		_ = q.ParseForm() // the server notices that the client has gone when the body was read
+		select {
+		case <-left:
+			revoked <- true
+		case <-q.Context().Done():
+			revoked <- false
+		}
+	})
+	page := httptest.NewServer(r)
+	t.Cleanup(page.Close)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, page.URL+"/api/logout", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.AddCookie(b.cookies["__Host-nestor-session"])
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	close(left)
+	if !<-revoked {
+		t.Error("the answer came after the issuer's time was over")
 	}
 }
