@@ -84,8 +84,9 @@ func (m Model) ask(kind v1beta1.WaitingKind) (Target, *view.Ask) {
 // textRead is sent when a text has been read, acted when an action has ended.
 type (
 	textRead struct {
-		title, text string
-		err         error
+		id   int // of the pager
+		text string
+		err  error
 	}
 	acted struct {
 		done string
@@ -98,11 +99,11 @@ func (m Model) read(text Text) (tea.Model, tea.Cmd) {
 	if !ok {
 		return m, nil
 	}
-	title := string(text) + " of " + t.name()
-	m.pager = &pager{title: title, loading: true, detail: text == TextTranscript}
+	m.reads++
+	m.pager = &pager{id: m.reads, title: string(text) + " of " + t.name(), loading: true, detail: text == TextTranscript}
 	return m, func() tea.Msg {
 		content, err := m.actions.Read(m.ctx, t, text)
-		return textRead{title, content, err}
+		return textRead{m.reads, content, err}
 	}
 }
 
@@ -113,11 +114,11 @@ func (m Model) showCall() (tea.Model, tea.Cmd) {
 		m.notice = "nothing here waits for an approval"
 		return m, nil
 	}
-	title := "call of " + ask.Task + " (" + ask.Role + ")"
-	m.pager = &pager{title: title, loading: true, namespace: t.Namespace, ask: ask}
+	m.reads++
+	m.pager = &pager{id: m.reads, title: "call of " + ask.Task + " (" + ask.Role + ")", loading: true, namespace: t.Namespace, ask: ask}
 	return m, func() tea.Msg {
 		content, err := m.actions.Call(m.ctx, t.Namespace, *ask)
-		return textRead{title, content, err}
+		return textRead{m.reads, content, err}
 	}
 }
 

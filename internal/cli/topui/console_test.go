@@ -24,7 +24,7 @@ func typed(t *testing.T, m Model, k tea.KeyPressMsg) Model {
 	}
 	switch msg := cmd().(type) {
 	case textRead:
-		m = update(m, msg, armed(msg.title))
+		m = update(m, msg, armed(msg.id))
 	case acted:
 		m = update(m, msg)
 	}
@@ -127,5 +127,31 @@ func TestDecideAnswerCancel(t *testing.T) {
 	want := []string{"answer alone: 2026", "Approve busy-1-1", "cancel busy", "Deny busy-1-1"}
 	if !slices.Equal(actions.done, want) {
 		t.Errorf("%q, want %q", actions.done, want)
+	}
+}
+
+// A slow answer about a call must not be shown for the call of an agent with the same name in another namespace.
+func TestCallIsShownForItsOwnDecision(t *testing.T) {
+	m, actions := console(t)
+	now := snapshot(1000)
+	tester := now.Tasks[1]
+	tester.Namespace = "b"
+	tester.Labels = nil
+	now.Tasks = append(now.Tasks, tester)
+	for i, arguments := range []string{`{"path":"a"}`, `{"path":"b"}`} {
+		waits := v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Tool: "write", ToolCall: "w", Arguments: &runtime.RawExtension{Raw: []byte(arguments)}}
+		now.Chats[i].Status.Waiting = []v1beta1.ChatWaitingItem{{Task: "busy-1-1", Waiting: waits}}
+	}
+	m = press(update(m, Updated(now)), "/", "b", "u", "s", "y", "enter")
+	next, slow := m.Update(key("a"))
+	m = press(next.(Model), "esc", "down")
+	next, read := m.Update(key("a"))
+	m = update(next.(Model), slow())
+	if strings.Contains(screen(m), "a: write") {
+		t.Fatalf("the call of another namespace is shown:\n%s", screen(m))
+	}
+	m = typed(t, typed(t, update(m, read(), armed(m.pager.id)), pageKey), pageKey)
+	if typed(t, m, key("a")); !slices.Equal(actions.done, []string{"Approve busy-1-1"}) {
+		t.Errorf("%q:\n%s", actions.done, screen(m))
 	}
 }

@@ -57,6 +57,7 @@ type Model struct {
 	order         int    // the index of the order of the runs
 	input         *input // the line that the person types
 	pager         *pager // a text above the rows
+	reads         int    // counts the pagers
 	notice        string
 	pendingCancel Target
 }

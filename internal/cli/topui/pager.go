@@ -16,6 +16,7 @@ import (
 
 // pager shows a text above the rows. With an ask it is a call to decide about.
 type pager struct {
+	id        int // of what is read for it
 	title     string
 	text      string
 	loading   bool
@@ -48,11 +49,11 @@ q, ctrl+c              leave`
 // armDelay is how long a call is shown before it can be decided, so that a key pressed twice does not decide about it unseen.
 const armDelay = 400 * time.Millisecond
 
-// armed is sent when the text with a title has been shown for armDelay.
-type armed string
+// armed is sent when the text of a pager has been shown for armDelay.
+type armed int
 
-func (m Model) arm(title armed) Model {
-	if m.pager != nil && m.pager.title == string(title) {
+func (m Model) arm(id armed) Model {
+	if m.pager != nil && m.pager.id == int(id) {
 		p := *m.pager
 		p.ready = true
 		m.pager = &p
@@ -60,9 +61,9 @@ func (m Model) arm(title armed) Model {
 	return m
 }
 
-// arrived shows a text that was read, unless the person has left it.
+// arrived shows a text that was read, unless the person has left it. Calls in two namespaces may have the same title.
 func (m Model) arrived(r textRead) (tea.Model, tea.Cmd) {
-	if m.pager == nil || m.pager.title != r.title || !m.pager.loading {
+	if m.pager == nil || m.pager.id != r.id || !m.pager.loading {
 		return m, nil
 	}
 	p := *m.pager
@@ -71,7 +72,7 @@ func (m Model) arrived(r textRead) (tea.Model, tea.Cmd) {
 		p.failed, p.text = true, r.err.Error()
 	}
 	m.pager = &p
-	return m, tea.Tick(armDelay, func(time.Time) tea.Msg { return armed(r.title) })
+	return m, tea.Tick(armDelay, func(time.Time) tea.Msg { return armed(r.id) })
 }
 
 // layout wraps the text to a width. Long lines are wrapped, not cut: a person decides about what is shown.
