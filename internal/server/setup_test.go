@@ -32,8 +32,11 @@ func TestScheduleInWordsWithNextTimes(t *testing.T) {
 			t.Errorf("times %v", answer.Next)
 		}
 	}
-	if got := ask(t, newUpstream(t).tokenSite(), http.MethodGet, "/api/schedule?cron=never", nil); got.Code != http.StatusBadRequest || !strings.Contains(got.Body.String(), "spec.schedule.cron") {
-		t.Errorf("a wrong one: %d %s", got.Code, got.Body)
+	for _, wrong := range []string{"never", "TZ=UTC", "TZ=UTC 0 7 * * *"} {
+		got := ask(t, newUpstream(t).tokenSite(), http.MethodGet, "/api/schedule?cron="+url.QueryEscape(wrong), nil)
+		if got.Code != http.StatusBadRequest || !strings.Contains(got.Body.String(), "spec.schedule.cron") {
+			t.Errorf("%q: %d %s", wrong, got.Code, got.Body)
+		}
 	}
 }
 

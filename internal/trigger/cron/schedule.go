@@ -7,6 +7,7 @@ package cron
 
 import (
 	"fmt"
+	"strings"
 	"time"
 	_ "time/tzdata" // the operator's image has no time zones
 
@@ -41,6 +42,9 @@ func Parse(spec v1beta1.TriggerSchedule) (*Schedule, error) {
 		if location, err = time.LoadLocation(spec.TimeZone); err != nil {
 			return nil, &FieldError{Field: "spec.schedule.timeZone", Problem: fmt.Sprintf("%q is not a known time zone", spec.TimeZone)}
 		}
+	}
+	if strings.Contains(spec.Cron, "=") { // the parser panics at some prefixes with a time zone
+		return nil, &FieldError{Field: cronField, Problem: "the time zone goes into timeZone"}
 	}
 	schedule, err := robfig.ParseStandard(spec.Cron)
 	if err != nil {
