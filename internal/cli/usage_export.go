@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,6 +40,7 @@ func newUsageExport(f *Factory) *cobra.Command {
 			Export the usage of model calls as CSV: a row for each day (UTC), namespace, chat, role, model and currency, with an
 			empty chat for standalone tasks. Calls without a known price are in the column unpriced_calls. If a row has costs in
 			several currencies, each further currency has a row of its own with no calls and tokens, so that columns can be added up.
+			The name of a model that a spreadsheet would take for a formula begins with an apostrophe.
 
 			With --label, a column has the value of that label of the chat, or else of the namespace, as it is now.
 		`),
@@ -130,7 +132,7 @@ func writeUsages(out io.Writer, usages []historyv1.Usage, label string, values m
 			value = values[types.NamespacedName{Namespace: u.Namespace}]
 		}
 		for _, cost := range costRows(calls.Costs) {
-			row := []string{u.StartTime.UTC().Format(time.DateOnly), u.Namespace, u.Chat, u.Role, u.Model, cost.Currency, cost.amount}
+			row := []string{u.StartTime.UTC().Format(time.DateOnly), u.Namespace, u.Chat, u.Role, noFormula(u.Model), cost.Currency, cost.amount}
 			for _, n := range []int64{
 				calls.Total, calls.Failed, calls.UnknownCostCalls, calls.PromptTokens, calls.CachedTokens, calls.CompletionTokens, calls.ReasoningTokens,
 			} {
@@ -147,6 +149,15 @@ func writeUsages(out io.Writer, usages []historyv1.Usage, label string, values m
 	}
 	rows.Flush()
 	return rows.Error()
+}
+
+// noFormula returns text that spreadsheets do not take for a formula. Names of models may have any characters; those of other objects cannot
+// begin with these.
+func noFormula(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
 }
 
 // costRow is a cost with its exact amount as text, in whole units of the currency.

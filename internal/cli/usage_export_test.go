@@ -28,6 +28,7 @@ func TestUsageAsRows(t *testing.T) {
 			Costs: []historyv1.Cost{{Currency: "EUR", CostMicros: 42}, {Currency: "USD", CostMicros: 1_500_000}},
 		}),
 		usage("a", "", "large, new", historyv1.CallUsage{Tally: historyv1.Tally{Total: 2}, UnknownCostCalls: 2, PromptTokens: 5}),
+		usage("b", "", "=HYPERLINK(1)", historyv1.CallUsage{Tally: historyv1.Tally{Total: 1}}),
 		usage("b", "tools-only", "", historyv1.CallUsage{}),
 	}
 	values := map[types.NamespacedName]string{{Namespace: "a", Name: "first"}: "research", {Namespace: "a"}: "platform"}
@@ -39,6 +40,7 @@ func TestUsageAsRows(t *testing.T) {
 2026-11-18,a,first,coder,small,EUR,0.000042,3,1,0,70,20,30,10,research
 2026-11-18,a,first,coder,small,USD,1.500000,0,0,0,0,0,0,0,research
 2026-11-18,a,,coder,"large, new",,,2,0,2,5,0,0,0,platform
+2026-11-18,b,,coder,'=HYPERLINK(1),,,1,0,0,0,0,0,0,
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
