@@ -11,7 +11,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// requestTimeout limits a request for credentials.
+// requestTimeout limits how long a caller waits for credentials: for its own request, and for those of others before it.
 const requestTimeout = 20 * time.Second
 
 // early is how long before their expiry credentials are replaced, but not before half of their life.
@@ -30,18 +30,22 @@ func newKept[T any]() *kept[T] { return &kept[T]{lock: make(chan struct{}, 1)} }
 // get returns the credentials for secrets, and fetches them if needed. Concurrent callers share one request.
 func (k *kept[T]) get(ctx context.Context, secrets string, fetch func(context.Context) (T, time.Time, error)) (T, error) {
 	var none T
+	caller := ctx
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
 	select {
 	case k.lock <- struct{}{}:
 		defer func() { <-k.lock }()
 	case <-ctx.Done():
-		return none, ctx.Err()
+		if caller.Err() != nil {
+			return none, caller.Err()
+		}
+		return none, failed(model.Transient, "there are no credentials after %s", requestTimeout)
 	}
 	now := time.Now()
 	if k.secrets == secrets && now.Before(k.until) {
 		return k.value, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
 	value, expires, err := fetch(ctx)
 	if err != nil {
 		return none, err
