@@ -20,6 +20,8 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/shorten"
@@ -51,6 +53,10 @@ func Compile(object *v1beta1.ToolPolicy) (*Policy, error) {
 	if object.Spec.Match != nil {
 		p.match = *object.Spec.Match
 	}
+	if _, err := metav1.LabelSelectorAsSelector(selectorOf(object.Spec.Namespaces)); err != nil {
+		p.broken = &expr.Error{Field: "spec.namespaces.selector", Problem: err.Error()}
+		return p, p.broken
+	}
 	for i, spec := range object.Spec.Rules {
 		when, err := environment.Condition(fmt.Sprintf("spec.rules[%d].allowWhen", i), spec.AllowWhen)
 		if err != nil {
@@ -60,6 +66,13 @@ func Compile(object *v1beta1.ToolPolicy) (*Policy, error) {
 		p.rules = append(p.rules, rule{spec, when})
 	}
 	return p, nil
+}
+
+func selectorOf(namespaces *v1beta1.AllowedNamespaces) *metav1.LabelSelector {
+	if namespaces == nil {
+		return nil
+	}
+	return namespaces.Selector
 }
 
 // digest identifies the content of a policy: a person who approved a call has approved it under these rules.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -120,6 +121,11 @@ func (s *Store) applies(ctx context.Context, name types.NamespacedName, p *entry
 	}
 	if name.Namespace != s.Finder.OperatorNamespace {
 		return false, nil
+	}
+	if p.namespaces != nil {
+		if _, err := metav1.LabelSelectorAsSelector(p.namespaces.Selector); err != nil {
+			return true, nil //nolint:nilerr // it may select any namespace, and has no verdicts until it is corrected
+		}
 	}
 	allows, err := s.Finder.Allows(ctx, p.namespaces, namespace)
 	if err != nil {

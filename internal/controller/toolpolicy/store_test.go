@@ -23,6 +23,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/validation"
 )
 
 func newStore(t *testing.T, objects ...client.Object) *Store {
@@ -107,6 +108,25 @@ func TestPoliciesApplyToNamespaces(t *testing.T) {
 		if got := judged(t, s, in); got != want || !s.Apply(name) {
 			t.Errorf("%s has the policies %s, want %s", name, got, want)
 		}
+	}
+}
+
+// A selector that cannot be read does not exempt namespaces from the policy.
+func TestUnreadableSelectorMakesCallsWait(t *testing.T) {
+	s := newStore(t, namespace("team", ""))
+	p := toolPolicy("nestor-system", "p", "false", &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesSelector, Selector: &metav1.LabelSelector{
+		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "stage", Operator: "notin", Values: []string{"test"}}}}})
+	p.Spec.Match = &v1beta1.PolicyMatch{Tools: []v1beta1.ToolGlob{"write"}}
+	s.set(p)
+	got := judged(t, s, input(agent.PlannedCall{Tool: "write"}))
+	if !strings.Contains(got, "nestor-system/p does not compile: spec.namespaces.selector") || !s.Apply("team") {
+		t.Errorf("%q, want that the call waits", got)
+	}
+	if got := judged(t, s, input(agent.PlannedCall{Tool: "read"})); got != "" {
+		t.Errorf("%q, want that a call which the policy does not match goes on", got)
+	}
+	if err := validation.CheckPolicy(p); err == nil {
+		t.Error("the policy is valid")
 	}
 }
 
