@@ -158,6 +158,7 @@ func createTried(ctx context.Context, client dynamic.Interface, tried *v1beta1.A
 	if _, err := ofRoles.Create(ctx, untyped(tried), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 		return nil, err
 	}
+	ctx = context.WithoutCancel(ctx) // a task without its role would wait forever
 	created, err := client.Resource(nestorResource(tasks)).Namespace(task.Namespace).Create(ctx, untyped(task), metav1.CreateOptions{})
 	if err != nil {
 		return nil, err

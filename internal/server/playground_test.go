@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -15,7 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -109,5 +112,35 @@ func TestTaskOwnsTheDraft(t *testing.T) {
 	}
 	if owners := tried.GetOwnerReferences(); len(owners) != 1 || owners[0].UID != "task-uid" || owners[0].Kind != "AgentTask" || owners[0].Name != "try-poet" {
 		t.Errorf("owners %+v", owners)
+	}
+}
+
+// A person who leaves the page after the task was created leaves no task that waits for its role.
+func TestDraftIsCompletedWithoutThePerson(t *testing.T) {
+	t.Parallel()
+	ctx, leave := context.WithCancel(t.Context())
+	var requests []string
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests = append(requests, r.URL.Path+"?"+r.URL.RawQuery)
+		if strings.HasSuffix(r.URL.Path, "/"+tasks) {
+			leave()
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.Copy(w, r.Body) // the client may have left
+	}))
+	t.Cleanup(api.Close)
+	client, err := dynamic.NewForConfig(&rest.Config{Host: api.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind := func(name string) metav1.TypeMeta {
+		return metav1.TypeMeta{APIVersion: v1beta1.GroupVersion.String(), Kind: name}
+	}
+	meta := metav1.ObjectMeta{Name: "try-poet", Namespace: "default"}
+	if _, err := createTried(ctx, client, &v1beta1.AgentRole{TypeMeta: kind("AgentRole"), ObjectMeta: meta}, &v1beta1.AgentTask{TypeMeta: kind("AgentTask"), ObjectMeta: meta}); err != nil {
+		t.Error(err)
+	}
+	if len(requests) != 3 || !strings.HasSuffix(requests[2], "/agentroles?") {
+		t.Errorf("the requests are %q", requests)
 	}
 }
