@@ -6,11 +6,11 @@ package history
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -97,20 +97,50 @@ func (u *usages) List(ctx context.Context, options *metainternalversion.ListOpti
 	return &api.UsageList{ListMeta: metav1.ListMeta{Continue: next}, Items: append([]api.Usage{}, summed...)}, nil
 }
 
-// pageOf returns a page of all items. A cursor is the number of items before it.
-func pageOf(all []api.Usage, page ledger.Page) (ledger.List[api.Usage], error) {
-	from := 0
-	if page.Cursor != "" {
-		var err error
-		if from, err = strconv.Atoi(page.Cursor); err != nil || from < 0 {
-			return ledger.List[api.Usage]{}, fmt.Errorf("%w: cursor %q is not the Next of a page", ledger.ErrInvalid, page.Cursor)
+// place is where a usage is in a list. A cursor is the place of the last usage before it: a number would repeat or omit usages if one was
+// recorded between two pages.
+type place struct {
+	Dimension                int
+	Namespace                string
+	Start                    int64
+	Value, Chat, Role, Model string
+}
+
+func placeOf(u api.Usage) place {
+	p := place{Namespace: u.Namespace, Value: u.Value, Chat: u.Chat, Role: u.Role, Model: u.Model}
+	for i, d := range dimensions {
+		if d.by == u.By {
+			p.Dimension = i
 		}
 	}
-	from = min(from, len(all))
-	to := min(from+page.Size(), len(all))
-	list := ledger.List[api.Usage]{Items: all[from:to]}
+	if u.StartTime != nil {
+		p.Start = u.StartTime.Unix()
+	}
+	return p
+}
+
+func (p place) compare(q place) int {
+	return cmp.Or(cmp.Compare(p.Dimension, q.Dimension), cmp.Compare(p.Namespace, q.Namespace), cmp.Compare(p.Start, q.Start), cmp.Compare(p.Value, q.Value),
+		cmp.Compare(p.Chat, q.Chat), cmp.Compare(p.Role, q.Role), cmp.Compare(p.Model, q.Model))
+}
+
+// pageOf returns a page of all items, which are in the order of their places.
+func pageOf(all []api.Usage, page ledger.Page) (ledger.List[api.Usage], error) {
+	if page.Cursor != "" {
+		var after place
+		if err := json.Unmarshal([]byte(page.Cursor), &after); err != nil {
+			return ledger.List[api.Usage]{}, fmt.Errorf("%w: cursor %q is not the Next of a page", ledger.ErrInvalid, page.Cursor)
+		}
+		all = slices.DeleteFunc(all, func(u api.Usage) bool { return placeOf(u).compare(after) <= 0 })
+	}
+	to := min(page.Size(), len(all))
+	list := ledger.List[api.Usage]{Items: all[:to]}
 	if to < len(all) {
-		list.Next = strconv.Itoa(to)
+		next, err := json.Marshal(placeOf(all[to-1]))
+		if err != nil {
+			return ledger.List[api.Usage]{}, err
+		}
+		list.Next = string(next)
 	}
 	return list, nil
 }
