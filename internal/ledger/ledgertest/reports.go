@@ -6,6 +6,7 @@ package ledgertest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -149,6 +150,29 @@ func testUsageByDimension(t *testing.T, db Database) {
 	bad := ledger.ReportQuery{GroupBy: []ledger.Dimension{"1; DROP TABLE events"}}
 	if _, err := l.Usage(t.Context(), bad, ledger.Page{}); !errors.Is(err, ledger.ErrInvalid) {
 		t.Errorf("an unknown dimension: %v, want ErrInvalid", err)
+	}
+}
+
+// A reader adds up the groups of all pages. A group that appears or ends meanwhile must not make it count another one twice, or not at all.
+func testUsagePagesDoNotShift(t *testing.T, db Database) {
+	l := db.Open(t)
+	seedReports(t, l)
+	every := ledger.ReportQuery{GroupBy: []ledger.Dimension{ledger.ByRole}, Every: 24 * time.Hour}
+	first := must(l.Usage(t.Context(), every, ledger.Page{Limit: 2}))(t)
+	late := Agent("late")
+	late.Role, late.Root, late.CreatedAt = "architect", "late", at(60)
+	batch := First(late, 1)
+	batch.ModelCalls = []ledger.ModelCall{modelCall("late/0", 60)}
+	Append(t, l, batch)
+	rest := must(l.Usage(t.Context(), every, ledger.Page{Cursor: first.Next}))(t)
+	got := names(append(first.Items, rest.Items...), func(u ledger.Usage) string { return u.Role })
+	if want := []string{"coder", "coder", "orchestrator", "tester"}; !slices.Equal(got, want) {
+		t.Errorf("the pages have the roles %q, want %q", got, want)
+	}
+	for _, cursor := range []string{"2", "[]", `["x","coder",""]`} {
+		if _, err := l.Usage(t.Context(), every, ledger.Page{Cursor: cursor}); !errors.Is(err, ledger.ErrInvalid) {
+			t.Errorf("the cursor %s: %v, want ErrInvalid", cursor, err)
+		}
 	}
 }
 

@@ -85,6 +85,7 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"RunsHaveTimings":                     testRunsHaveTimings,
 		"RunsByFilter":                        testRunsByFilter,
 		"UsageByDimension":                    testUsageByDimension,
+		"UsagePagesDoNotShift":                testUsagePagesDoNotShift,
 		"UsageInTimeRange":                    testUsageInTimeRange,
 		"UsageOverTime":                       testUsageOverTime,
 		"OutcomesByRole":                      testOutcomesByRole,

@@ -5,6 +5,7 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -99,32 +100,65 @@ type reportOf[T any] struct {
 	into              func(*T) (*ledger.Group, []any)
 }
 
-// report runs a grouped query. Its cursor is a row number: each page computes the sums of all groups anyway.
+// report runs a grouped query. Each page computes the sums of its groups and of those after it. Its cursor is the group before it: a row number
+// would repeat or omit a group if another one appears between two pages, and the reader adds them up.
 func report[T any](ctx context.Context, db querier, query ledger.ReportQuery, page ledger.Page, of reportOf[T]) (ledger.List[T], error) {
 	columns, err := groupColumns(query, of.at)
 	if err != nil {
 		return ledger.List[T]{}, err
 	}
-	offset := 0
+	grouped := slices.Concat(columns, of.by)
 	if page.Cursor != "" {
-		if offset, err = strconv.Atoi(page.Cursor); err != nil || offset < 0 {
-			return ledger.List[T]{}, fmt.Errorf("%w: cursor %q is not the Next of a page", ledger.ErrInvalid, page.Cursor)
+		if err := of.where.afterGroup(grouped, query.Every > 0, page.Cursor); err != nil {
+			return ledger.List[T]{}, err
 		}
 	}
-	sql := "SELECT " + strings.Join(append(slices.Clone(columns), of.totals), ", ") + " FROM " + of.table + of.where.String()
-	if grouped := slices.Concat(columns, of.by); len(grouped) > 0 {
+	sql := "SELECT " + strings.Join(slices.Concat(columns, []string{of.totals}, grouped), ", ") + " FROM " + of.table + of.where.String()
+	if len(grouped) > 0 {
 		by := strings.Join(grouped, ", ")
 		sql += " GROUP BY " + by + " ORDER BY " + by
 	}
-	sql += " LIMIT " + of.where.arg(page.Size()+1) + " OFFSET " + of.where.arg(offset)
+	sql += " LIMIT " + of.where.arg(page.Size()+1)
+	var cursors []string
 	scan := func(r row) (T, error) {
 		var item T
 		group, totals := of.into(&item)
-		err := r.Scan(append(groupInto(group, query), totals...)...)
+		key := make([]string, len(grouped))
+		into := slices.Concat(groupInto(group, query), totals)
+		for i := range key {
+			into = append(into, &key[i])
+		}
+		if err := r.Scan(into...); err != nil {
+			return item, err
+		}
+		cursor, err := json.Marshal(key)
+		cursors = append(cursors, string(cursor))
 		return item, err
 	}
 	rows, err := list(ctx, db, scan, sql, of.where.args...)
-	return paged(rows, page, func(T) string { return strconv.Itoa(offset + page.Size()) }), err
+	return paged(rows, page, func(T) string { return cursors[page.Size()-1] }), err
+}
+
+// afterGroup adds the condition that a row is of a group after a cursor. The first column may be a time.
+func (w *where) afterGroup(grouped []string, timed bool, cursor string) error {
+	var key []string
+	if json.Unmarshal([]byte(cursor), &key) != nil || len(key) != len(grouped) || len(key) == 0 {
+		return fmt.Errorf("%w: cursor %q is not the Next of a page", ledger.ErrInvalid, cursor)
+	}
+	args := make([]string, len(key))
+	for i, value := range key {
+		var arg any = text(value)
+		if i == 0 && timed {
+			start, err := strconv.ParseInt(value, 10, 64)
+			if err != nil {
+				return fmt.Errorf("%w: cursor %q is not the Next of a page", ledger.ErrInvalid, cursor)
+			}
+			arg = start
+		}
+		args[i] = w.arg(arg)
+	}
+	w.conditions = append(w.conditions, "("+strings.Join(grouped, ", ")+") > ("+strings.Join(args, ", ")+")")
+	return nil
 }
 
 // groupColumns refuses unknown dimensions, because their names become part of the query. at is the column of the time.
