@@ -5,7 +5,6 @@ package anthropic
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -21,11 +20,7 @@ const DefaultBaseURL = "https://api.anthropic.com"
 const apiVersion = "2023-06-01"
 
 // Client calls one provider. It is safe for concurrent use.
-type Client struct {
-	wire.Completer[dialect]
-
-	address string // with the version in the path
-}
+type Client = wire.Completer[dialect]
 
 // NewClient returns a client for an endpoint. Its base URL may end with /v1 or before it.
 func NewClient(endpoint wire.Endpoint) (*Client, error) {
@@ -35,9 +30,14 @@ func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{address: strings.TrimSuffix(strings.TrimSuffix(connection.BaseURL(), "/"), "/v1") + "/v1"}
-	c.Completer = wire.Completer[dialect]{Connection: connection, ByEffort: true, Encode: encodeRequest, Send: c.send, Read: readReply}
-	return c, nil
+	base := strings.TrimSuffix(strings.TrimSuffix(connection.BaseURL(), "/"), "/v1")
+	return &Client{
+		Connection: connection, ByEffort: true, Encode: encodeRequest, Read: readReply, Authenticate: authenticate,
+		Address: func(model.Request, dialect) (string, url.Values) { return base + endpoint.Path, nil },
+		List: func(call *wire.Call, header http.Header) ([]string, error) {
+			return call.GetModels(base+"/v1/models", url.Values{"limit": {"1000"}}, header)
+		},
+	}, nil
 }
 
 func authenticate(call *wire.Call, header http.Header) {
@@ -45,22 +45,6 @@ func authenticate(call *wire.Call, header http.Header) {
 	if call.Key != "" {
 		header.Set("X-Api-Key", call.Key)
 	}
-}
-
-func (c *Client) send(ctx context.Context, call *wire.Call, _ model.Request, _ dialect, body []byte, header http.Header) (*http.Response, error) {
-	authenticate(call, header)
-	return call.Post(ctx, c.address+"/messages", nil, header, body)
-}
-
-// Models lists the provider's models, which is a cheap check of the address and the key.
-func (c *Client) Models(ctx context.Context) ([]string, error) {
-	call, err := c.Start(ctx)
-	if err != nil {
-		return nil, err
-	}
-	header := http.Header{}
-	authenticate(call, header)
-	return call.GetModels(c.address+"/models", url.Values{"limit": {"1000"}}, header)
 }
 
 var _ model.Client = (*Client)(nil)

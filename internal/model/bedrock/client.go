@@ -4,7 +4,6 @@
 package bedrock
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -17,7 +16,7 @@ import (
 )
 
 // Client calls one provider. It is safe for concurrent use.
-type Client struct{ wire.Completer[dialect] }
+type Client = wire.Completer[dialect]
 
 // NewClient returns a client for an endpoint, whose base URL ends before /model.
 func NewClient(endpoint wire.Endpoint) (*Client, error) {
@@ -26,43 +25,31 @@ func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{}
-	c.Completer = wire.Completer[dialect]{Connection: connection, ByEffort: true, Encode: encodeRequest, Send: c.send, Read: readReply}
-	return c, nil
+	base := strings.TrimSuffix(connection.BaseURL(), "/")
+	return &Client{
+		Connection: connection, ByEffort: true, Encode: encodeRequest, Read: readReply, Authenticate: wire.SendBearer,
+		Address: func(req model.Request, used dialect) (string, url.Values) {
+			operation := "/converse-stream"
+			if used.whole {
+				operation = "/converse"
+			}
+			return base + "/model/" + httpbinding.EscapePath(req.Model, true) + operation, nil
+		},
+		List: func(call *wire.Call, header http.Header) ([]string, error) {
+			// AWS lists the models on a host of its own.
+			return listModels(call, strings.Replace(base, "://bedrock-runtime", "://bedrock", 1)+"/foundation-models", header)
+		},
+	}, nil
 }
 
-func (c *Client) send(ctx context.Context, call *wire.Call, req model.Request, used dialect, body []byte, header http.Header) (*http.Response, error) {
-	authenticate(call, header)
-	operation := "/converse-stream"
-	if used.whole {
-		operation = "/converse"
-	}
-	address := strings.TrimSuffix(c.BaseURL(), "/") + "/model/" + httpbinding.EscapePath(req.Model, true) + operation
-	return call.Post(ctx, address, nil, header, body)
-}
-
-// authenticate adds an API key. A call without one is signed.
-func authenticate(call *wire.Call, header http.Header) {
-	if call.Key != "" {
-		header.Set("Authorization", "Bearer "+call.Key)
-	}
-}
-
-// Models lists the foundation models, which is a cheap check of the address and the credentials. An identity that may call models, but
-// not list them, is valid.
-func (c *Client) Models(ctx context.Context) ([]string, error) {
-	call, err := c.Start(ctx)
-	if err != nil {
-		return nil, err
-	}
-	header := http.Header{}
-	authenticate(call, header)
+// listModels lists the foundation models. An identity that may call models, but not list them, is valid.
+func listModels(call *wire.Call, address string, header http.Header) ([]string, error) {
 	var page struct {
 		Models []struct {
 			ID string `json:"modelId"`
 		} `json:"modelSummaries"`
 	}
-	err = call.Get(listAddress(c.BaseURL()), url.Values{"byOutputModality": {"TEXT"}}, header, &page)
+	err := call.Get(address, url.Values{"byOutputModality": {"TEXT"}}, header, &page)
 	if refusal := new(model.Error); errors.As(err, &refusal) && strings.Contains(refusal.Message, "not authorized to perform") {
 		return nil, nil
 	}
@@ -74,9 +61,4 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 		names = append(names, m.ID)
 	}
 	return names, nil
-}
-
-// listAddress returns the address of the list of models, which is on a host of its own at AWS.
-func listAddress(base string) string {
-	return strings.TrimSuffix(strings.Replace(base, "://bedrock-runtime", "://bedrock", 1), "/") + "/foundation-models"
 }

@@ -5,7 +5,6 @@ package gemini
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -23,19 +22,15 @@ import (
 const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 
 // Client calls one provider. It is safe for concurrent use.
-type Client struct {
-	wire.Completer[dialect]
-
-	place place
-}
+type Client = wire.Completer[dialect]
 
 // place is where Google serves the models: the Gemini API or Vertex AI.
 type place struct {
 	api model.API
-	// models is the address under which the path of a model is, and list that of the list of models.
-	models, list string
-	path         func(name string) string
-	authenticate func(call *wire.Call, header http.Header)
+	// models is the address under which the path of a model is, and listed that of the list of models.
+	models, listed string
+	path           func(name string) string
+	authenticate   func(call *wire.Call, header http.Header)
 	// prefix begins the names in the list.
 	prefix string
 }
@@ -61,7 +56,7 @@ func NewVertexClient(endpoint wire.Endpoint) (*Client, error) {
 	endpoint.Path = "/publishers/google/models"
 	return connect(endpoint, func(address string) place {
 		host, _, _ := strings.Cut(address, "/v1/projects/")
-		return place{model.Vertex, address, host + "/v1beta1/publishers/google/models", vertexPath, sendToken, "publishers/google/models/"}
+		return place{model.Vertex, address, host + "/v1beta1/publishers/google/models", vertexPath, wire.SendBearer, "publishers/google/models/"}
 	})
 }
 
@@ -70,32 +65,22 @@ func connect(endpoint wire.Endpoint, placeAt func(address string) place) (*Clien
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{place: placeAt(strings.TrimSuffix(connection.BaseURL(), "/"))}
-	api := c.place.api
-	c.Completer = wire.Completer[dialect]{
-		Connection: connection, ByEffort: true, Send: c.send,
-		Encode: func(req model.Request, used dialect) ([]byte, error) { return encodeRequest(req, used, api) },
-		Read: func(body io.ReadCloser, req model.Request, listen func(model.Delta)) (model.Reply, error) {
-			return readReply(body, req, api, listen)
+	at := placeAt(strings.TrimSuffix(connection.BaseURL(), "/"))
+	return &Client{
+		Connection: connection, ByEffort: true, Authenticate: at.authenticate, List: at.list,
+		Encode: func(req model.Request, used dialect) ([]byte, error) { return encodeRequest(req, used, at.api) },
+		Address: func(req model.Request, _ dialect) (string, url.Values) {
+			return at.models + at.path(req.Model) + ":streamGenerateContent", url.Values{"alt": {"sse"}}
 		},
-	}
-	return c, nil
-}
-
-func (c *Client) send(ctx context.Context, call *wire.Call, req model.Request, _ dialect, body []byte, header http.Header) (*http.Response, error) {
-	c.place.authenticate(call, header)
-	return call.Post(ctx, c.place.models+c.place.path(req.Model)+":streamGenerateContent", url.Values{"alt": {"sse"}}, header, body)
+		Read: func(body io.ReadCloser, req model.Request, listen func(model.Delta)) (model.Reply, error) {
+			return readReply(body, req, at.api, listen)
+		},
+	}, nil
 }
 
 func sendKey(call *wire.Call, header http.Header) {
 	if call.Key != "" {
 		header.Set("X-Goog-Api-Key", call.Key)
-	}
-}
-
-func sendToken(call *wire.Call, header http.Header) {
-	if call.Key != "" {
-		header.Set("Authorization", "Bearer "+call.Key)
 	}
 }
 
@@ -118,15 +103,8 @@ func vertexPath(name string) string {
 	return "/publishers/google/models/" + url.PathEscape(name)
 }
 
-// Models lists the provider's models, which is a cheap check of the address and the key. On Vertex AI, an identity that may call models,
-// but not list them, is valid.
-func (c *Client) Models(ctx context.Context) ([]string, error) {
-	call, err := c.Start(ctx)
-	if err != nil {
-		return nil, err
-	}
-	header := http.Header{}
-	c.place.authenticate(call, header)
+// list lists the models. On Vertex AI, an identity that may call models, but not list them, is valid.
+func (p place) list(call *wire.Call, header http.Header) ([]string, error) {
 	type entry struct {
 		Name string `json:"name"`
 	}
@@ -134,7 +112,7 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 		Models          []entry `json:"models"`
 		PublisherModels []entry `json:"publisherModels"`
 	}
-	err = call.Get(c.place.list, url.Values{"pageSize": {"1000"}}, header, &page)
+	err := call.Get(p.listed, url.Values{"pageSize": {"1000"}}, header, &page)
 	if refusal := new(model.Error); errors.As(err, &refusal) && strings.Contains(refusal.Message, "aiplatform.publisherModels") {
 		return nil, nil
 	}
@@ -143,7 +121,7 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 	}
 	var names []string
 	for _, m := range slices.Concat(page.Models, page.PublisherModels) {
-		names = append(names, strings.TrimPrefix(m.Name, c.place.prefix))
+		names = append(names, strings.TrimPrefix(m.Name, p.prefix))
 	}
 	return names, nil
 }

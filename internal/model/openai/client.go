@@ -4,8 +4,9 @@
 package openai
 
 import (
-	"context"
+	"io"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/nestor-dev/nestor/internal/model"
@@ -13,46 +14,34 @@ import (
 )
 
 // Client calls one provider. It is safe for concurrent use.
-type Client struct{ wire.Completer[dialect] }
+type Client = wire.Completer[dialect]
 
 func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	endpoint.Path = "/chat/completions"
+	return Connect(endpoint, encodeRequest, readReply)
+}
+
+// Connect returns a client for an API of OpenAI. Azure lists the models beside the deployments, not under each.
+func Connect[D wire.Dialect[D]](
+	endpoint wire.Endpoint, encode func(model.Request, D) ([]byte, error), read func(io.ReadCloser, model.Request, func(model.Delta)) (model.Reply, error),
+) (*wire.Completer[D], error) {
 	connection, err := wire.Connect(endpoint)
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{}
-	c.Completer = wire.Completer[dialect]{Connection: connection, Encode: encodeRequest, Send: c.send, Read: readReply}
-	return c, nil
+	base := strings.TrimSuffix(connection.BaseURL(), "/")
+	listed, _, _ := strings.Cut(base, "/deployments/")
+	return &wire.Completer[D]{
+		Connection: connection, Encode: encode, Read: read, Authenticate: authenticate,
+		Address: func(model.Request, D) (string, url.Values) { return base + endpoint.Path, nil },
+		List: func(call *wire.Call, header http.Header) ([]string, error) {
+			return call.GetModels(listed+"/models", nil, header)
+		},
+	}, nil
 }
 
-func (c *Client) send(ctx context.Context, call *wire.Call, _ model.Request, _ dialect, body []byte, header http.Header) (*http.Response, error) {
-	Authenticate(call, header)
-	return call.Post(ctx, Address(c.Connection, "/chat/completions"), nil, header, body)
-}
-
-// Models lists the provider's models, which is a cheap check of the address and the key.
-func (c *Client) Models(ctx context.Context) ([]string, error) { return ListModels(ctx, c.Connection) }
-
-// ListModels lists the models of an API of OpenAI. Azure lists them beside the deployments, not under each.
-func ListModels(ctx context.Context, connection *wire.Connection) ([]string, error) {
-	call, err := connection.Start(ctx)
-	if err != nil {
-		return nil, err
-	}
-	header := http.Header{}
-	Authenticate(call, header)
-	base, _, _ := strings.Cut(Address(connection, ""), "/deployments/")
-	return call.GetModels(base+"/models", nil, header)
-}
-
-// Address returns the address of a path under the base URL.
-func Address(connection *wire.Connection, path string) string {
-	return strings.TrimSuffix(connection.BaseURL(), "/") + path
-}
-
-// Authenticate adds the API key of a call, if it has one, to a header.
-func Authenticate(call *wire.Call, header http.Header) {
+// authenticate adds the API key of a call, if it has one, to a header.
+func authenticate(call *wire.Call, header http.Header) {
 	switch {
 	case call.Key == "":
 	case isAzure(call.Host()) && !isToken(call.Key):

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"sync"
 
 	"github.com/nestor-dev/nestor/internal/model"
@@ -31,8 +32,12 @@ type Completer[D Dialect[D]] struct {
 	// ByEffort reports that the dialect of a model depends on the reasoning effort.
 	ByEffort bool
 	Encode   func(req model.Request, used D) ([]byte, error)
-	// Send sends one HTTP request. The error is a *model.Error.
-	Send func(ctx context.Context, call *Call, req model.Request, used D, body []byte, header http.Header) (*http.Response, error)
+	// Address returns where a request is sent, and its query.
+	Address func(req model.Request, used D) (string, url.Values)
+	// Authenticate adds the credentials of a call, if it has any, to a header.
+	Authenticate func(call *Call, header http.Header)
+	// List lists the provider's models.
+	List func(call *Call, header http.Header) ([]string, error)
 	Read func(body io.ReadCloser, req model.Request, listen func(model.Delta)) (model.Reply, error)
 
 	mu    sync.Mutex
@@ -83,7 +88,9 @@ func (c *Completer[D]) attempt(call *Call, req model.Request, used D, listen fun
 	if req.IdempotencyKey != "" {
 		header.Set("Idempotency-Key", req.IdempotencyKey+used.Suffix())
 	}
-	response, err := c.Send(limited, call, req, used, body, header)
+	c.Authenticate(call, header)
+	address, query := c.Address(req, used)
+	response, err := call.Post(limited, address, query, header, body)
 	if err != nil {
 		return model.Reply{}, err
 	}
@@ -93,6 +100,17 @@ func (c *Completer[D]) attempt(call *Call, req model.Request, used D, listen fun
 		return model.Reply{}, call.Fail(nil, err)
 	}
 	return reply, nil
+}
+
+// Models lists the provider's models, which is a cheap check of the address and the credentials.
+func (c *Completer[D]) Models(ctx context.Context) ([]string, error) {
+	call, err := c.Start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	header := http.Header{}
+	c.Authenticate(call, header)
+	return c.List(call, header)
 }
 
 func (c *Completer[D]) find(name string) D {

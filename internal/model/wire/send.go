@@ -15,6 +15,13 @@ import (
 	"strings"
 )
 
+// SendBearer adds the key of a call, if it has one, to a header as a bearer token.
+func SendBearer(call *Call, header http.Header) {
+	if call.Key != "" {
+		header.Set("Authorization", "Bearer "+call.Key)
+	}
+}
+
 // Post sends a JSON body to an address. The error is a *model.Error.
 func (c *Call) Post(ctx context.Context, address string, query url.Values, header http.Header, body []byte) (*http.Response, error) {
 	header.Set("Content-Type", "application/json")
