@@ -10,32 +10,15 @@ import (
 	"strings"
 )
 
-// listModels lists the models. Two APIs have this path; the header distinguishes them.
-func (s *Server) listModels(w http.ResponseWriter, r *http.Request) {
-	var p protocol = chat{}
-	list := s.listOpenAIModels
-	if r.Header.Get("Anthropic-Version") != "" {
-		p, list = anthropic{}, s.listAnthropicModels
+// listModels lists the models in the form of an API.
+func (s *Server) listModels(p protocol) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := s.authorize(r, p, nil); err != nil {
+			writeError(w, p, asAPIError(err))
+			return
+		}
+		writeJSON(w, http.StatusOK, p.list(s.models()))
 	}
-	if err := s.authorize(r, p, nil); err != nil {
-		writeError(w, p, asAPIError(err))
-		return
-	}
-	list(w)
-}
-
-func (s *Server) listOpenAIModels(w http.ResponseWriter) {
-	type entry struct {
-		ID      string `json:"id"`
-		Object  string `json:"object"`
-		Created int64  `json:"created"`
-		OwnedBy string `json:"owned_by"`
-	}
-	var data []entry
-	for _, id := range s.models() {
-		data = append(data, entry{ID: id, Object: "model", Created: created, OwnedBy: "nestor"})
-	}
-	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": data})
 }
 
 // models returns the names of the models; if the scripts have none, every name is accepted.

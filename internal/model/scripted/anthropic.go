@@ -121,3 +121,11 @@ func extraInput(path string) *apiError {
 func invalid(path, format string, args ...any) *apiError {
 	return badRequest("", "%s: %s", path, fmt.Sprintf(format, args...))
 }
+
+func (anthropic) list(models []string) any {
+	data := make([]any, 0, len(models))
+	for _, id := range models {
+		data = append(data, map[string]any{"type": "model", "id": id, "display_name": id, "created_at": "2026-01-01T00:00:00Z"})
+	}
+	return map[string]any{"data": data, "has_more": false, "first_id": models[0], "last_id": models[len(models)-1]}
+}

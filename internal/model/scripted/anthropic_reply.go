@@ -5,7 +5,6 @@ package scripted
 
 import (
 	"encoding/json"
-	"net/http"
 )
 
 // blocks returns the content of a reply. If the request enables thinking, every reply begins with it, as in the API;
@@ -23,7 +22,7 @@ func (r *anthropicRequest) blocks(p *response) []map[string]any {
 	for _, call := range p.calls {
 		input := json.RawMessage(call.arguments)
 		if !json.Valid(input) {
-			input, _ = json.Marshal(call.arguments) // cannot fail for a string
+			input = encode(call.arguments)
 		}
 		blocks = append(blocks, map[string]any{"type": "tool_use", "id": call.id, "name": call.name, "input": input})
 	}
@@ -151,13 +150,4 @@ func (r *anthropicRequest) stream(p *response) [][]byte {
 	s.add("message_delta", end)
 	s.add("message_stop", map[string]any{})
 	return s.frames
-}
-
-func (s *Server) listAnthropicModels(w http.ResponseWriter) {
-	data := make([]any, 0, len(s.models()))
-	for _, id := range s.models() {
-		data = append(data, map[string]any{"type": "model", "id": id, "display_name": id, "created_at": "2026-01-01T00:00:00Z"})
-	}
-	models := s.models()
-	writeJSON(w, http.StatusOK, map[string]any{"data": data, "has_more": false, "first_id": models[0], "last_id": models[len(models)-1]})
 }

@@ -36,19 +36,7 @@ func (r *anthropicRequest) validate() error {
 	case len(r.Messages) == 0:
 		return invalid("messages", "at least one message is required")
 	}
-	if err := r.validateThinking(); err != nil {
-		return err
-	}
-	if err := r.validateTools(); err != nil {
-		return err
-	}
-	if err := r.validateSystem(); err != nil {
-		return err
-	}
-	if err := r.validateMessages(); err != nil {
-		return err
-	}
-	return r.validateCaching()
+	return firstError(r.validateThinking, r.validateTools, r.validateSystem, r.validateMessages, r.validateCaching)
 }
 
 func (r *anthropicRequest) validateThinking() error {

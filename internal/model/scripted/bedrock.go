@@ -100,19 +100,15 @@ func exception(e *apiError) string {
 	return "ValidationException"
 }
 
-func (s *Server) listBedrockModels(w http.ResponseWriter, r *http.Request) {
-	if err := s.authorize(r, bedrock{}, nil); err != nil {
-		writeError(w, bedrock{}, asAPIError(err))
-		return
-	}
+func (bedrock) list(models []string) any {
 	list := []any{}
-	for _, id := range s.models() {
+	for _, id := range models {
 		list = append(list, map[string]any{
 			"modelId": id, "modelArn": "arn:aws:bedrock:us-east-1::foundation-model/" + id, "modelName": id, "providerName": "Nestor",
 			"inputModalities": []string{"TEXT", "IMAGE"}, "outputModalities": []string{"TEXT"}, "responseStreamingSupported": true,
 		})
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"modelSummaries": list})
+	return map[string]any{"modelSummaries": list}
 }
 
 // validationError returns the error for a value that the service's model of a request does not allow.

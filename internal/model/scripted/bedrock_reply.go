@@ -31,11 +31,7 @@ func awsFrame(messageType, nameHeader, name string, payload []byte) []byte {
 }
 
 func awsEvent(name string, fields map[string]any) []byte {
-	payload, err := json.Marshal(fields)
-	if err != nil {
-		panic(err) // the replies contain nothing that JSON cannot encode
-	}
-	return awsFrame(eventstreamapi.EventMessageType, eventstreamapi.EventTypeHeader, name, payload)
+	return awsFrame(eventstreamapi.EventMessageType, eventstreamapi.EventTypeHeader, name, encode(fields))
 }
 
 // malformedEvent is an event whose payload is not JSON.
@@ -47,12 +43,8 @@ func (*bedrockRequest) contentType() string { return awsEventStream }
 
 func (*bedrockRequest) failedFrame(e *apiError) []byte {
 	_, body := bedrock{}.failed(e)
-	payload, err := json.Marshal(body)
-	if err != nil {
-		panic(err) // it is a text
-	}
 	name := exception(e)
-	return awsFrame(eventstreamapi.ExceptionMessageType, eventstreamapi.ExceptionTypeHeader, strings.ToLower(name[:1])+name[1:], payload)
+	return awsFrame(eventstreamapi.ExceptionMessageType, eventstreamapi.ExceptionTypeHeader, strings.ToLower(name[:1])+name[1:], encode(body))
 }
 
 func bedrockStop(p *response) string {
@@ -101,7 +93,7 @@ func (r *bedrockRequest) plain(p *response) any {
 	for _, call := range p.calls {
 		input := json.RawMessage(call.arguments)
 		if !json.Valid(input) {
-			input, _ = json.Marshal(call.arguments) // cannot fail for a string
+			input = encode(call.arguments)
 		}
 		blocks = append(blocks, map[string]any{"toolUse": map[string]any{"toolUseId": call.id, "name": call.name, "input": input}})
 	}

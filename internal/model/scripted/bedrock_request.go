@@ -13,10 +13,9 @@ type bedrockRequest struct {
 	Messages        []bedrockMessage `json:"messages"`
 	System          []bedrockBlock   `json:"system"`
 	InferenceConfig *struct {
-		MaxTokens     *int64   `json:"maxTokens"`
-		Temperature   *float64 `json:"temperature"`
-		TopP          ignored  `json:"topP"`
-		StopSequences ignored  `json:"stopSequences"`
+		MaxTokens           *int64   `json:"maxTokens"`
+		Temperature         *float64 `json:"temperature"`
+		TopP, StopSequences ignored
 	} `json:"inferenceConfig"`
 	ToolConfig *struct {
 		Tools      []bedrockTool              `json:"tools"`
@@ -24,13 +23,8 @@ type bedrockRequest struct {
 	} `json:"toolConfig"`
 	AdditionalModelRequestFields *bedrockFields `json:"additionalModelRequestFields"`
 
-	AdditionalModelResponseFieldPaths ignored `json:"additionalModelResponseFieldPaths"`
-	GuardrailConfig                   ignored `json:"guardrailConfig"`
-	OutputConfig                      ignored `json:"outputConfig"`
-	PerformanceConfig                 ignored `json:"performanceConfig"`
-	PromptVariables                   ignored `json:"promptVariables"`
-	RequestMetadata                   ignored `json:"requestMetadata"`
-	ServiceTier                       ignored `json:"serviceTier"`
+	AdditionalModelResponseFieldPaths, GuardrailConfig, OutputConfig, PerformanceConfig, PromptVariables ignored
+	RequestMetadata, ServiceTier                                                                         ignored
 
 	// model and streamed are in the address.
 	model    string
@@ -84,8 +78,8 @@ func (b *bedrockBlock) text() string {
 type bedrockImage struct {
 	Format string `json:"format"`
 	Source struct {
-		Bytes      []byte  `json:"bytes"`
-		S3Location ignored `json:"s3Location"`
+		Bytes      []byte `json:"bytes"`
+		S3Location ignored
 	} `json:"source"`
 }
 
@@ -121,10 +115,10 @@ type bedrockTool struct {
 		InputSchema struct {
 			JSON json.RawMessage `json:"json"`
 		} `json:"inputSchema"`
-		Strict ignored `json:"strict"`
+		Strict ignored
 	} `json:"toolSpec"`
 	CachePoint *bedrockCachePoint `json:"cachePoint"`
-	SystemTool ignored            `json:"systemTool"`
+	SystemTool ignored
 }
 
 // conversation returns the request in the form that rules match.

@@ -27,12 +27,7 @@ func (r *bedrockRequest) validate() error {
 			return validationError("inferenceConfig.temperature", "Member must have value less than or equal to 1")
 		}
 	}
-	for _, check := range []func() error{r.validateThinking, r.validateTools, r.validateSystem, r.validateMessages, r.validateCachePoints} {
-		if err := check(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return firstError(r.validateThinking, r.validateTools, r.validateSystem, r.validateMessages, r.validateCachePoints)
 }
 
 // modelError returns an error that the model reports, not the service.

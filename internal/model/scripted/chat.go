@@ -69,3 +69,17 @@ func newOpenAIError(e *apiError) openAIError {
 func (chat) failed(e *apiError) (int, any) {
 	return e.status, map[string]any{"error": newOpenAIError(e)}
 }
+
+func (chat) list(models []string) any {
+	type entry struct {
+		ID      string `json:"id"`
+		Object  string `json:"object"`
+		Created int64  `json:"created"`
+		OwnedBy string `json:"owned_by"`
+	}
+	var data []entry
+	for _, id := range models {
+		data = append(data, entry{id, "model", created, "nestor"})
+	}
+	return map[string]any{"object": "list", "data": data}
+}

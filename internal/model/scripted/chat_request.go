@@ -54,6 +54,7 @@ type chatRequest struct {
 	WebSearchOptions     ignored `json:"web_search_options"`
 }
 
+// ignored is a field that the API accepts. It needs no tag if its JSON name differs from its name only in case.
 type ignored struct{}
 
 // UnmarshalJSON accepts anything.

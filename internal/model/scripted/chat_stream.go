@@ -80,11 +80,7 @@ func (r *chatRequest) stream(p *response) [][]byte {
 	}
 	add(delta{}, new(p.finishReason()))
 	if withUsage {
-		usage, err := json.Marshal(newChatUsage(p.usage))
-		if err != nil {
-			panic(err) // numbers
-		}
-		next.Choices, next.Usage = []chunkChoice{}, usage
+		next.Choices, next.Usage = []chunkChoice{}, encode(newChatUsage(p.usage))
 		frames = append(frames, frame("", next))
 	}
 	return append(frames, []byte("data: [DONE]\n\n"))

@@ -49,6 +49,16 @@ type request interface {
 	validate() error
 }
 
+// firstError makes the checks in order, up to the first one that fails.
+func firstError(checks ...func() error) error {
+	for _, check := range checks {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // decodeFields decodes an object and keeps its fields too, for strict mode.
 func decodeFields(data []byte, into any, fields *object) error {
 	if err := json.Unmarshal(data, into); err != nil {

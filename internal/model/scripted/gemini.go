@@ -117,17 +117,13 @@ func geminiStatus(status int) string {
 	return "INVALID_ARGUMENT"
 }
 
-func (s *Server) listGeminiModels(w http.ResponseWriter, r *http.Request) {
-	if err := s.authorize(r, gemini{}, nil); err != nil {
-		writeError(w, gemini{}, asAPIError(err))
-		return
-	}
+func (gemini) list(models []string) any {
 	var list []any
-	for _, id := range s.models() {
+	for _, id := range models {
 		list = append(list, map[string]any{
 			"name": "models/" + id, "version": "001", "displayName": id, "inputTokenLimit": 1048576, "outputTokenLimit": 65536,
 			"supportedGenerationMethods": []string{"generateContent", "streamGenerateContent"},
 		})
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"models": list})
+	return map[string]any{"models": list}
 }

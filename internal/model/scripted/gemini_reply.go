@@ -166,9 +166,5 @@ func (r *geminiRequest) stream(p *response) [][]byte {
 }
 
 func listFrame(before string, v any) []byte {
-	encoded, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // the replies contain nothing that JSON cannot encode
-	}
-	return append([]byte(before), encoded...)
+	return append([]byte(before), encode(v)...)
 }

@@ -19,18 +19,13 @@ type geminiRequest struct {
 		FunctionCallingConfig *struct {
 			Mode                        string   `json:"mode"`
 			AllowedFunctionNames        []string `json:"allowedFunctionNames"`
-			StreamFunctionCallArguments ignored  `json:"streamFunctionCallArguments"`
+			StreamFunctionCallArguments ignored
 		} `json:"functionCallingConfig"`
-		RetrievalConfig                  ignored `json:"retrievalConfig"`
-		IncludeServerSideToolInvocations ignored `json:"includeServerSideToolInvocations"`
+		RetrievalConfig, IncludeServerSideToolInvocations ignored
 	} `json:"toolConfig"`
 	GenerationConfig *geminiConfig `json:"generationConfig"`
 
-	CachedContent  ignored `json:"cachedContent"`
-	Labels         ignored `json:"labels"`
-	SafetySettings ignored `json:"safetySettings"`
-	ServiceTier    ignored `json:"serviceTier"`
-	Store          ignored `json:"store"`
+	CachedContent, Labels, SafetySettings, ServiceTier, Store ignored
 
 	// model, streamed and events are in the address: events are server-sent ones, else a stream is a list.
 	model    string
@@ -48,25 +43,9 @@ type geminiConfig struct {
 		ThinkingLevel   *string `json:"thinkingLevel"`
 	} `json:"thinkingConfig"`
 
-	AudioTimestamp             ignored `json:"audioTimestamp"`
-	EnableAffectiveDialog      ignored `json:"enableAffectiveDialog"`
-	EnableEnhancedCivicAnswers ignored `json:"enableEnhancedCivicAnswers"`
-	FrequencyPenalty           ignored `json:"frequencyPenalty"`
-	ImageConfig                ignored `json:"imageConfig"`
-	Logprobs                   ignored `json:"logprobs"`
-	MediaResolution            ignored `json:"mediaResolution"`
-	PresencePenalty            ignored `json:"presencePenalty"`
-	ResponseJSONSchema         ignored `json:"responseJsonSchema"`
-	ResponseLogprobs           ignored `json:"responseLogprobs"`
-	ResponseMimeType           ignored `json:"responseMimeType"`
-	ResponseModalities         ignored `json:"responseModalities"`
-	ResponseSchema             ignored `json:"responseSchema"`
-	RoutingConfig              ignored `json:"routingConfig"`
-	Seed                       ignored `json:"seed"`
-	SpeechConfig               ignored `json:"speechConfig"`
-	StopSequences              ignored `json:"stopSequences"`
-	TopK                       ignored `json:"topK"`
-	TopP                       ignored `json:"topP"`
+	AudioTimestamp, EnableAffectiveDialog, EnableEnhancedCivicAnswers, FrequencyPenalty, ImageConfig   ignored
+	Logprobs, MediaResolution, PresencePenalty, ResponseJSONSchema, ResponseLogprobs, ResponseMimeType ignored
+	ResponseModalities, ResponseSchema, RoutingConfig, Seed, SpeechConfig, StopSequences, TopK, TopP   ignored
 }
 
 type geminiContent struct {
@@ -85,21 +64,19 @@ type geminiPart struct {
 	Thought          bool   `json:"thought"`
 	ThoughtSignature string `json:"thoughtSignature"`
 
-	MediaResolution ignored `json:"mediaResolution"`
-	PartMetadata    ignored `json:"partMetadata"`
-	VideoMetadata   ignored `json:"videoMetadata"`
+	MediaResolution, PartMetadata, VideoMetadata ignored
 }
 
 type geminiBlob struct {
-	MIMEType    string  `json:"mimeType"`
-	Data        string  `json:"data"`
-	DisplayName ignored `json:"displayName"`
+	MIMEType    string `json:"mimeType"`
+	Data        string `json:"data"`
+	DisplayName ignored
 }
 
 type geminiFile struct {
-	MIMEType    string  `json:"mimeType"`
-	FileURI     string  `json:"fileUri"`
-	DisplayName ignored `json:"displayName"`
+	MIMEType    string `json:"mimeType"`
+	FileURI     string `json:"fileUri"`
+	DisplayName ignored
 }
 
 type geminiCall struct {
@@ -109,34 +86,25 @@ type geminiCall struct {
 }
 
 type geminiResponse struct {
-	ID           string          `json:"id"`
-	Name         string          `json:"name"`
-	Response     json.RawMessage `json:"response"`
-	Parts        []geminiPart    `json:"parts"`
-	Scheduling   ignored         `json:"scheduling"`
-	WillContinue ignored         `json:"willContinue"`
+	ID                       string          `json:"id"`
+	Name                     string          `json:"name"`
+	Response                 json.RawMessage `json:"response"`
+	Parts                    []geminiPart    `json:"parts"`
+	Scheduling, WillContinue ignored
 }
 
 type geminiTool struct {
 	FunctionDeclarations []geminiFunction `json:"functionDeclarations"`
 
-	CodeExecution         ignored `json:"codeExecution"`
-	ComputerUse           ignored `json:"computerUse"`
-	FileSearch            ignored `json:"fileSearch"`
-	GoogleMaps            ignored `json:"googleMaps"`
-	GoogleSearch          ignored `json:"googleSearch"`
-	GoogleSearchRetrieval ignored `json:"googleSearchRetrieval"`
-	URLContext            ignored `json:"urlContext"`
+	CodeExecution, ComputerUse, FileSearch, GoogleMaps, GoogleSearch, GoogleSearchRetrieval, URLContext ignored
 }
 
 type geminiFunction struct {
-	Name                 string          `json:"name"`
-	Description          ignored         `json:"description"`
-	Parameters           *geminiSchema   `json:"parameters"`
-	ParametersJSONSchema json.RawMessage `json:"parametersJsonSchema"`
-	Behavior             ignored         `json:"behavior"`
-	Response             ignored         `json:"response"`
-	ResponseJSONSchema   ignored         `json:"responseJsonSchema"`
+	Name                                   string `json:"name"`
+	Description                            ignored
+	Parameters                             *geminiSchema   `json:"parameters"`
+	ParametersJSONSchema                   json.RawMessage `json:"parametersJsonSchema"`
+	Behavior, Response, ResponseJSONSchema ignored
 }
 
 // geminiSchema is the API's own form of schemas, which has only these fields.
@@ -147,23 +115,8 @@ type geminiSchema struct {
 	AnyOf      []*geminiSchema          `json:"anyOf"`
 	Required   []string                 `json:"required"`
 
-	Default          ignored `json:"default"`
-	Description      ignored `json:"description"`
-	Enum             ignored `json:"enum"`
-	Example          ignored `json:"example"`
-	Format           ignored `json:"format"`
-	MaxItems         ignored `json:"maxItems"`
-	MaxLength        ignored `json:"maxLength"`
-	MaxProperties    ignored `json:"maxProperties"`
-	Maximum          ignored `json:"maximum"`
-	MinItems         ignored `json:"minItems"`
-	MinLength        ignored `json:"minLength"`
-	MinProperties    ignored `json:"minProperties"`
-	Minimum          ignored `json:"minimum"`
-	Nullable         ignored `json:"nullable"`
-	Pattern          ignored `json:"pattern"`
-	PropertyOrdering ignored `json:"propertyOrdering"`
-	Title            ignored `json:"title"`
+	Default, Description, Enum, Example, Format, MaxItems, MaxLength, MaxProperties, Maximum, MinItems ignored
+	MinLength, MinProperties, Minimum, Nullable, Pattern, PropertyOrdering, Title                      ignored
 }
 
 // texts returns the text of the parts, without the model's reasoning.

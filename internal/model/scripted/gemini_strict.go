@@ -26,12 +26,10 @@ func (r *geminiRequest) validate() error {
 	if len(r.Contents) == 0 {
 		return field("contents", "contents is not specified")
 	}
-	if err := r.validateConfig(); err != nil {
-		return err
-	}
-	if err := r.validateTools(); err != nil {
-		return err
-	}
+	return firstError(r.validateConfig, r.validateTools, r.validateContents, r.validateTurns, r.validateSignatures)
+}
+
+func (r *geminiRequest) validateContents() error {
 	if s := r.SystemInstruction; s != nil && s.texts() == "" {
 		return field("system_instruction", "system_instruction parts must have text.")
 	}
@@ -40,10 +38,7 @@ func (r *geminiRequest) validate() error {
 			return err
 		}
 	}
-	if err := r.validateTurns(); err != nil {
-		return err
-	}
-	return r.validateSignatures()
+	return nil
 }
 
 func (r *geminiRequest) validateConfig() error {

@@ -21,6 +21,8 @@ type protocol interface {
 	decode(r *http.Request, body []byte, strict bool) (encoder, error)
 	// failed converts an error to the status and the body with which the API reports it.
 	failed(e *apiError) (int, any)
+	// list returns the body of a list of models.
+	list(models []string) any
 }
 
 type encoder interface {
@@ -40,12 +42,18 @@ const eventStream = "text/event-stream"
 // malformedFrame is an event whose data is not JSON.
 const malformedFrame = "data: {\"id\": \"broken\", \"choices\": [{\"delta\":\n\n"
 
-// frame returns a server-sent event. Its name is omitted if it is empty.
-func frame(name string, data any) []byte {
-	encoded, err := json.Marshal(data)
+// encode returns the JSON of a part of a reply.
+func encode(v any) []byte {
+	data, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // the replies contain nothing that JSON cannot encode
 	}
+	return data
+}
+
+// frame returns a server-sent event. Its name is omitted if it is empty.
+func frame(name string, data any) []byte {
+	encoded := encode(data)
 	line := make([]byte, 0, len(name)+len(encoded)+16)
 	if name != "" {
 		line = append(append(append(line, "event: "...), name...), '\n')

@@ -35,21 +35,16 @@ func (r *responsesRequest) validate() error {
 	case r.ToolChoice != nil && string(r.ToolChoice) != `"none"` && string(r.ToolChoice) != `"auto"` && len(r.Tools) == 0:
 		return invalidValue("tool_choice", "Tool choice %s requires 'tools'.", r.ToolChoice)
 	}
-	if err := r.validateOptions(); err != nil {
-		return err
-	}
-	if err := r.validateTools(); err != nil {
-		return err
-	}
+	return firstError(r.validateOptions, r.validateTools, r.validateItems, r.validatePairs, r.validateReasoning)
+}
+
+func (r *responsesRequest) validateItems() error {
 	for i := range r.Input.items {
 		if err := r.Input.items[i].validate(fmt.Sprintf("input[%d]", i)); err != nil {
 			return err
 		}
 	}
-	if err := r.validatePairs(); err != nil {
-		return err
-	}
-	return r.validateReasoning()
+	return nil
 }
 
 func oneOf(path, value string, supported ...string) error {

@@ -55,10 +55,16 @@ func NewServer(options Options) *Server {
 	s.mux.HandleFunc("POST /v1beta/models/{call}", s.handle(gemini{}))
 	s.mux.HandleFunc("POST /v1/projects/{project}/locations/{location}/publishers/google/models/{call}", s.handle(vertex{}))
 	s.mux.HandleFunc("POST /model/{model}/{operation}", s.handle(bedrock{}))
-	s.mux.HandleFunc("GET /v1/models", s.listModels)
-	s.mux.HandleFunc("GET /v1beta/models", s.listGeminiModels)
-	s.mux.HandleFunc("GET /v1beta1/publishers/google/models", s.listVertexModels)
-	s.mux.HandleFunc("GET /foundation-models", s.listBedrockModels)
+	s.mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Anthropic-Version") != "" { // two APIs have this path
+			s.listModels(anthropic{})(w, r)
+			return
+		}
+		s.listModels(chat{})(w, r)
+	})
+	s.mux.HandleFunc("GET /v1beta/models", s.listModels(gemini{}))
+	s.mux.HandleFunc("GET /v1beta1/publishers/google/models", s.listModels(vertex{}))
+	s.mux.HandleFunc("GET /foundation-models", s.listModels(bedrock{}))
 	s.mux.HandleFunc("GET /_scripted/requests", s.listRequests)
 	s.mux.HandleFunc("POST /_scripted/reset", s.handleReset)
 	s.mux.HandleFunc("POST /_scripted/script", s.handleScript)

@@ -35,14 +35,10 @@ func (v vertex) decode(r *http.Request, body []byte, strict bool) (encoder, erro
 	return v.gemini.decode(r, body, strict)
 }
 
-func (s *Server) listVertexModels(w http.ResponseWriter, r *http.Request) {
-	if err := s.authorize(r, vertex{}, nil); err != nil {
-		writeError(w, vertex{}, asAPIError(err))
-		return
-	}
+func (vertex) list(models []string) any {
 	var list []any
-	for _, id := range s.models() {
+	for _, id := range models {
 		list = append(list, map[string]any{"name": "publishers/google/models/" + id, "versionId": "001"})
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"publisherModels": list})
+	return map[string]any{"publisherModels": list}
 }
