@@ -35,16 +35,13 @@ func NewEventStream(w http.ResponseWriter) *EventStream {
 	return s
 }
 
-// Send sends an event with a JSON value. The name and the id may be empty.
-func (s *EventStream) Send(name, id string, value any) error {
+// Send sends an event with a JSON value. The name may be empty.
+func (s *EventStream) Send(name string, value any) error {
 	body, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("encode an event: %w", err)
 	}
 	text := ""
-	if id != "" {
-		text += "id: " + id + "\n"
-	}
 	if name != "" {
 		text += "event: " + name + "\n"
 	}

@@ -87,7 +87,7 @@ func serve(w http.ResponseWriter, r *http.Request, all runs, namespace, role str
 	stream := gateway.NewEventStream(w)
 	defer stream.Close()
 	// The client has disconnected if an event cannot be sent; the run continues.
-	_ = t.stream(r.Context(), where, func(e event) error { return stream.Send("", "", e) })
+	_ = t.stream(r.Context(), where, func(e event) error { return stream.Send("", e) })
 }
 
 // acceptsEvents reports whether the client takes server-sent events.

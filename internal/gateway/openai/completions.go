@@ -222,7 +222,7 @@ func (d door) streamCompletion(w http.ResponseWriter, r *http.Request, caller *r
 	c.Object = "chat.completion.chunk"
 	send := func(delta message, finish *string) error {
 		c.Choices = []choice{{Delta: &delta, FinishReason: finish}}
-		return out.Send("", "", c)
+		return out.Send("", c)
 	}
 	empty := ""
 	if send(message{Role: "assistant", Content: &empty}, nil) != nil {
@@ -238,7 +238,7 @@ func (d door) streamCompletion(w http.ResponseWriter, r *http.Request, caller *r
 		}
 		if err != nil {
 			_, body := describe(err)
-			_ = out.Send("", "", map[string]any{"error": body}) // the client may have disconnected
+			_ = out.Send("", map[string]any{"error": body}) // the client may have disconnected
 			return
 		}
 		addState(state, event)
@@ -254,7 +254,7 @@ func (d door) streamCompletion(w http.ResponseWriter, r *http.Request, caller *r
 	}
 	if withUsage {
 		c.Choices, c.Usage = []choice{}, used
-		if out.Send("", "", c) != nil {
+		if out.Send("", c) != nil {
 			return
 		}
 	}

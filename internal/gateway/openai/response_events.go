@@ -251,7 +251,7 @@ func (s *responseStream) send(e streamEvent) error {
 	if e.Number <= s.after {
 		return nil
 	}
-	return s.out.Send(e.Type, "", e)
+	return s.out.Send(e.Type, e)
 }
 
 // fail sends an error. Some clients read its fields in the event, and others in an object of it.
@@ -259,7 +259,7 @@ func (s *responseStream) fail(number int64, problem apiError) error {
 	if number <= s.after {
 		return nil
 	}
-	return s.out.Send("error", "", map[string]any{
+	return s.out.Send("error", map[string]any{
 		"type": "error", "sequence_number": number, "code": problem.Code, "message": problem.Message, "param": problem.Param, "error": problem,
 	})
 }
