@@ -11,10 +11,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/nestor-dev/nestor/internal/gateway/run"
+	"github.com/nestor-dev/nestor/internal/listen"
 	"github.com/nestor-dev/nestor/internal/streams"
 )
 
@@ -43,7 +42,7 @@ func TestRefusedBodiesAreNotAwaited(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = conn.Close() }()
-			if err := conn.SetDeadline(time.Now().Add(bodyTimeout / 2)); err != nil { // it is reached only if the test fails
+			if err := conn.SetDeadline(time.Now().Add(listen.BodyTimeout / 2)); err != nil { // it is reached only if the test fails
 				t.Fatal(err)
 			}
 			if _, err := io.WriteString(conn, test.request+"Host: test\r\n\r\n4\r\nhalf"); err != nil {
@@ -109,58 +108,5 @@ func TestConnectionsAreKept(t *testing.T) {
 		if err != nil || response.Close || string(body) != "alice 4" {
 			t.Fatalf("%s, %q, closed: %v, %v", response.Status, body, response.Close, err)
 		}
-	}
-}
-
-// deafDoor sends a long response, in one piece or as events.
-type deafDoor struct{ testDoor }
-
-func (deafDoor) Routes(mux *Mux) {
-	long := strings.Repeat("a", 1<<20)
-	mux.HandlePublic("GET /whole", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		WriteJSON(w, http.StatusOK, long)
-	}))
-	mux.HandlePublic("GET /events", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		stream := NewEventStream(w)
-		defer stream.Close()
-		for r.Context().Err() == nil && stream.SendText(long) == nil {
-		}
-	}))
-	mux.HandlePublic("GET /short", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		WriteJSON(w, http.StatusOK, "short")
-	}))
-}
-
-// TestDeafClientsAreCut: a client that reads nothing does not keep its connection. The network is in memory, so the
-// time is simulated.
-func TestDeafClientsAreCut(t *testing.T) {
-	for _, path := range []string{"/whole", "/events", "/short"} {
-		t.Run(path, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				network := make(pipes)
-				closed := make(chan struct{})
-				server := &http.Server{
-					ReadHeaderTimeout: time.Minute, Handler: New(Options{Callers: &run.Connector{}, Doors: []Door{deafDoor{}}}),
-					ConnState: func(_ net.Conn, state http.ConnState) {
-						if state == http.StateClosed {
-							close(closed)
-						}
-					},
-				}
-				go func() { _ = server.Serve(network) }()
-				defer func() { _ = server.Close() }()
-				conn, accepted := net.Pipe()
-				network <- accepted
-				defer func() { _ = conn.Close() }()
-				if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: test\r\n\r\n", path); err != nil {
-					t.Fatal(err)
-				}
-				began := time.Now()
-				<-closed
-				if took := time.Since(began); took > 2*writeTimeout {
-					t.Errorf("the connection was closed after %v", took)
-				}
-			})
-		})
 	}
 }

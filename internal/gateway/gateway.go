@@ -51,7 +51,7 @@ func New(options Options) http.Handler {
 	routes.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		WriteJSON(w, http.StatusNotFound, map[string]string{"error": "nothing is served at " + r.URL.Path + ": see docs/concepts/gateway.md"})
 	})
-	return withDeadlines(protect(routes))
+	return protect(routes)
 }
 
 func names(doors []Door) []string {

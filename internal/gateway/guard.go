@@ -4,11 +4,9 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -18,22 +16,16 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/nestor-dev/nestor/internal/gateway/run"
+	"github.com/nestor-dev/nestor/internal/listen"
 )
 
 const (
-	// maxBody bounds the body of a request: the longest instruction, with room for attachments and escapes.
-	maxBody = 2 << 20
-	// bodyTimeout limits how long a client may take to send the body of a request.
-	bodyTimeout = time.Minute
+	// MaxBody bounds the body of a request: the longest instruction, with room for attachments and escapes.
+	MaxBody = 2 << 20
 	// maxToken bounds a bearer token.
 	maxToken = 16 << 10
 	// reviewInterval is how often the token of an open request is checked.
 	reviewInterval = time.Minute
-	// writeTimeout limits how long a client may take to read what was sent.
-	writeTimeout = 30 * time.Second
-	// lingerTimeout limits how long the rest of a body is received after the response. A connection that is closed
-	// before that is reset, and its client may lose the response.
-	lingerTimeout = time.Second
 )
 
 // Mux adds the paths of a door.
@@ -55,7 +47,7 @@ func (m *Mux) Handle(pattern string, handle Handler) {
 			return
 		}
 		defer release()
-		if err := ReadBody(w, r, bodyTimeout); err != nil {
+		if err := listen.ReadBody(w, r, MaxBody, listen.BodyTimeout); err != nil {
 			m.door.WriteError(w, err)
 			return
 		}
@@ -69,7 +61,7 @@ func (m *Mux) Handle(pattern string, handle Handler) {
 // HandlePublic serves a pattern for everyone.
 func (m *Mux) HandlePublic(pattern string, handler http.Handler) {
 	m.HandleUnread(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := ReadBody(w, r, bodyTimeout); err != nil {
+		if err := listen.ReadBody(w, r, MaxBody, listen.BodyTimeout); err != nil {
 			m.door.WriteError(w, err)
 			return
 		}
@@ -78,7 +70,7 @@ func (m *Mux) HandlePublic(pattern string, handler http.Handler) {
 }
 
 // HandleUnread serves a pattern for everyone, with a body that was not read: the handler decides whether it is worth it, and then calls
-// [ReadBody].
+// [listen.ReadBody].
 func (m *Mux) HandleUnread(pattern string, handler http.Handler) {
 	m.routes.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -94,29 +86,6 @@ func (m *Mux) HandleUnread(pattern string, handler http.Handler) {
 		}()
 		handler.ServeHTTP(recorder, r)
 	})
-}
-
-// ReadBody reads the body of a request, within limits of size and time, and replaces it by what was read. A time limit
-// of the server would also end requests that wait for a run. The connection of a request whose body was not read is
-// closed; see [withDeadlines].
-func ReadBody(w http.ResponseWriter, r *http.Request, timeout time.Duration) error {
-	if r.ContentLength > maxBody {
-		return &http.MaxBytesError{Limit: maxBody} // clients that wait for 100 Continue get the response
-	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(timeout)) // not all connections have deadlines
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var tooLarge *http.MaxBytesError
-	if err != nil && !errors.As(err, &tooLarge) {
-		return apierrors.NewTimeoutError("the body of the request was not received in time", 0)
-	}
-	if err != nil {
-		return err
-	}
-	_ = control.SetReadDeadline(time.Time{})
-	w.Header().Del(headerConnection)
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	return nil
 }
 
 // ErrNoToken is the error of a request without a token that the API server accepts.
@@ -173,52 +142,6 @@ func protect(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
-
-// headerConnection is the header with which a server announces that it closes the connection, and closing its value.
-const (
-	headerConnection = "Connection"
-	closing          = "close"
-)
-
-// withDeadlines ends connections whose client does not read the response, and those whose client still sends a body
-// that is not read: the server would otherwise wait for the rest of it before it responds, and once more before it
-// closes the connection.
-func withDeadlines(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		control := http.NewResponseController(w)
-		if r.ContentLength != 0 {
-			w.Header().Set(headerConnection, closing)
-		}
-		next.ServeHTTP(&deadlineWriter{w, control}, r)
-		// Not all connections have deadlines.
-		_ = control.SetWriteDeadline(time.Now().Add(writeTimeout)) // the server sends what it has buffered
-		if w.Header().Get(headerConnection) == closing {           // streams have another value
-			_ = control.SetReadDeadline(time.Now().Add(lingerTimeout))
-		}
-	})
-}
-
-// deadlineWriter limits how long each write may take. A limit for the whole response would end streams.
-type deadlineWriter struct {
-	http.ResponseWriter
-	control *http.ResponseController
-}
-
-func (d *deadlineWriter) Write(body []byte) (int, error) {
-	_ = d.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // not all connections have deadlines
-	return d.ResponseWriter.Write(body)
-}
-
-// FlushError implements the interface that http.ResponseController uses.
-func (d *deadlineWriter) FlushError() error {
-	_ = d.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // not all connections have deadlines
-	return d.control.Flush()
-}
-
-func (d *deadlineWriter) Flush() { _ = d.FlushError() }
-
-// Unwrap gives http.ResponseController the writer below.
-func (d *deadlineWriter) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 
 // codeRecorder records the status of a response.
 type codeRecorder struct {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/nestor-dev/nestor/internal/gateway/run"
+	"github.com/nestor-dev/nestor/internal/listen"
 	"github.com/nestor-dev/nestor/internal/streams"
 )
 
@@ -84,14 +85,14 @@ type gate struct {
 func newGate(t *testing.T, limits streams.Limits) *gate {
 	t.Helper()
 	g := &gate{}
-	g.Server = httptest.NewServer(New(Options{
+	g.Server = httptest.NewServer(listen.WithDeadlines(New(Options{
 		Callers: run.NewConnector(apiServer(t), "nestor-system"), Streams: streams.NewLimiter(limits), Doors: []Door{testDoor{}},
 		OnRequest: func(_ string, code int, _ time.Duration) {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.codes = append(g.codes, code)
 		},
-	}))
+	})))
 	g.Client().Transport.(*http.Transport).ExpectContinueTimeout = time.Hour
 	t.Cleanup(g.Close)
 	return g
@@ -177,11 +178,11 @@ func TestOrigins(t *testing.T) {
 
 func TestLargeBodies(t *testing.T) {
 	g := newGate(t, streams.Limits{})
-	if got, body := g.do(t, http.MethodPost, "/size", strings.Repeat("a", maxBody), "Authorization", "Bearer "+validToken); got.StatusCode != http.StatusOK {
+	if got, body := g.do(t, http.MethodPost, "/size", strings.Repeat("a", MaxBody), "Authorization", "Bearer "+validToken); got.StatusCode != http.StatusOK {
 		t.Errorf("the largest body: %s, %s", got.Status, body)
 	}
-	got, body := g.do(t, http.MethodPost, "/size", strings.Repeat("a", maxBody+1), "Authorization", "Bearer "+validToken)
-	if got.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(body, fmt.Sprint(maxBody)) {
+	got, body := g.do(t, http.MethodPost, "/size", strings.Repeat("a", MaxBody+1), "Authorization", "Bearer "+validToken)
+	if got.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(body, fmt.Sprint(MaxBody)) {
 		t.Errorf("a larger one: %s, %s", got.Status, body)
 	}
 }

@@ -47,7 +47,7 @@ func (s Server) Start(ctx context.Context) error {
 		listener = tls.NewListener(listener, s.TLS)
 	}
 	server := &http.Server{
-		Handler: s.Handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+		Handler: WithDeadlines(s.Handler), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	stopped := make(chan error, 1)

@@ -76,7 +76,7 @@ func TestOnlyAllowedRequestsPass(t *testing.T) {
 			if got := ask(t, u.tokenSite(), c.method, c.path, nil); got.Code != c.code {
 				t.Errorf("got %d, want %d: %s", got.Code, c.code, got.Body)
 			}
-			asked := u.requests()
+			asked := u.acted()
 			if c.upstream == "" && len(asked) > 0 || c.upstream != "" && (len(asked) != 1 || asked[0] != c.method+" "+c.upstream) {
 				t.Errorf("asked %v, want %q", asked, c.upstream)
 			}
@@ -90,7 +90,7 @@ func TestWritesMustBeJSON(t *testing.T) {
 	got := ask(t, u.tokenSite(), http.MethodPost, "/k8s"+nestorPrefix+"/namespaces/default/agentchats", func(r *http.Request) {
 		r.Header.Set("Content-Type", "text/plain") // a form of another site can send this
 	})
-	if got.Code != http.StatusUnsupportedMediaType || len(u.requests()) > 0 {
-		t.Errorf("got %d, asked %v", got.Code, u.requests())
+	if got.Code != http.StatusUnsupportedMediaType || len(u.acted()) > 0 {
+		t.Errorf("got %d, asked %v", got.Code, u.acted())
 	}
 }

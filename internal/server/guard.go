@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/nestor-dev/nestor/internal/listen"
 )
 
 // contentSecurityPolicy allows the page to load its own files and to call its own server, and nothing else. The page has no inline
@@ -75,6 +77,11 @@ func (s *site) signedIn(next func(http.ResponseWriter, *http.Request, *rest.Conf
 		if errors.Is(err, ErrSignedOut) {
 			writeError(w, apierrors.NewUnauthorized("Sign in to continue."))
 			return
+		}
+		if err == nil && r.ContentLength != 0 { // a body is read only for people whom the API server accepts
+			if _, err = s.authenticate(r.Context(), config); err == nil {
+				err = listen.ReadBody(w, r, maxBody, listen.BodyTimeout)
+			}
 		}
 		if err != nil {
 			writeError(w, err)

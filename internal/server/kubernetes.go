@@ -4,7 +4,6 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -164,14 +163,7 @@ func forward(w http.ResponseWriter, r *http.Request, config *rest.Config, path s
 			response.Header = http.Header{"Content-Type": response.Header["Content-Type"]}
 			return nil
 		},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			var large *http.MaxBytesError
-			if errors.As(err, &large) {
-				err = apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("send at most %d KiB", maxBody>>10))
-			}
-			writeError(w, err)
-		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { writeError(w, err) },
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	proxy.ServeHTTP(w, r)
 }

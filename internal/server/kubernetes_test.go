@@ -4,21 +4,18 @@
 package server
 
 import (
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"k8s.io/client-go/rest"
 )
 
 func TestLargeBodyIsRefused(t *testing.T) {
-	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
-	t.Cleanup(upstream.Close)
+	site := New(Options{Identity: Tokens(newUpstream(t).config, true)})
 	answer := httptest.NewRecorder()
-	request := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", maxBody+1)))
-	forward(answer, request, &rest.Config{Host: upstream.URL}, "/x", nil)
+	request := httptest.NewRequest(http.MethodPost, "/k8s"+nestorPrefix+"/namespaces/a/"+chats, strings.NewReader(strings.Repeat("x", maxBody+1)))
+	request.Header = http.Header{"Authorization": {"Bearer " + knownToken}, "Content-Type": {"application/json"}}
+	site.ServeHTTP(answer, request)
 	if answer.Code != http.StatusRequestEntityTooLarge || !strings.Contains(answer.Body.String(), "at most 1280 KiB") {
 		t.Errorf("%d %s", answer.Code, answer.Body)
 	}

@@ -6,6 +6,7 @@ package server
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -44,6 +45,10 @@ func statusOf(err error) metav1.Status {
 			status.Code = http.StatusInternalServerError
 		}
 		return status
+	}
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return statusOf(apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("send at most %d KiB", large.Limit>>10)))
 	}
 	return metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,

@@ -26,7 +26,11 @@ type scheduleResponse struct {
 }
 
 // schedule describes a schedule in words, with its next times, as the operator would fire it.
-func (s *site) schedule(w http.ResponseWriter, r *http.Request, _ *rest.Config) {
+func (s *site) schedule(w http.ResponseWriter, r *http.Request, config *rest.Config) {
+	if _, err := s.authenticate(r.Context(), config); err != nil {
+		writeError(w, err)
+		return
+	}
 	spec := v1beta1.TriggerSchedule{Cron: r.FormValue("cron"), TimeZone: r.FormValue("timeZone")}
 	if len(spec.Cron) > maxCron || len(spec.TimeZone) > maxCron {
 		writeError(w, apierrors.NewBadRequest("The schedule is too long."))

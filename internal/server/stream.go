@@ -29,8 +29,6 @@ const (
 	bufferLimit = 1024
 	// heartbeatInterval is the interval of comments on an idle stream.
 	heartbeatInterval = 15 * time.Second
-	// writeTimeout limits how long a page may take to read what was sent.
-	writeTimeout = 30 * time.Second
 	// maxTranscripts is the maximum number of transcripts per stream: the chat's own, the one that is inspected, and those of running
 	// sub-agents, whose replies the page shows while they arrive.
 	maxTranscripts = 10
@@ -224,9 +222,6 @@ func (s *writer) format(text *bytes.Buffer, e event) {
 }
 
 func (s *writer) send(text []byte) bool {
-	if err := s.control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
-		return false
-	}
 	if _, err := s.w.Write(text); err != nil {
 		return false
 	}

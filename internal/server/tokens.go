@@ -9,14 +9,20 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/nestor-dev/nestor/internal/listen"
 )
 
 // maxToken bounds a token, because browsers drop cookies of more than 4096 bytes.
 const maxToken = 3800
+
+// loginTimeout limits how long a client may take to send a token. The request is not authenticated before that.
+const loginTimeout = 10 * time.Second
 
 // tokenIdentity is an Identity that forwards bearer tokens.
 type tokenIdentity struct {
@@ -75,7 +81,11 @@ func (t *tokenIdentity) login(w http.ResponseWriter, r *http.Request) {
 		writeError(w, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "Send JSON."))
 		return
 	}
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 2*maxToken)).Decode(&body); err != nil {
+	if err := listen.ReadBody(w, r, 2*maxToken, loginTimeout); err != nil {
+		writeError(w, err)
+		return
+	}
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 		writeError(w, apierrors.NewBadRequest("Send JSON with a token."))
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -197,6 +198,11 @@ func (u *upstream) requests() []string {
 		all = append(all, r.Method+" "+r.URL.RequestURI())
 	}
 	return all
+}
+
+// acted returns the requests except reviews of tokens.
+func (u *upstream) acted() []string {
+	return slices.DeleteFunc(u.requests(), func(request string) bool { return strings.HasSuffix(request, "/selfsubjectreviews") })
 }
 
 func (u *upstream) last(t *testing.T) *http.Request {

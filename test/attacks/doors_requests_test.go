@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -87,28 +86,32 @@ func forgedID(namespace, task string) string {
 
 const slowBegin = `{"model":`
 
-// slowly sends a request whose body stops after its beginning. It returns the status of the response, and whether the
-// server has closed the connection after it; rest, if not empty, is sent before the response is read.
+// slowly sends a request to the gateway; see postSlowly.
 func (v *visitor) slowly(path, token, rest string) (code int, closed bool) {
 	v.t.Helper()
-	address, err := url.Parse(v.GatewayURL)
-	v.Expect(err).NotTo(HaveOccurred())
-	conn, err := new(net.Dialer).DialContext(v.t.Context(), "tcp", address.Host)
-	v.Expect(err).NotTo(HaveOccurred())
+	return v.postSlowly(strings.TrimPrefix(v.GatewayURL, "http://"), path, token, slowBegin, rest)
+}
+
+// postSlowly sends a request whose body stops after its beginning. It returns the status of the response, and whether the
+// server has closed the connection after it; rest, if not empty, is sent before the response is read.
+func (r *testNamespace) postSlowly(host, path, token, begin, rest string) (code int, closed bool) {
+	r.t.Helper()
+	conn, err := new(net.Dialer).DialContext(r.t.Context(), "tcp", host)
+	r.Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = conn.Close() }()
-	v.Expect(conn.SetDeadline(time.Now().Add(45 * time.Second))).To(Succeed()) // less than the server waits for a body
-	length := len(slowBegin) + len(rest)
+	r.Expect(conn.SetDeadline(time.Now().Add(45 * time.Second))).To(Succeed()) // less than the server waits for a body
+	length := len(begin) + len(rest)
 	if rest == "" {
 		length += 100
 	}
-	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
-		path, address.Host, token, length, slowBegin)
-	v.Expect(err).NotTo(HaveOccurred())
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		path, host, token, length, begin)
+	r.Expect(err).NotTo(HaveOccurred())
 	_, err = io.WriteString(conn, rest)
-	v.Expect(err).NotTo(HaveOccurred())
+	r.Expect(err).NotTo(HaveOccurred())
 	reader := bufio.NewReader(conn)
 	response, err := http.ReadResponse(reader, nil)
-	v.Expect(err).NotTo(HaveOccurred(), "the server waits for the body")
+	r.Expect(err).NotTo(HaveOccurred(), "the server waits for the body of %s", path)
 	_, _ = io.Copy(io.Discard, response.Body)
 	_ = response.Body.Close()
 	if response.Close {

@@ -80,6 +80,52 @@ var _ = class(
 		},
 	},
 	attack{
+		name:    "a slow body without a token holds a connection of the page",
+		attempt: "Send the beginning of a body with an invalid token, and never the rest, also to sign in.",
+		defence: "The token is reviewed before the body is read, and a body that is part of the sign-in has little time.",
+		run: func(t *testing.T, w *target) {
+			d, r, _, _ := newVisitor(t, w, user)
+			roles := "/api/namespaces/" + r.Namespace + "/roles/poet/"
+			for path, want := range map[string]int{
+				"/api/namespaces/" + r.Namespace + "/secrets": http.StatusUnauthorized,
+				roles + "prompt": http.StatusUnauthorized,
+				roles + "try":    http.StatusUnauthorized,
+				"/k8s/apis/nestor.dev/v1beta1/namespaces/" + r.Namespace + "/agentchats": http.StatusUnauthorized,
+				"/api/login": http.StatusGatewayTimeout,
+			} {
+				code, closed := r.postSlowly(d.page, path, "nonsense", "{", "")
+				r.Expect(code).To(Equal(want), path)
+				r.Expect(closed).To(BeTrue(), path)
+			}
+			r.Expect(d.send(r, http.MethodPost, roles+"prompt", "nonsense", "{}", nil).code).To(Equal(http.StatusUnauthorized))
+			r.Expect(d.send(r, http.MethodGet, "/api/schedule?cron=@daily", "nonsense", "", nil).code).To(Equal(http.StatusUnauthorized))
+		},
+		control: func(t *testing.T, w *target) {
+			d, r, _, token := newVisitor(t, w, user)
+			code, closed := r.postSlowly(d.page, "/api/namespaces/"+r.Namespace+"/roles/poet/prompt", token, "{", "}")
+			r.Expect(code).To(Equal(http.StatusOK))
+			r.Expect(closed).To(BeFalse())
+			r.Expect(d.send(r, http.MethodGet, "/api/schedule?cron=@daily", token, "", nil).code).To(Equal(http.StatusOK))
+		},
+	},
+	attack{
+		name:    "a slow body on an unknown path holds a connection of the page",
+		attempt: "Send the beginning of a body to a path that nothing serves.",
+		defence: "The page responds before it reads the body, and closes the connection.",
+		run: func(t *testing.T, w *target) {
+			d, r, _, token := newVisitor(t, w, user)
+			code, closed := r.postSlowly(d.page, "/api/nothing", token, "{", "")
+			r.Expect(code).To(Equal(http.StatusNotFound))
+			r.Expect(closed).To(BeTrue())
+		},
+		control: func(t *testing.T, w *target) {
+			d, r, _, token := newVisitor(t, w, user)
+			code, closed := r.postSlowly(d.page, "/k8s/apis/nestor.dev/v1beta1/namespaces/"+r.Namespace+"/agentchats", token, "{", chatJSON("slow")[1:])
+			r.Expect(code).To(Equal(http.StatusCreated))
+			r.Expect(closed).To(BeFalse())
+		},
+	},
+	attack{
 		name:    "one person uses up all streams",
 		attempt: "mallory opens more pages than the limit per user",
 		defence: "--web-max-streams-per-user: status 429 with Retry-After",

@@ -4,8 +4,6 @@
 package a2a
 
 import (
-	"bytes"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -54,25 +52,12 @@ func (d door) jsonRPC(w http.ResponseWriter, r *http.Request, caller *run.Caller
 	if refuseOldMethod(w, r) {
 		return
 	}
-	d.serve(w, r, a2asrv.NewJSONRPCHandler(d.agent(r, caller), a2asrv.WithTransportKeepAlive(keepAlive)))
+	a2asrv.NewJSONRPCHandler(d.agent(r, caller), a2asrv.WithTransportKeepAlive(keepAlive)).ServeHTTP(w, r)
 }
 
 func (d door) rest(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
 	agent := d.agent(r, caller)
-	d.serve(w, r, http.StripPrefix(agent.path()+restPath, a2asrv.NewRESTHandler(agent, a2asrv.WithTransportKeepAlive(keepAlive))))
-}
-
-// serve reads the whole request, because the server's limit for reading must not end a stream, and then handles it.
-func (d door) serve(w http.ResponseWriter, r *http.Request, handler http.Handler) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		d.WriteError(w, err)
-		return
-	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // not every writer has one
-	r = r.Clone(r.Context())
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	handler.ServeHTTP(w, r)
+	http.StripPrefix(agent.path()+restPath, a2asrv.NewRESTHandler(agent, a2asrv.WithTransportKeepAlive(keepAlive))).ServeHTTP(w, r)
 }
 
 // card serves the agent card of a role.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/gateway"
 	"github.com/nestor-dev/nestor/internal/intake"
+	"github.com/nestor-dev/nestor/internal/listen"
 	"github.com/nestor-dev/nestor/internal/streams"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
@@ -129,7 +130,7 @@ func (d *door) read(w http.ResponseWriter, r *http.Request, body *countedBody) (
 	// resets the connection before the sender can read the response.
 	r = r.WithContext(r.Context())
 	r.Body = body
-	err := gateway.ReadBody(w, r, d.bodyTimeout)
+	err := listen.ReadBody(w, r, gateway.MaxBody, d.bodyTimeout)
 	if body.exceeded {
 		return nil, errTooMany
 	}

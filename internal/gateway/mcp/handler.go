@@ -137,7 +137,6 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, v *visit) {
 	}
 	r = r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the server's limit is for reading the request
 	wants := wantsSession(r, body)
 	switch {
 	case r.Header.Get(headerSession) != "":

@@ -29,8 +29,6 @@ const (
 	maxRequests = 128
 	// maxBody bounds a request: the body of a webhook in base64, and its headers.
 	maxBody = 3 << 20
-	// bodyTimeout limits how long the gateway may take to send a request, which it has in memory.
-	bodyTimeout = 10 * time.Second
 	// reviewLifetime is how long the user of a token is remembered.
 	reviewLifetime = 10 * time.Second
 	reviewTimeout  = 10 * time.Second
@@ -91,7 +89,6 @@ func admit(tokens authenticator.Request, gateway string, next http.Handler) http
 
 func answered[In, Out any](call func(context.Context, In) (Out, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // not all connections have deadlines
 		var in In
 		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&in); err != nil {
 			http.Error(w, "the request is not valid", http.StatusBadRequest)
