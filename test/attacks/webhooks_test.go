@@ -4,6 +4,7 @@
 package attacks
 
 import (
+	"bufio"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -252,33 +253,36 @@ var _ = class(
 	},
 	attack{
 		name:    "slow senders stop other webhooks",
-		attempt: "mallory opens a hundred requests to a few URLs and never sends their bodies",
-		defence: "the gateway limits the requests of each URL, and the time of each body",
+		attempt: "mallory opens more requests than the gateway takes, to a hundred invented URLs, and never sends their bodies",
+		defence: "the gateway limits the requests of each URL and the time of each body, and ends the oldest when there are too many",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.hook("hook", v1beta1.WebhookGeneric, "")
-			for i := range 100 {
-				r.openSlowly(fmt.Sprintf("slow-%d", i%5))
+			for i := range 1100 {
+				r.openSlowly(fmt.Sprintf("slow-%d", i%100))
 			}
 			r.Expect(r.hookOutcome(signedOne(r))).To(Equal("Fired"))
 		},
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			for range 20 {
-				r.openSlowly("slow")
+			for range 16 {
+				r.Expect(r.openSlowly("slow")).To(ContainSubstring("100 Continue"))
 			}
-			r.Eventually(func() string { return r.hookOutcome(hookRequest{trigger: "slow", body: "{}"}) }).Should(Equal("429"))
+			r.Expect(r.openSlowly("slow")).To(ContainSubstring("429"))
 		},
 	},
 )
 
-// openSlowly begins a request and leaves it open.
-func (r *testNamespace) openSlowly(trigger string) {
+// openSlowly begins a request, and leaves it open when the gateway waits for its body or has refused it.
+func (r *testNamespace) openSlowly(trigger string) (received string) {
 	r.t.Helper()
 	host := strings.TrimPrefix(r.GatewayURL, "http://")
 	connection, err := new(net.Dialer).DialContext(r.t.Context(), "tcp", host)
 	r.Expect(err).NotTo(HaveOccurred())
 	r.t.Cleanup(func() { _ = connection.Close() })
-	_, err = fmt.Fprintf(connection, "POST /hooks/%s/%s HTTP/1.1\r\nHost: %s\r\nWebhook-Signature: v1,x\r\nContent-Length: 100\r\n\r\n{", r.Namespace, trigger, host)
+	_, err = fmt.Fprintf(connection, "POST /hooks/%s/%s HTTP/1.1\r\nHost: %s\r\nWebhook-Signature: v1,x\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n", r.Namespace, trigger, host)
 	r.Expect(err).NotTo(HaveOccurred())
+	received, err = bufio.NewReader(connection).ReadString('\n')
+	r.Expect(err).NotTo(HaveOccurred())
+	return received
 }

@@ -4,9 +4,11 @@
 package hooks
 
 import (
+	"container/list"
 	"context"
 	"io"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +25,8 @@ import (
 const (
 	maxRequests           = 1024
 	maxRequestsOfATrigger = 16
+	// maxSenders bounds the bodies that are being received. It is less than maxRequests, so that slow senders never use all requests.
+	maxSenders = 512
 	// maxBuffered bounds the bytes of all bodies that are being received or handled.
 	maxBuffered = 256 << 20
 	// bodyTimeout limits how long a sender may take to send the body of a request.
@@ -40,29 +44,61 @@ var errTooMany = apierrors.NewTooManyRequests("too many requests at once: try ag
 // countedBody counts the bytes of a body, which stay in memory until the request was handled.
 type countedBody struct {
 	io.ReadCloser
-	total    *atomic.Int64
-	taken    int64
-	exceeded bool
+	senders *senders
+	taken   int64
 }
 
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.taken += int64(n)
-	if b.total.Add(int64(n)) > maxBuffered {
-		b.exceeded = true
-		return n, errTooMany
+	if b.senders.buffered.Add(int64(n)) > maxBuffered {
+		b.senders.stopOldest()
 	}
 	return n, err
 }
 
-func (b *countedBody) release() { b.total.Add(-b.taken) }
+func (b *countedBody) release() { b.senders.buffered.Add(-b.taken) }
+
+// senders are those whose bodies are being received. When there are too many, or too many bytes, the one that began
+// first is stopped: the others have not been slow for longer, and names of triggers cost an attacker nothing.
+type senders struct {
+	// buffered is the number of bytes of all bodies.
+	buffered atomic.Int64
+
+	mu sync.Mutex
+	// stops has functions that stop a sender, the oldest first.
+	stops list.List
+}
+
+// begin adds a sender until end is called.
+func (s *senders) begin(stop func()) (end func()) {
+	s.mu.Lock()
+	element := s.stops.PushBack(stop)
+	exceeded := s.stops.Len() > maxSenders
+	s.mu.Unlock()
+	if exceeded {
+		s.stopOldest()
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.stops.Remove(element)
+	}
+}
+
+func (s *senders) stopOldest() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if oldest := s.stops.Front(); oldest != nil {
+		s.stops.Remove(oldest).(func())()
+	}
+}
 
 type door struct {
 	deliveries  Deliveries
 	requests    *streams.Limiter
+	senders     senders
 	bodyTimeout time.Duration
-	// buffered is the number of bytes of all bodies.
-	buffered atomic.Int64
 }
 
 func New(deliveries Deliveries) gateway.Door {
@@ -102,7 +138,7 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer release()
-	body := &countedBody{ReadCloser: r.Body, total: &d.buffered}
+	body := &countedBody{ReadCloser: r.Body, senders: &d.senders}
 	defer body.release()
 	sent.Body, err = d.read(w, r, body)
 	if err != nil {
@@ -126,15 +162,11 @@ func (d *door) read(w http.ResponseWriter, r *http.Request, body *countedBody) (
 	if r.Header.Get("Authorization") == "" && !intake.IsSigned(r.Header) {
 		return nil, intake.ErrUnauthorized
 	}
-	// A copy: with another body in its own request, the server does not notice that the rest of it was not read, and
-	// resets the connection before the sender can read the response.
-	r = r.WithContext(r.Context())
+	control := http.NewResponseController(w)
+	end := d.senders.begin(func() { _ = control.SetReadDeadline(time.Now()) }) // not all connections have deadlines
+	defer end()
 	r.Body = body
-	err := listen.ReadBody(w, r, gateway.MaxBody, d.bodyTimeout)
-	if body.exceeded {
-		return nil, errTooMany
-	}
-	if err != nil {
+	if err := listen.ReadBody(w, r, gateway.MaxBody, d.bodyTimeout); err != nil {
 		return nil, err
 	}
 	return io.ReadAll(r.Body)

@@ -10,14 +10,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/nestor-dev/nestor/internal/gateway"
 	"github.com/nestor-dev/nestor/internal/intake"
+	"github.com/nestor-dev/nestor/internal/listen"
 	"github.com/nestor-dev/nestor/internal/trigger"
 	"github.com/nestor-dev/nestor/test/patience"
 )
@@ -46,7 +44,7 @@ func (o *operator) Deliver(_ context.Context, sent intake.Webhook) (intake.Recei
 // serveHooks returns the address of a gateway with the door.
 func serveHooks(t *testing.T, o *operator) string {
 	t.Helper()
-	server := httptest.NewServer(gateway.New(gateway.Options{Doors: []gateway.Door{New(o)}}))
+	server := httptest.NewServer(listen.WithDeadlines(gateway.New(gateway.Options{Doors: []gateway.Door{New(o)}})))
 	t.Cleanup(server.Close)
 	return server.URL
 }
@@ -139,7 +137,7 @@ func TestRefusedRequestStopsAtGateway(t *testing.T) {
 func TestTooManyRequests(t *testing.T) {
 	door := New(&operator{}).(*door)
 	door.bodyTimeout = 2 * patience.Limit() // on a busy machine the first senders must not give up before the last one is served
-	server := httptest.NewServer(gateway.New(gateway.Options{Doors: []gateway.Door{door}}))
+	server := httptest.NewServer(listen.WithDeadlines(gateway.New(gateway.Options{Doors: []gateway.Door{door}})))
 	t.Cleanup(server.Close)
 	url := server.URL
 	slow := []string{"generic", "cloudevents", "no-secret", "missing", "schedule"}
@@ -181,15 +179,26 @@ func TestTooManyRequests(t *testing.T) {
 	}
 }
 
-func TestBufferedBytesAreBounded(t *testing.T) {
-	var total atomic.Int64
-	total.Store(maxBuffered - 2)
-	body := &countedBody{ReadCloser: io.NopCloser(strings.NewReader("1234")), total: &total}
-	if _, err := io.ReadAll(body); !apierrors.IsTooManyRequests(err) || !body.exceeded {
-		t.Errorf("got %v", err)
+// TestOldestSenderIsStopped: when there are too many senders or bytes, the one that began first is stopped.
+func TestOldestSenderIsStopped(t *testing.T) {
+	var s senders
+	stopped := map[int]bool{}
+	ends := make([]func(), maxSenders+2)
+	for i := range ends {
+		ends[i] = s.begin(func() { stopped[i] = true })
+	}
+	if len(stopped) != 2 || !stopped[0] || !stopped[1] {
+		t.Errorf("too many senders stop %v", stopped)
+	}
+	ends[0]() // it was stopped before
+	ends[2]()
+	s.buffered.Store(maxBuffered - 2)
+	body := &countedBody{ReadCloser: io.NopCloser(strings.NewReader("1234")), senders: &s}
+	if _, err := io.ReadAll(body); err != nil || !stopped[3] || stopped[2] {
+		t.Errorf("too many bytes stop %v, %v", stopped, err)
 	}
 	body.release()
-	if total.Load() != maxBuffered-2 {
-		t.Errorf("%d bytes are left", total.Load())
+	if s.buffered.Load() != maxBuffered-2 {
+		t.Errorf("%d bytes are left", s.buffered.Load())
 	}
 }
