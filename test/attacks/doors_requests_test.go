@@ -16,6 +16,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -24,13 +25,14 @@ import (
 // visitor sends requests to the gateway.
 type visitor struct {
 	*testNamespace
-	token string
+	user, token string
 }
 
 // newVisitor returns a caller with a token that may start and read runs in a namespace of its own.
 func (w *target) newVisitor(t *testing.T) *visitor {
 	t.Helper()
 	v := &visitor{testNamespace: w.newNamespace(t)}
+	v.user = serviceaccount.MakeUsername(v.Namespace, "visitor")
 	var err error
 	v.token, err = w.Token(t.Context(), v.Namespace, "visitor", user, runner)
 	v.Expect(err).NotTo(HaveOccurred())
@@ -288,6 +290,28 @@ var _ = class(
 			code, text := v.request(v.token, http.MethodPost, "/v1/responses", v.background("general", `,"stream":true`))
 			v.Expect(code).To(Equal(http.StatusOK))
 			v.Expect(text).To(ContainSubstring("response.created"))
+		},
+	},
+	attack{
+		name:    "reading a run deletes it",
+		attempt: "Stream a run whose role was removed for a moment, with a token that may delete tasks.",
+		defence: "The gateway discards a task only in the request that created it.",
+		run: func(t *testing.T, w *target) {
+			v := w.newVisitor(t)
+			v.grantRules(v.Namespace, v.user, may("delete", "agenttasks"))
+			v.Create(&v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: v1beta1.AgentTaskSpec{
+				Type: v1beta1.TaskAgent, Role: "pruned", Instruction: "Calculate 6 * 7",
+			}})
+			_, text := v.request(v.token, http.MethodGet, "/v1/responses/"+forgedID(v.Namespace, "waits")+"?stream=true", "")
+			v.Expect(text).To(ContainSubstring("cannot start yet"))
+			v.Create(&v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "pruned"}, Spec: v1beta1.AgentRoleSpec{SystemPrompt: "You calculate."}})
+			v.Eventually(v.TaskPhase("waits")).Should(Equal(v1beta1.TaskSuccess))
+		},
+		control: func(t *testing.T, w *target) {
+			v := w.newVisitor(t)
+			code, text := v.request(v.token, http.MethodPost, "/v1/responses", `{"model":"`+v.Namespace+`/pruned","input":"Calculate 6 * 7"}`)
+			v.Expect(code).To(Equal(http.StatusNotFound), text)
+			v.Eventually(v.started).Should(BeZero())
 		},
 	},
 	attack{

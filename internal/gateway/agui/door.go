@@ -119,7 +119,7 @@ func (t *thread) stream(ctx context.Context, where start, send func(event) error
 			p := gateway.ProblemOf(err)
 			m.fail(p.Message, p.Reason)
 		case e.Kind == run.Blocked:
-			p := gateway.ProblemOf(run.CannotStart(ctx, t.runs, e))
+			p := gateway.ProblemOf(run.CannotStart(ctx, t.runs, e, where.created))
 			m.fail(p.Message, p.Reason)
 			last = true
 		case e.Kind == run.Waiting && e.Ask.Ref() == where.answered:

@@ -36,6 +36,8 @@ type thread struct {
 type start struct {
 	task *v1beta1.AgentTask
 	from run.Cursor
+	// created reports that the request created the task.
+	created bool
 	// answered is the reference of the ask that the request answered.
 	answered string
 	// stale reports that the request answered nothing, because the ask is no longer open.
@@ -74,8 +76,8 @@ func (t *thread) open(ctx context.Context) (start, error) {
 		}
 		request.ContinueFrom = continuable(last)
 	}
-	task, _, err := t.runs.Start(ctx, request)
-	return start{task: task}, err
+	task, created, err := t.runs.Start(ctx, request)
+	return start{task: task, created: created}, err
 }
 
 func (t *thread) label() string { return digest(doorName + "/" + t.in.ThreadID) }

@@ -204,17 +204,17 @@ func (c *call) start(ctx context.Context, r run.Request, wait bool) (*sdk.CallTo
 		if err != nil {
 			return refusal(err), nil
 		}
-		return c.follow(ctx, s.namespace, s.task, c.cannotStart)
+		return c.follow(ctx, s.namespace, s.task, c.cannotStart(false))
 	}
 	r.Key, r.Door = c.key(), doorName
-	task, _, err := c.runs.Start(ctx, r)
+	task, created, err := c.runs.Start(ctx, r)
 	if err != nil {
 		return refusal(err), nil
 	}
 	if !wait {
 		return c.report(task, nil, ""), nil
 	}
-	return c.follow(ctx, task.Namespace, task.Name, c.cannotStart)
+	return c.follow(ctx, task.Namespace, task.Name, c.cannotStart(created))
 }
 
 // key returns the idempotency key of the call, or "".

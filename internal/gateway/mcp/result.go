@@ -89,14 +89,16 @@ func (c *call) howToDecide(ask run.Ask) string {
 }
 
 // cannotStart returns the result of a call whose run cannot start, because the person who can change that may not know of it. The run stays, unless
-// its role does not exist.
-func (c *call) cannotStart(ctx context.Context, e run.Event) *sdk.CallToolResult {
-	if err := run.CannotStart(ctx, c.runs, e); apierrors.IsNotFound(err) {
-		return refusal(err)
+// the call created it and its role does not exist.
+func (c *call) cannotStart(created bool) func(context.Context, run.Event) *sdk.CallToolResult {
+	return func(ctx context.Context, e run.Event) *sdk.CallToolResult {
+		if err := run.CannotStart(ctx, c.runs, e, created); apierrors.IsNotFound(err) {
+			return refusal(err)
+		}
+		result := c.report(e.Task, nil, "")
+		result.IsError = true
+		return result
 	}
-	result := c.report(e.Task, nil, "")
-	result.IsError = true
-	return result
 }
 
 // refusal returns an error as the result of a call, so that a model can read it.

@@ -48,6 +48,8 @@ type exchange struct {
 	answered string
 	// cancelled reports that the request cancels the run.
 	cancelled bool
+	// created reports that the request created the task.
+	created bool
 	// typed reports that the text of the response is the data of the result.
 	typed bool
 	// shown is the reference of the ask that the response ends with. It is only in the ID of a response that has ended.
@@ -136,7 +138,7 @@ func (q inquiry) start(ctx context.Context, caller *run.Caller, text, continueFr
 	if q.key == "" {
 		start = caller.StartOnce
 	}
-	task, _, err := start(ctx, run.Request{
+	task, created, err := start(ctx, run.Request{
 		Namespace: q.target.namespace, Role: q.target.role, Instruction: text, Key: q.key, Door: doorName, ContinueFrom: continueFrom, OutputSchema: q.schema,
 		Repeated: q.repeated,
 		Labels:   map[string]string{v1beta1.LabelConversation: digest(q.model, q.turns)},
@@ -144,7 +146,7 @@ func (q inquiry) start(ctx context.Context, caller *run.Caller, text, continueFr
 	if err != nil {
 		return exchange{}, err
 	}
-	return exchange{namespace: task.Namespace, task: task.Name, typed: q.schema != nil}, nil
+	return exchange{namespace: task.Namespace, task: task.Name, created: created, typed: q.schema != nil}, nil
 }
 
 // find returns the run that the last reply in a conversation is from, after answering what that reply asked. It
@@ -391,7 +393,7 @@ func (e exchange) follow(ctx context.Context, caller *run.Caller) iter.Seq2[run.
 				continue
 			}
 			if err == nil && event.Kind == run.Blocked {
-				err = run.CannotStart(ctx, caller, event)
+				err = run.CannotStart(ctx, caller, event, e.created)
 			}
 			if !yield(event, err) || err != nil || event.Kind == run.Waiting || event.Kind == run.End {
 				return

@@ -29,14 +29,14 @@ func BlockedBy(task *v1beta1.AgentTask) string {
 const ReasonCannotStart metav1.StatusReason = "CannotStart"
 
 // CannotStart returns the error of a Blocked event, for a client that would otherwise wait without knowing why. The
-// task stays, and starts when the missing object exists. A task whose role does not exist is discarded: the
-// caller most likely mistyped it. The status is 400, because clients repeat requests after most others, each of which
+// task stays, and starts when the missing object exists. A task that the request created for a role that does not exist
+// is discarded: the caller most likely mistyped it. The status is 400, because clients repeat requests after most others, each of which
 // would start one more run: OpenAI's after 408, 409, 429 and those from 500, LangChain after everything above 409.
 func CannotStart(ctx context.Context, caller interface {
 	Discard(ctx context.Context, task *v1beta1.AgentTask) (suggestion string, err error)
-}, event Event) error {
+}, event Event, created bool) error {
 	task := event.Task
-	if !strings.HasPrefix(event.Text, v1beta1.ReasonRoleNotFound+":") {
+	if !created || !strings.HasPrefix(event.Text, v1beta1.ReasonRoleNotFound+":") {
 		return failure(http.StatusBadRequest, ReasonCannotStart, "the task "+task.Name+" cannot start yet: "+event.Text+
 			" It starts automatically after that: do not send the request again.")
 	}

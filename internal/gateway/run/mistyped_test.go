@@ -72,7 +72,14 @@ func TestMistypedRole_OperatorNamespaceUnreadable(t *testing.T) {
 		t.Fatal(created, err)
 	}
 	text := v1beta1.ReasonRoleNotFound + ": Create the AgentRole."
-	err = CannotStart(t.Context(), c, Event{Kind: Blocked, Task: task, Text: text})
+	blocked := Event{Kind: Blocked, Task: task, Text: text}
+	if err := CannotStart(t.Context(), c, blocked, false); apierrors.ReasonForError(err) != ReasonCannotStart {
+		t.Error(err)
+	}
+	if n := tasksOf(t, c); n != 1 {
+		t.Error("a request that reads the run of another one has deleted it")
+	}
+	err = CannotStart(t.Context(), c, blocked, true)
 	if !apierrors.IsNotFound(err) || !strings.HasSuffix(err.Error(), "; did you mean merge-review?") {
 		t.Error(err)
 	}
