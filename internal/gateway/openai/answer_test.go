@@ -4,6 +4,7 @@
 package openai
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -43,7 +44,7 @@ func TestAnswerThatIsEqualToEarlierOne(t *testing.T) {
 	if e := ask("q1"); e.answered != "q1@work" || e.notice != "" {
 		t.Errorf("the first answer, repeated before it was handled: %+v", e)
 	}
-	if e := ask("q2"); e.answered != "" || e.notice != noticeStale {
+	if e := ask("q2"); e.answered != "" || e.notice != noticeStale || !strings.Contains(e.noticeText(), "a new Idempotency-Key") {
 		t.Errorf("an equal request after the second question: %+v", e)
 	}
 	request.key = "second"

@@ -71,7 +71,8 @@ const (
 func (n notice) text() string {
 	switch n {
 	case noticeStale:
-		return "This reply was not used: the run no longer waits for this reply."
+		return "This reply was not used: the run no longer waits for this reply. To give two questions the same answer, " +
+			"send the second one with a new Idempotency-Key."
 	case noticeUnshown:
 		return "Nothing was decided: the request does not say which call you have read. Read this one, and reply to it."
 	case noticeUndecided:
