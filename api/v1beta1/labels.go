@@ -4,20 +4,23 @@
 package v1beta1
 
 // AnnotationCall is on a message that the operator posts about a question or an approval; its value is the id of the call.
-// A reply to such a message is for that call.
+// A reply to such a message is for that call. Only the operator writes it.
 const AnnotationCall = "nestor.dev/call"
 
-// AnnotationStopped is on a message of an assistant that contains the beginning of a reply: a person stopped it.
+// AnnotationStopped is on a message of an assistant that contains the beginning of a reply: a person stopped it. Only the
+// operator writes it.
 const AnnotationStopped = "nestor.dev/stopped"
 
-// AnnotationTruncated is on a message of an assistant whose reply reached the limit of output tokens and is cut off.
+// AnnotationTruncated is on a message of an assistant whose reply reached the limit of output tokens and is cut off. Only
+// the operator writes it.
 const AnnotationTruncated = "nestor.dev/truncated"
 
 // AnnotationPostsBefore is on a task that the orchestrator of a chat delegated; its value is the number of messages that the orchestrator had
-// posted before. The name of a message that it posts ends with the number of the message.
+// posted before. The name of a message that it posts ends with the number of the message. Only the operator writes it.
 const AnnotationPostsBefore = "nestor.dev/posts-before"
 
-// AnnotationArgumentsDigest is on a message that requests an approval; its value is the digest of the call.
+// AnnotationArgumentsDigest is on a message that requests an approval; its value is the digest of the call. Only the operator writes
+// it.
 const AnnotationArgumentsDigest = "nestor.dev/arguments-digest"
 
 // AnnotationCancelledBy is on a task and its sub-agent that were cancelled; its value is the user name of the person, or a text that describes

@@ -175,6 +175,8 @@ var _ = class(
 	markAttack("a task has another root", "nestor.dev/root", labelled, "example.com/root"),
 	markAttack("a task pretends to have a trigger", v1beta1.LabelTrigger, labelled, v1beta1.LabelConversation),
 	markAttack("a task pretends to be cancelled by a user", v1beta1.AnnotationCancelledBy, annotated, v1beta1.AnnotationTitle),
+	markAttack("a task appears elsewhere in its chat", v1beta1.AnnotationPostsBefore, annotated, v1beta1.AnnotationRun),
+	markAttack("a message pretends to be cut off", v1beta1.AnnotationTruncated, annotated, v1beta1.AnnotationRun),
 	markAttack("a task reports its end to any object", v1beta1.AnnotationReportTo, annotated, v1beta1.AnnotationRun),
 	markAttack("a notification pretends to be delivered", v1beta1.AnnotationPushed, annotated, v1beta1.AnnotationPush),
 	attack{
