@@ -122,6 +122,12 @@ var _ = Describe("The chart", func() {
 		Expect(secrets(own...)).To(Equal(map[string][]string{"nestor-history-cert": {"ca.crt"}, "public": {"tls.crt", "tls.key"}}))
 		Expect(operatorOf(ctx, own...).Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(HavePrefix("--gateway-cert-secret")))
 		Expect(find(rendered(ctx, own...), "Secret", "nestor-gateway-cert")).To(BeNil())
+
+		var ofSignIn []string // docs/concepts/security.md lists what a compromised gateway has
+		for _, item := range gatewayOf(ctx, oidc...).Spec.Template.Spec.Volumes[0].Secret.Items {
+			ofSignIn = append(ofSignIn, item.Key)
+		}
+		Expect(ofSignIn).To(ConsistOf("client-secret", "session-keys"), "a Secret may have other keys")
 	})
 
 	It("serves the web page in the gateway's pods, with or without the gateway", func(ctx SpecContext) {
