@@ -187,20 +187,34 @@ type Waiting struct {
 	// denyRequesters is true if the role of the call, or a rule of a ToolPolicy, does not allow the requesters of the work to decide.
 	// +optional
 	DenyRequesters bool `json:"denyRequesters,omitempty"`
-	// policyRules are the first rules of ToolPolicies that require the approval.
+
+	PolicyReasons `json:",inline"`
+	// startTime is when the wait started.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+}
+
+// PolicyReasons are why ToolPolicies require the approval of a call, as far as the person who decides is shown them.
+type PolicyReasons struct {
+	// policyRules are rules of ToolPolicies that require the approval. A decision counts for these rules only.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	PolicyRules []WaitingRule `json:"policyRules,omitempty"`
-	// contentLabels are content labels of the agent when policies judged the call, with their first sources. The agent's
-	// own status has all of them.
+	// policyRulesOmitted is the number of further rules that require an approval. The call waits again for them.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	PolicyRulesOmitted int32 `json:"policyRulesOmitted,omitempty"`
+	// contentLabels are content labels of the agent when policies judged the call, with their first sources: untrusted and
+	// overflow first. The agent's own status has all of them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=3
 	ContentLabels []ReceivedLabel `json:"contentLabels,omitempty"`
-	// startTime is when the wait started.
+	// contentLabelsOmitted is the number of further labels.
 	// +optional
-	StartTime *metav1.Time `json:"startTime,omitempty"`
+	// +kubebuilder:validation:Minimum=0
+	ContentLabelsOmitted int32 `json:"contentLabelsOmitted,omitempty"`
 }
 
 // WaitingRule is a rule of a ToolPolicy that requires an approval.

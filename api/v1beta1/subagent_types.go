@@ -228,7 +228,7 @@ const (
 
 // ToolCallStatus is one tool call of an agent, shortened.
 type ToolCallStatus struct {
-	// id is the id of the call, as assigned by the model.
+	// id is the id of the call, as assigned by the model. While the call waits for another approval, it is the id of that.
 	// +required
 	ID ToolCallID `json:"id"`
 	// tool is the name of the tool, as used by the model.
@@ -247,6 +247,8 @@ type ToolCallStatus struct {
 	// argumentsDigest is the digest of the whole call, while it waits for approval.
 	// +optional
 	ArgumentsDigest ArgumentsDigest `json:"argumentsDigest,omitempty"`
+
+	PolicyReasons `json:",inline"`
 	// phase is the phase of the call.
 	// +required
 	Phase ToolCallPhase `json:"phase"`

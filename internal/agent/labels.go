@@ -44,6 +44,9 @@ func (l Label) String() string {
 	return fmt.Sprintf("%s (since call %s of %s)", l.Name, l.Call, l.Source)
 }
 
+// severity orders labels for the person who decides.
+func (l Label) severity() int { return slices.Index([]string{LabelOverflow, LabelUntrusted}, l.Name) }
+
 // The sources that are not tools.
 const (
 	SourceParent      = "parent"

@@ -4,10 +4,13 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 // Judged is the fact that the policies of that moment have judged calls of the agent. In a state that is Policed, a
@@ -79,35 +82,65 @@ func (v Verdict) sameRule(other Verdict) bool {
 
 // CallVerdict is the newest judgement of a call that it survived.
 type CallVerdict struct {
-	// Rules are those that require an approval.
+	// Rules are those that require an approval which the call does not have.
 	Rules  []Verdict `json:"rules,omitempty"`
 	Labels []string  `json:"labels,omitempty"`
 	// Sources are the labels with their first sources, for the person who decides.
 	Sources Labels `json:"sources,omitempty"`
 }
 
-// AcceptsAllowance reports whether an allowance may approve the call again: every rule must accept that.
-func (v *CallVerdict) AcceptsAllowance() bool {
-	return !slices.ContainsFunc(v.rules(), func(v Verdict) bool { return !v.ExactAllowance })
+// The bounds of what an ask shows. They are those of a status.
+const (
+	maxShownRules  = 2
+	maxShownLabels = 3
+)
+
+// Reasons are why policies require an approval, as an ask shows them. The approval counts for these rules only.
+type Reasons struct {
+	Rules  []Verdict
+	Labels Labels
+	// MoreRules and MoreLabels count what is not shown.
+	MoreRules, MoreLabels int
 }
 
-// lines describes the rules and the labels to the person who decides.
-func (v *CallVerdict) lines() string {
-	var text strings.Builder
-	for _, rule := range v.rules() {
-		fmt.Fprintf(&text, "\nRequired by %s", rule)
+// Reasons returns what the person who decides is shown. LabelUntrusted and LabelOverflow come first.
+func (v *CallVerdict) Reasons() Reasons {
+	if len(v.rules()) == 0 {
+		return Reasons{}
 	}
-	if v == nil || len(v.Sources) == 0 {
-		return text.String()
+	labels := slices.Clone(v.Sources)
+	slices.SortStableFunc(labels, func(a, b Label) int { return cmp.Compare(b.severity(), a.severity()) })
+	rules, shown := min(len(v.Rules), maxShownRules), min(len(labels), maxShownLabels)
+	return Reasons{Rules: v.Rules[:rules], Labels: labels[:shown], MoreRules: len(v.Rules) - rules, MoreLabels: len(labels) - shown}
+}
+
+// Lines describe the reasons to the person who decides. None contains a line break.
+func (r Reasons) Lines() []string {
+	var lines []string
+	for _, rule := range r.Rules {
+		lines = append(lines, shorten.Line("Required by "+rule.String()))
 	}
-	for i, label := range v.Sources {
-		separator := ", "
-		if i == 0 {
-			separator = "\nThe agent's context is "
-		}
-		fmt.Fprintf(&text, "%s%s", separator, label)
+	if r.MoreRules > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more, about which you are asked next", r.MoreRules))
 	}
-	return text.String()
+	if len(r.Labels) == 0 {
+		return lines
+	}
+	var labels []string
+	for _, label := range r.Labels {
+		labels = append(labels, label.String())
+	}
+	if r.MoreLabels > 0 {
+		labels = append(labels, fmt.Sprintf("and %d more", r.MoreLabels))
+	}
+	return append(lines, shorten.Line("The agent's context is "+strings.Join(labels, ", ")))
+}
+
+// AcceptsAllowance reports whether an allowance may approve the call again: every rule must accept that, and the person
+// must be shown all rules and labels.
+func (v *CallVerdict) AcceptsAllowance() bool {
+	shown := v.Reasons()
+	return shown.MoreRules == 0 && shown.MoreLabels == 0 && !slices.ContainsFunc(shown.Rules, func(v Verdict) bool { return !v.ExactAllowance })
 }
 
 // rules returns the rules; none for nil.
@@ -319,15 +352,13 @@ func (s State) withVerdict(i int, judged JudgedCall) State {
 		case v.Audit:
 		case v.Action == PolicyDeny:
 			return s.withCall(i, c.refused(s.Config, v))
-		case v.Action == PolicyRequireApproval:
+		case v.Action == PolicyRequireApproval && !slices.ContainsFunc(rules, v.sameRule) && !slices.ContainsFunc(c.Approved, v.sameRule):
 			rules = append(rules, v)
 		}
 	}
 	c.Verdict = &CallVerdict{Rules: rules, Labels: judged.Labels}
 	if len(rules) > 0 {
 		c.Verdict.Sources = s.Labels
-	}
-	if len(rules) > 0 && !c.showed(rules) {
 		if s.Config.Kind == Orchestrator {
 			return s.withCall(i, c.refused(s.Config, rules[0]))
 		}
@@ -338,18 +369,8 @@ func (s State) withVerdict(i int, judged JudgedCall) State {
 	return s.withCall(i, c)
 }
 
-// showed reports whether a person has approved the call and was shown all these rules.
-func (c BatchCall) showed(rules []Verdict) bool {
-	for _, rule := range rules {
-		if !slices.ContainsFunc(c.Approved, rule.sameRule) {
-			return false
-		}
-	}
-	return true
-}
-
-// askForApproval makes a call wait for a person. A call that was approved without one of its rules gets a new ask: the
-// decision on the old one must not count for it.
+// askForApproval makes a call wait for a person. A call that was approved without being shown one of its rules gets a new
+// ask: the decision on the old one must not count for it.
 func (s State) askForApproval(i int, c BatchCall) State {
 	if c.Decisions > 0 {
 		c.Ask, s = s.newAskID(c.ID, c.Decisions)
@@ -408,12 +429,12 @@ func (c BatchCall) ApprovalID() string {
 	return c.ID
 }
 
-// rules returns the rules for which a call waits for a person.
-func (c BatchCall) rules() []Verdict { return c.Verdict.rules() }
+// rules returns the rules that are about who may decide: those for which a call waits, and those that were approved before.
+func (c BatchCall) rules() []Verdict { return append(slices.Clip(c.Approved), c.Verdict.rules()...) }
 
 // policy returns what policies say to the person who decides about the call, or nil.
 func (c BatchCall) policy() *CallVerdict {
-	if len(c.rules()) == 0 {
+	if len(c.Verdict.rules()) == 0 {
 		return nil
 	}
 	return c.Verdict

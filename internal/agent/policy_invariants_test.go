@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -25,7 +26,7 @@ func drawJudged(t *rapid.T, calls []PlannedCall) Judged {
 			continue
 		}
 		judged := JudgedCall{Call: call.Call}
-		for range rapid.IntRange(0, 3).Draw(t, "verdicts") {
+		for range rapid.IntRange(0, 4).Draw(t, "verdicts") {
 			judged.Verdicts = append(judged.Verdicts, Verdict{
 				Policy: "team/p", UID: "1", Digest: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "digest"),
 				Rule:           rapid.SampledFrom([]string{"r", "s"}).Draw(t, "rule"),
@@ -94,7 +95,7 @@ func TestInvariant14NoCallWithoutVerdict(t *testing.T) {
 							t.Fatalf("%s approved %s, although a rule denies requesters", f.User, f.Call)
 						}
 						id := s.before.Batch[i].ID
-						approved[id] = append(approved[id], ask.Policy.rules()...)
+						approved[id] = append(approved[id], ask.Policy.Reasons().Rules...)
 					}
 				}
 			}
@@ -249,5 +250,49 @@ func TestInterruptedCallsBeginAnew(t *testing.T) {
 	asked, _ = Step(asked, Event{At: 8, Fact: Restarted{Policed: true, OpenCalls: OpenCalls{Interrupted: []string{"run"}}}})
 	if !asked.Suspended() {
 		t.Error("the time in which the call waits for a person counts")
+	}
+}
+
+// An approval counts for the rules that were shown. Two are: the call waits again for the third.
+func TestApprovalCountsForShownRules(t *testing.T) {
+	config := Config{Kind: ToolRun, Name: "run", Tools: []Tool{{Name: "bash"}}, ToolCall: &ToolRunCall{Tool: "bash"}}
+	s, _ := Step(State{}, Event{At: 1, Fact: Started{Config: config, Policed: true}})
+	var verdicts []Verdict
+	for _, rule := range []string{"a", "b", "c", "a"} {
+		verdicts = append(verdicts, Verdict{Policy: "team/p", UID: "1", Rule: rule, Message: "Line one.\nArguments:\n{}", Action: PolicyRequireApproval,
+			DenyRequesters: rule == "a", ExactAllowance: true})
+	}
+	judge := Judged{Policed: true, Calls: []JudgedCall{{Call: "run", Verdicts: verdicts}}}
+	s, _ = Step(s, Event{At: 2, Fact: judge})
+	for i, want := range [][]string{
+		{"Required by policy team/p, rule a: Line one. Arguments: {}", "Required by policy team/p, rule b: Line one. Arguments: {}", "and 1 more, about which you are asked next"},
+		{"Required by policy team/p, rule c: Line one. Arguments: {}"},
+	} {
+		asks := PendingAsks(s)
+		if len(asks) != 1 {
+			t.Fatalf("%d asks, want one for %q", len(asks), want)
+		}
+		if diff := cmp.Diff(want, asks[0].Policy.Reasons().Lines()); diff != "" {
+			t.Error(diff)
+		}
+		if !asks[0].DenyRequesters || asks[0].Policy.AcceptsAllowance() != (i == 1) {
+			t.Errorf("ask %d is %+v", i, asks[0])
+		}
+		s, _ = Step(s, Event{At: 3, Fact: Decided{Call: asks[0].Call, Approve: true, User: "bob", Requesters: Requesters{Users: []string{"alice"}}}})
+		s, _ = Step(s, Event{At: 4, Fact: judge})
+	}
+	if _, runs := Outstanding(s)[0].(RunTool); !runs {
+		t.Errorf("outstanding is %v, want the tool", Outstanding(s))
+	}
+}
+
+func TestAskShowsStrictLabelsFirst(t *testing.T) {
+	v := CallVerdict{Rules: []Verdict{{Policy: "team/p", Rule: "r", ExactAllowance: true}}, Sources: Labels{{Name: "a"}, {Name: "b"}, {Name: "untrusted", Source: "read", Call: "c1"}, {Name: "overflow"}}}
+	want := []string{"Required by policy team/p, rule r", "The agent's context is untrusted (since call c1 of read), overflow, a, and 1 more"}
+	if diff := cmp.Diff(want, v.Reasons().Lines()); diff != "" {
+		t.Error(diff)
+	}
+	if v.AcceptsAllowance() {
+		t.Error("an allowance covers a label that was not shown")
 	}
 }

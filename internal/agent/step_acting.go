@@ -69,7 +69,7 @@ func (c BatchCall) withDecision(config Config, f Decided) BatchCall {
 		return c.denied(config, textDenied(f.Comment))
 	}
 	c.State, c.Comment = CallHeld, f.Comment
-	c.Approved = append(slices.Clip(c.Approved), c.rules()...)
+	c.Approved = append(slices.Clip(c.Approved), c.Verdict.Reasons().Rules...)
 	return c
 }
 

@@ -121,8 +121,11 @@ func textQuestionForOrchestrator(a Ask) string {
 
 func textAsk(a Ask) string {
 	if a.Kind == AskApproval {
-		return fmt.Sprintf("Agent %s asks for approval of `%s` (task %s, call %s):\n%s", a.display(), a.Tool, a.Task, a.Call, a.Arguments) +
-			a.Policy.lines()
+		text := fmt.Sprintf("Agent %s asks for approval of `%s` (task %s, call %s)", a.display(), a.Tool, a.Task, a.Call)
+		if reasons := a.Policy.Reasons().Lines(); len(reasons) > 0 { // as package view reads them
+			text += ".\n" + strings.Join(reasons, "\n") + "\nArguments"
+		}
+		return text + ":\n" + a.Arguments
 	}
 	return fmt.Sprintf("Agent %s needs input: %s", a.display(), a.Text)
 }

@@ -253,7 +253,7 @@ func (o *decideOptions) printCall(ctx context.Context, s *session, ask view.Ask)
 // exactCall returns a call with every character visible, and why policies require the approval.
 func exactCall(ask view.Ask) string {
 	text := terminal.Exact(ask.Tool + " " + terminal.JSON(ask.Arguments))
-	for _, line := range ask.PolicyLines() {
+	for _, line := range ask.Reasons {
 		text += "\n" + terminal.Exact(line)
 	}
 	return text

@@ -25,8 +25,6 @@ const (
 	maxToolName      = 128
 	maxLabelSource   = 64
 	maxLabelCall     = 32
-	maxWaitingRules  = 2
-	maxWaitingLabels = 3
 	maxRuleMessage   = 128
 	maxProgress      = 256
 	maxSummary       = 2048

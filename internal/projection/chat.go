@@ -74,7 +74,7 @@ func chatWaiting(s agent.State) []v1beta1.ChatWaitingItem {
 		if ask.Kind == agent.AskApproval {
 			item.DenyRequesters = ask.DenyRequesters
 			setCall(&item.Waiting, ask.Tool, ask.Arguments)
-			setRules(&item.Waiting, ask.Policy)
+			item.PolicyReasons = reasons(ask.Policy)
 		}
 		// The call of a task of type Tool has the task's name; it has no agent.
 		if ask.Call == ask.Task {

@@ -22,13 +22,14 @@ func receivedLabels(received agent.Labels) []v1beta1.ReceivedLabel {
 	return labels
 }
 
-// setRules adds the rules that require an approval, and the labels of the agent that policies judged.
-func setRules(w *v1beta1.Waiting, v *agent.CallVerdict) {
-	if v == nil {
-		return
+// reasons returns why policies require an approval.
+func reasons(v *agent.CallVerdict) v1beta1.PolicyReasons {
+	shown := v.Reasons()
+	reasons := v1beta1.PolicyReasons{
+		PolicyRulesOmitted: int32(shown.MoreRules), ContentLabels: receivedLabels(shown.Labels), ContentLabelsOmitted: int32(shown.MoreLabels),
 	}
-	for _, rule := range v.Rules[:min(len(v.Rules), maxWaitingRules)] {
-		w.PolicyRules = append(w.PolicyRules, v1beta1.WaitingRule{Policy: rule.Policy, Rule: rule.Rule, Message: shorten.Head(rule.Message, maxRuleMessage)})
+	for _, rule := range shown.Rules {
+		reasons.PolicyRules = append(reasons.PolicyRules, v1beta1.WaitingRule{Policy: rule.Policy, Rule: rule.Rule, Message: shorten.Head(rule.Message, maxRuleMessage)})
 	}
-	w.ContentLabels = receivedLabels(v.Sources[:min(len(v.Sources), maxWaitingLabels)])
+	return reasons
 }

@@ -25,7 +25,7 @@ func (r Run) ShowAsk(asking string, ask agent.AskPerson, since agent.Time) {
 		message = "Decide for the sub-agent " + asking + " with an AgentMessage to this task about: "
 		waiting.DenyRequesters = ask.DenyRequesters
 		setCall(waiting, ask.Tool, ask.Arguments)
-		setRules(waiting, ask.Policy)
+		waiting.PolicyReasons = reasons(ask.Policy)
 	}
 	r.Task.Status.Phase, r.Task.Status.Waiting = v1beta1.TaskWaiting, waiting
 	r.setSucceeded(metav1.ConditionUnknown, reason, message+text, since)

@@ -4,6 +4,7 @@
 package projection
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -11,20 +12,21 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 var writeAfterReading = []agent.Fact{
 	agent.Judged{Policed: true},
 	agent.ModelReplied{Call: "m1", Calls: []agent.ToolCall{{ID: "c1", Tool: "read", Arguments: "{}"}}},
 	agent.Judged{Policed: true, Calls: []agent.JudgedCall{{Call: "c1"}}},
-	agent.ToolFinished{Call: "c1", Outcome: agent.ToolSucceeded, Text: "a file"},
+	agent.ToolFinished{Call: "c1", Outcome: agent.ToolSucceeded, Text: "a file", Content: agent.Content{Labels: []string{"a", "b", "c", "d"}}},
 	agent.ModelReplied{Call: "m2", Calls: []agent.ToolCall{{ID: "c2", Tool: "bash", Arguments: `{"command":"make"}`}}},
 }
 
 func required(rules int) agent.Judged {
 	judged := agent.JudgedCall{Call: "c2", Labels: []string{agent.LabelUntrusted}}
-	for range rules {
-		judged.Verdicts = append(judged.Verdicts, agent.Verdict{Policy: "team/writes", UID: "1", Rule: "people",
+	for i := range rules {
+		judged.Verdicts = append(judged.Verdicts, agent.Verdict{Policy: "team/writes", UID: "1", Rule: fmt.Sprint("people-", i),
 			Message: strings.Repeat("Ask. ", 100), Action: agent.PolicyRequireApproval, DenyRequesters: true})
 	}
 	return agent.Judged{Policed: true, Calls: []agent.JudgedCall{judged}}
@@ -36,12 +38,18 @@ func TestApprovalShowsRulesAndLabels(t *testing.T) {
 		t.Fatalf("it is %s", sub.Status.Phase)
 	}
 	w := task.Status.Waiting
-	rule := v1beta1.WaitingRule{Policy: "team/writes", Rule: "people", Message: w.PolicyRules[0].Message}
-	if diff := cmp.Diff([]v1beta1.WaitingRule{rule, rule}, w.PolicyRules); diff != "" || len([]rune(rule.Message)) > maxRuleMessage {
-		t.Errorf("the rules are %v", w.PolicyRules)
+	first := v1beta1.WaitingRule{Policy: "team/writes", Rule: "people-0", Message: shorten.Head(strings.Repeat("Ask. ", 100), maxRuleMessage)}
+	second := first
+	second.Rule = "people-1"
+	want := v1beta1.PolicyReasons{
+		PolicyRules: []v1beta1.WaitingRule{first, second}, PolicyRulesOmitted: 1, ContentLabelsOmitted: 2,
+		ContentLabels: []v1beta1.ReceivedLabel{{Name: "untrusted", Source: "read", ToolCall: "c1"}, {Name: "a", Source: "read", ToolCall: "c1"}, {Name: "b", Source: "read", ToolCall: "c1"}},
 	}
-	if diff := cmp.Diff([]v1beta1.ReceivedLabel{{Name: "untrusted", Source: "read", ToolCall: "c1"}}, w.ContentLabels); diff != "" {
+	if diff := cmp.Diff(want, w.PolicyReasons); diff != "" {
 		t.Error(diff)
+	}
+	if call := sub.Status.ToolCalls[len(sub.Status.ToolCalls)-1]; call.ID != "c2" || !cmp.Equal(want, call.PolicyReasons) {
+		t.Errorf("the call of the agent is %+v", call)
 	}
 	if !w.DenyRequesters || w.ToolCall != "c2" {
 		t.Errorf("it waits for %+v", w)

@@ -93,7 +93,7 @@ func approval(s agent.State) *v1beta1.Waiting {
 		}
 		w := &v1beta1.Waiting{SubAgent: s.Config.Name, ToolCall: ask.Call, DenyRequesters: ask.DenyRequesters, StartTime: moment(s.AskedAt(ask.Call))}
 		setCall(w, ask.Tool, ask.Arguments)
-		setRules(w, ask.Policy)
+		w.PolicyReasons = reasons(ask.Policy)
 		if s.Config.Kind == agent.ToolRun {
 			w.SubAgent = ""
 			if w.ToolCall == s.Config.Name { // a task of type Tool is one call, which policies may ask about again

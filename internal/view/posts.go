@@ -35,6 +35,8 @@ type Request struct {
 	Call string `json:"call,omitempty"`
 	Who  string `json:"who"`
 	Tool string `json:"tool"`
+	// Reasons are lines on why policies require the approval.
+	Reasons []string `json:"reasons,omitempty"`
 	// Arguments are complete if Whole is true: then they match the digest of the call.
 	Arguments string       `json:"arguments"`
 	Whole     bool         `json:"whole,omitempty"`
@@ -58,9 +60,22 @@ type PostedQuestion struct {
 }
 
 var (
-	requestText  = regexp.MustCompile("(?s)^Agent (.+) asks for approval of `([^`]+)` \\(task \\S+, call \\S+\\):\n(.*)$")
+	requestText  = regexp.MustCompile("(?s)^Agent (.+?) asks for approval of `([^`]+)` \\(task \\S+, call \\S+\\)(?:\\.\n(.+?)\nArguments)?:\n(.*)$")
 	questionText = regexp.MustCompile(`(?s)^Agent (.+?) needs input: (.*)$`)
 )
+
+// PostedRequest returns what the text of a posted request says, and whether it is one.
+func PostedRequest(text string) (Request, bool) {
+	match := requestText.FindStringSubmatch(text)
+	if match == nil {
+		return Request{}, false
+	}
+	r := Request{Who: match[1], Tool: match[2], Arguments: match[4]}
+	if match[3] != "" {
+		r.Reasons = strings.Split(match[3], "\n")
+	}
+	return r, true
+}
 
 // call identifies a call of a task. The ID is empty for a task of type Tool, which has only one call.
 type call struct{ task, id string }
@@ -150,14 +165,13 @@ func (p posts) hideAnswers(shown map[types.UID]MessageDisplay) {
 
 func (p posts) request(i int, c call) *Request {
 	m := &p.messages[i]
-	match := requestText.FindStringSubmatch(m.Spec.Content)
-	r := &Request{Task: c.task, Call: c.id, Who: match[1], Tool: match[2], Digest: m.Annotations[v1beta1.AnnotationArgumentsDigest]}
-	var arguments strings.Builder // a long request is posted in parts
-	arguments.WriteString(match[3])
-	for _, part := range p.parts[i] {
-		arguments.WriteString(p.messages[part].Spec.Content)
+	text := m.Spec.Content
+	for _, part := range p.parts[i] { // a long request is posted in parts
+		text += p.messages[part].Spec.Content
 	}
-	r.Arguments = arguments.String()
+	posted, _ := PostedRequest(text)
+	r := &posted
+	r.Task, r.Call, r.Digest = c.task, c.id, m.Annotations[v1beta1.AnnotationArgumentsDigest]
 	r.Whole = r.Digest == "" || agent.CallDigest(r.Tool, r.Arguments) == r.Digest
 	decision := p.decided[c]
 	if decision != nil {

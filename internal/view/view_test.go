@@ -173,14 +173,20 @@ func TestAgentWaitsForSeveralApprovals(t *testing.T) {
 		Tasks:  []v1beta1.AgentTask{task("job", "", func(t *v1beta1.AgentTask) { t.Spec.Chat = "" })},
 		Agents: []v1beta1.SubAgent{{ObjectMeta: metav1.ObjectMeta{Name: "job"}}},
 	}
-	s.Tasks[0].Status.Waiting = &v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Text: `write {}`, Tool: "write", ToolCall: "a"}
+	rule := func(name string) v1beta1.PolicyReasons {
+		return v1beta1.PolicyReasons{PolicyRules: []v1beta1.WaitingRule{{Policy: "team/writes", Rule: name}}}
+	}
+	s.Tasks[0].Status.Waiting = &v1beta1.Waiting{Kind: v1beta1.WaitingApproval, Text: `write {}`, Tool: "write", ToolCall: "a", PolicyReasons: rule("first")}
 	s.Agents[0].Status.ToolCalls = []v1beta1.ToolCallStatus{
-		{ID: "a", Tool: "write", Phase: v1beta1.ToolCallWaitingForApproval}, {ID: "b", Tool: "bash", ArgumentsOmitted: true, Phase: v1beta1.ToolCallWaitingForApproval},
+		{ID: "a", Tool: "write", Phase: v1beta1.ToolCallWaitingForApproval}, {ID: "b", Tool: "bash", ArgumentsOmitted: true, Phase: v1beta1.ToolCallWaitingForApproval, PolicyReasons: rule("second")},
 		{ID: "c", Tool: "read", Phase: v1beta1.ToolCallSuccess},
 	}
 	asks := s.Asks("")
 	if len(asks) != 2 || asks[0].Call != "a" || asks[1].Call != "b" || asks[1].Tool != "bash" || !asks[1].Truncated {
 		t.Errorf("asks are %+v", asks)
+	}
+	if diff := cmp.Diff([]string{"Required by policy team/writes, rule second"}, asks[1].Reasons); diff != "" {
+		t.Errorf("the second call has the reasons of another: %s", diff)
 	}
 }
 

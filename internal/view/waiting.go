@@ -42,9 +42,8 @@ type Ask struct {
 	// they are not known.
 	DenyRequesters bool     `json:"denyRequesters,omitempty"`
 	Requesters     []string `json:"-"`
-	// PolicyRules are the rules of ToolPolicies that require the approval, and ContentLabels what the agent had received.
-	PolicyRules   []v1beta1.WaitingRule   `json:"policyRules,omitempty"`
-	ContentLabels []v1beta1.ReceivedLabel `json:"contentLabels,omitempty"`
+	// Reasons are lines on why policies require the approval.
+	Reasons []string `json:"reasons,omitempty"`
 	// Barred is why the user of For may not decide.
 	Barred Bar `json:"barred,omitempty"`
 	// StartTime is when the work began to wait. It is zero if the operator is of a release that does not record it.
@@ -76,16 +75,16 @@ func (a Ask) For(user string) Ask {
 	return a
 }
 
-// PolicyLines describe why policies require the approval.
-func (a Ask) PolicyLines() []string {
-	var lines []string
-	for _, r := range a.PolicyRules {
-		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("required by policy %s, rule %s: %s", r.Policy, r.Rule, r.Message), ": "))
+// reasonLines describes why policies require an approval, as the posted request does.
+func reasonLines(p v1beta1.PolicyReasons) []string {
+	reasons := agent.Reasons{MoreRules: int(p.PolicyRulesOmitted), MoreLabels: int(p.ContentLabelsOmitted)}
+	for _, r := range p.PolicyRules {
+		reasons.Rules = append(reasons.Rules, agent.Verdict{Policy: r.Policy, Rule: r.Rule, Message: r.Message})
 	}
-	for _, l := range a.ContentLabels {
-		lines = append(lines, "the agent's context is "+agent.Label{Name: l.Name, Source: l.Source, Call: l.ToolCall}.String())
+	for _, l := range p.ContentLabels {
+		reasons.Labels = append(reasons.Labels, agent.Label{Name: l.Name, Source: l.Source, Call: l.ToolCall})
 	}
-	return lines
+	return reasons.Lines()
 }
 
 // WithArguments returns the ask with the given arguments, and reports whether they match the digest.
@@ -183,7 +182,7 @@ func otherCalls(first Ask, calls []v1beta1.ToolCallStatus) []Ask {
 		}
 		other := first
 		other.Call, other.Tool, other.Arguments, other.Digest = call.ID, call.Tool, Arguments(call), call.ArgumentsDigest
-		other.Truncated = call.ArgumentsOmitted
+		other.Truncated, other.Reasons = call.ArgumentsOmitted, reasonLines(call.PolicyReasons)
 		asks = append(asks, other)
 	}
 	return asks
@@ -234,7 +233,7 @@ func NewAsk(chat, task string, w v1beta1.Waiting) Ask {
 		ask.Question, ask.Truncated = w.Text, strings.HasSuffix(w.Text, shorten.Ellipsis)
 		return ask
 	}
-	ask.PolicyRules, ask.ContentLabels = w.PolicyRules, w.ContentLabels
+	ask.Reasons = reasonLines(w.PolicyReasons)
 	ask.Tool, ask.Arguments, ask.Truncated = w.Tool, textOf(w.Arguments), w.ArgumentsOmitted
 	if w.ArgumentsOmitted {
 		ask.Arguments = strings.TrimPrefix(w.Text, w.Tool+" ")
@@ -256,9 +255,8 @@ func (s Snapshot) withPostedText(ask Ask) Ask {
 		ask.Message = cmp.Or(ask.Message, m.Name)
 		content.WriteString(m.Spec.Content)
 	}
-	head, whole, found := strings.Cut(content.String(), ":\n")
-	if ask.Kind == v1beta1.WaitingApproval && found && strings.Contains(head, ask.Tool) {
-		ask, _ = ask.WithArguments(whole)
+	if posted, ok := PostedRequest(content.String()); ok && ask.Kind == v1beta1.WaitingApproval && posted.Tool == ask.Tool {
+		ask, _ = ask.WithArguments(posted.Arguments)
 	}
 	return ask
 }

@@ -69,10 +69,14 @@ func stored(ctx context.Context, definition *apiextensionsv1.CustomResourceDefin
 	return data
 }
 
-// maxStatus returns the size below which a full status is. The schemas of tools are in addition to their descriptions.
+// maxStatus returns the size below which a full status is. The schemas of tools are in addition to their descriptions,
+// and the reasons of policies in addition to the calls of an agent.
 func maxStatus(kind string) int {
-	if kind == "ToolServer" {
+	switch kind {
+	case "ToolServer":
 		return 288 * kibibyte
+	case "SubAgent":
+		return 280 * kibibyte
 	}
 	return 256 * kibibyte
 }

@@ -24,14 +24,23 @@ func policies(w *world) {
 	}
 	people := v1beta1.PolicyRule{Name: "people", AllowWhen: "call.readOnly", Otherwise: v1beta1.OutcomeRequireApproval, Message: "A person decides about writes."}
 
-	It("shows the rule to the person who decides, and denies what another rule denies", func(ctx context.Context) {
+	It("asks until a person was shown every rule, and denies what another rule denies", func(ctx context.Context) {
 		r := w.newEmptyNamespace(ctx)
-		policy(ctx, r, people, v1beta1.PolicyRule{Name: "no-secrets", AllowWhen: "!call.arguments.path.endsWith('/secret')", Message: "Secrets are not for agents."})
+		second, third := people, people
+		second.Name, third.Name = "second", "third"
+		policy(ctx, r, people, second, third, v1beta1.PolicyRule{Name: "no-secrets", AllowWhen: "!call.arguments.path.endsWith('/secret')", Message: "Secrets are not for agents."})
+		shown := func(rule string) v1beta1.WaitingRule {
+			return v1beta1.WaitingRule{Policy: r.namespace + "/writes", Rule: rule, Message: people.Message}
+		}
 		call, path := waitForWrite(ctx, r)
 		item := must(ctx, r.chat).Status.Waiting[0]
-		Expect(item.PolicyRules).To(ConsistOf(v1beta1.WaitingRule{Policy: r.namespace + "/writes", Rule: "people", Message: people.Message}))
+		Expect(item.PolicyRules).To(Equal([]v1beta1.WaitingRule{shown("people"), shown("second")}))
+		Expect(item.PolicyRulesOmitted).To(BeEquivalentTo(1))
 		Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Required by policy " + r.namespace + "/writes, rule people: A person decides about writes.")))
 		r.create(ctx, MakeMessage("yes").Approve("chat-1", call).Obj())
+		Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Waiting", ConsistOf(HaveField("PolicyRules", ConsistOf(shown("third"))))))
+		Expect(w.tools.writeCount(path)()).To(BeZero())
+		r.create(ctx, MakeMessage("yes-again").Approve("chat-1", must(ctx, r.chat).Status.Waiting[0].ToolCall).Obj())
 		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 		Expect(w.tools.writeCount(path)()).To(Equal(1))
 

@@ -222,6 +222,22 @@ func TestCallIsShownThenDecidedOnce(t *testing.T) {
 	s.did("Approve chat-1/c-chat-1 \"\"", "Deny chat-2/c-chat-2 \"no way\"")
 }
 
+// The reasons of policies are lines of the call: they are on the screen before it can be approved, and stay in the conversation.
+func TestCallShowsWhyPoliciesRequireIt(t *testing.T) {
+	item := approval("chat-1")
+	item.PolicyRules = []v1beta1.WaitingRule{{Policy: "team/writes", Rule: "people", Message: "Ask first."}}
+	item.ContentLabels = []v1beta1.ReceivedLabel{{Name: "untrusted", Source: "read", ToolCall: "c1"}}
+	request := v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Name: "p", Annotations: map[string]string{v1beta1.AnnotationCall: "c"}}}
+	request.Spec = v1beta1.AgentMessageSpec{Chat: "chat", Role: v1beta1.RoleAssistant, Task: "chat-0",
+		Content: "Agent Coder asks for approval of `bash` (task chat-0, call c).\nRequired by policy team/earlier, rule r\nArguments:\n{\"command\":\"rm y\"}"}
+	now := chat(item)
+	now.Messages = append(now.Messages, request)
+	s := newHarness(t)
+	s.send(Updated(now))
+	s.shows("Agent Coder asks for approval of bash (chat-0)", "    Required by policy team/earlier, rule r", "    command: rm y",
+		"    Required by policy team/writes, rule people: Ask first.", "    The agent's context is untrusted (since call c1 of read)", "    command: rm x")
+}
+
 func TestFailedDecisionCanBeRepeated(t *testing.T) {
 	s := newHarness(t)
 	s.send(Updated(chat(approval("chat-1"))))

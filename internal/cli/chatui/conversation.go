@@ -40,11 +40,12 @@ func (m Model) conversation() canvas {
 	tree := m.snapshot.Tree(m.chat)
 	shown := map[string]bool{}
 	for _, message := range m.snapshot.Messages {
+		request, asks := postedRequest(message)
 		switch {
 		case narrate.DescribeAction(message) != "":
 			s.write("  " + terminal.Fit(m.actionLine(message), m.width-2))
-		case asksApproval(message):
-			s.write(m.approvalRequestLines(message)...)
+		case asks:
+			s.write(m.approvalRequestLines(message.Spec.Task, request)...)
 		default:
 			s.blankLine()
 			m.writeMessage(&s, message)
@@ -112,19 +113,20 @@ func (m Model) actionLine(message v1beta1.AgentMessage) string {
 	return sign + " " + terminal.Faint.Render(narrate.Sender(message)+" "+terminal.Line(narrate.DescribeAction(message))) + messageState(message)
 }
 
-func asksApproval(message v1beta1.AgentMessage) bool {
-	return message.Annotations[v1beta1.AnnotationCall] != "" && strings.Contains(message.Spec.Content, " asks for approval of ")
+// postedRequest returns the request for approval in a message, and whether it is one.
+func postedRequest(message v1beta1.AgentMessage) (view.Request, bool) {
+	request, ok := view.PostedRequest(message.Spec.Content)
+	return request, ok && message.Annotations[v1beta1.AnnotationCall] != ""
 }
 
-// maxRequestLines limits the lines of a call's arguments in the conversation.
+// maxRequestLines limits the lines of a call in the conversation.
 const maxRequestLines = 6
 
-// approvalRequestLines renders a request for approval: the agent, the tool and the arguments.
-func (m Model) approvalRequestLines(message v1beta1.AgentMessage) []string {
-	sentence, arguments, _ := strings.Cut(message.Spec.Content, ":\n")
-	sentence, _, _ = strings.Cut(sentence, " (task ")
-	lines := []string{"  " + terminal.Fit(terminal.Mark("Waiting")+" "+terminal.Line(strings.ReplaceAll(sentence, "`", ""))+" ("+terminal.Line(message.Spec.Task)+")", m.width-2)}
-	shown, rest := truncateLines(argumentLines(arguments, m.width-4), maxRequestLines)
+// approvalRequestLines renders a request for approval: the agent, the tool, the reasons of policies, and the arguments.
+func (m Model) approvalRequestLines(task string, r view.Request) []string {
+	head := fmt.Sprintf("Agent %s asks for approval of %s (%s)", r.Who, r.Tool, task)
+	lines := []string{"  " + terminal.Fit(terminal.Mark("Waiting")+" "+terminal.Line(head), m.width-2)}
+	shown, rest := truncateLines(requestLines(view.Ask{Reasons: r.Reasons, Arguments: r.Arguments}, m.width-4), maxRequestLines)
 	for _, line := range shown {
 		lines = append(lines, "    "+terminal.Faint.Render(line))
 	}

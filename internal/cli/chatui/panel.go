@@ -34,13 +34,13 @@ func (m Model) approvalLines(ask view.Ask, count, height int) []string {
 		head += terminal.Faint.Render(fmt.Sprintf("  (1 of %d)", count))
 	}
 	lines := []string{terminal.Fit(head, m.width)}
-	arguments := argumentLines(ask.Arguments, m.width-4)
-	from, to := m.visibleLines(len(arguments), height)
-	lines = append(lines, terminal.Indent(arguments[from:to], "    ")...)
-	if from > 0 || to < len(arguments) {
-		note := fmt.Sprintf("    … %d more lines: ctrl+g shows them", len(arguments)-to)
+	call := requestLines(ask, m.width-4)
+	from, to := m.visibleLines(len(call), height)
+	lines = append(lines, terminal.Indent(call[from:to], "    ")...)
+	if from > 0 || to < len(call) {
+		note := fmt.Sprintf("    … %d more lines: ctrl+g shows them", len(call)-to)
 		if m.prompt.expanded {
-			note = fmt.Sprintf("    lines %d to %d of %d: pgup and pgdn scroll, ctrl+g closes", from+1, to, len(arguments))
+			note = fmt.Sprintf("    lines %d to %d of %d: pgup and pgdn scroll, ctrl+g closes", from+1, to, len(call))
 		}
 		lines = append(lines, terminal.Warning.Render(terminal.Fit(note, m.width)))
 	}
@@ -50,7 +50,7 @@ func (m Model) approvalLines(ask view.Ask, count, height int) []string {
 	return append(lines, terminal.Fit(m.decisionKeys(ask), m.width))
 }
 
-// visibleLines returns the range of a call's argument lines that fits into a panel of height lines. It never
+// visibleLines returns the range of a call's lines that fits into a panel of height lines. It never
 // hides a single line, because the note about it would take as much space.
 func (m Model) visibleLines(lines, height int) (from, to int) {
 	room := max(1, height-4) // the head, the note on hidden lines, and the keys
@@ -64,13 +64,13 @@ func (m Model) visibleLines(lines, height int) (from, to int) {
 	return from, from + room
 }
 
-// callLines returns the number of argument lines of the call that waits, and the visible range.
+// callLines returns the number of lines of the call that waits, and the visible range.
 func (m Model) callLines() (lines, from, to int) {
 	ask, count := m.firstAsk(v1beta1.WaitingApproval)
 	if count == 0 {
 		return 0, 0, 0
 	}
-	lines = len(argumentLines(ask.Arguments, m.width-4))
+	lines = len(requestLines(ask, m.width-4))
 	from, to = m.visibleLines(lines, m.panelHeight())
 	return lines, from, to
 }
@@ -127,6 +127,15 @@ func agentLabel(ask view.Ask) string {
 		return ask.Task
 	}
 	return fmt.Sprintf("%s (%s)", terminal.Line(ask.Role), ask.Task)
+}
+
+// requestLines renders why policies require the approval of a call, and its arguments.
+func requestLines(ask view.Ask, width int) []string {
+	var lines []string
+	for _, reason := range ask.Reasons {
+		lines = append(lines, terminal.WrapExact(terminal.Exact(reason), width)...)
+	}
+	return append(lines, argumentLines(ask.Arguments, width)...)
 }
 
 // argumentLines renders the arguments of a call, one per line, with strings unquoted.

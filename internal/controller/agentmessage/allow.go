@@ -42,7 +42,8 @@ func checkAllowance(task string, ask agent.AskPerson, patterns []pattern.Argumen
 		return rejected(v1beta1.ReasonRequesterDenied, "The role or a ToolPolicy of this call requires a decision about each call: approve it without spec.approval.allow.")
 	case !ask.Policy.AcceptsAllowance():
 		return rejected(v1beta1.ReasonAllowanceMismatch,
-			"A ToolPolicy requires a decision about each call, so nothing was approved. Approve it without spec.approval.allow.")
+			"A ToolPolicy requires a decision about each call, or the request does not show all rules and labels, so nothing was approved. "+
+				"Approve it without spec.approval.allow.")
 	case !pattern.Match(patterns, ask.Arguments):
 		return rejected(v1beta1.ReasonAllowanceMismatch,
 			"The arguments of task %q's call do not match the patterns of spec.approval.allow, so nothing was approved. Approve it with other patterns, or without spec.approval.allow.", task)

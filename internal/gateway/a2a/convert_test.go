@@ -87,7 +87,11 @@ func makeAsk(kind v1beta1.WaitingKind) (*v1beta1.AgentTask, *run.Ask) {
 
 func TestAskMessage(t *testing.T) {
 	_, approval := makeAsk(v1beta1.WaitingApproval)
+	approval.Reasons = []string{"Required by policy team/writes, rule people: Ask first.", "The agent's context is untrusted"}
 	message := askMessage(a2a.TaskInfo{TaskID: "releaser-1"}, approval, "")
+	if text := textOf(message); !strings.Contains(text, strings.Join(approval.Reasons, "\n")) {
+		t.Errorf("the person does not read why: %q", text)
+	}
 	data := message.Parts[1].Data().(map[string]any)
 	if message.ID != "call-1@releaser-1" || data["kind"] != "approval" || data["tool"] != "write" || data["arguments"] != `{"path":"x"}` || data["ask"] != message.ID {
 		t.Errorf("the message is %+v, %v", message, data)

@@ -186,7 +186,7 @@ func waits(kind v1beta1.WaitingKind, seq int64, call string) run.Event {
 	ask.Kind, ask.Task, ask.Role, ask.Call, ask.Question = kind, "coder-0", "coder", call, "Which colour?"
 	if kind == v1beta1.WaitingApproval {
 		ask.Tool, ask.Arguments, ask.Question = "paint", `{"colour":"green"}`, ""
-		ask.Digest = agent.CallDigest(ask.Tool, ask.Arguments)
+		ask.Digest, ask.Reasons = agent.CallDigest(ask.Tool, ask.Arguments), []string{"Required by policy team/paint, rule people"}
 	}
 	return run.Event{Kind: run.Waiting, Cursor: run.Cursor{Seq: seq}, Ask: ask}
 }

@@ -37,7 +37,8 @@ func TestRunWithInterrupts(t *testing.T) {
 		t.Errorf("%v", second)
 	}
 	approval := at(t, find(second, typeRunFinished), "outcome", "interrupts", 0)
-	if at(t, approval, "reason") != reasonApproval || at(t, approval, "metadata", "tool") != "paint" || at(t, approval, "toolCallId") != "coder-0/p" {
+	if at(t, approval, "reason") != reasonApproval || at(t, approval, "metadata", "tool") != "paint" || at(t, approval, "toolCallId") != "coder-0/p" ||
+		!strings.Contains(at(t, approval, "message").(string), "Required by policy team/paint") {
 		t.Errorf("%v", approval)
 	}
 	if suspended := find(second, typeSubagentFinished); at(t, suspended, "outcome", "type") != outcomeSuspended {
@@ -80,7 +81,7 @@ func TestClientsWithoutInterrupts(t *testing.T) {
 	asked := map[string]any{"id": question, "role": "assistant", "content": text}
 	_, events = post(t, a, old("r2", asked, map[string]any{"id": "m2", "role": "user", "content": "Green"}))
 	approval, text := shown(events)
-	if !strings.Contains(text, "paint") {
+	if !strings.Contains(text, "paint") || !strings.Contains(text, "Required by policy team/paint") {
 		t.Errorf("the approval is %q", text)
 	}
 	answered := map[string]any{"id": "m2", "role": "user", "content": "Green"}

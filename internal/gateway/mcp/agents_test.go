@@ -217,7 +217,7 @@ func question(text string) run.Ask {
 func approval(tool string) run.Ask {
 	ask := run.Ask{}
 	ask.Kind, ask.Tool, ask.Arguments = v1beta1.WaitingApproval, tool, `{"path":"x"}`
-	ask.Digest = agent.CallDigest(ask.Tool, ask.Arguments)
+	ask.Digest, ask.Reasons = agent.CallDigest(ask.Tool, ask.Arguments), []string{"Required by policy team/writes, rule people"}
 	return ask
 }
 

@@ -40,7 +40,7 @@ func TestPersonAnswersDuringTheCall(t *testing.T) {
 			if s := stateIn(t, result); result.IsError || s.Phase != v1beta1.TaskSuccess || textOf(result) != "Green, true fine" {
 				t.Errorf("%+v %q", s, textOf(result))
 			}
-			if len(seen) != 2 || !strings.Contains(seen[0], "Which colour?") || !strings.Contains(seen[1], "write") {
+			if len(seen) != 2 || !strings.Contains(seen[0], "Which colour?") || !strings.Contains(seen[1], "write") || !strings.Contains(seen[1], "Required by policy") {
 				t.Errorf("the person saw %q", seen)
 			}
 			mu.Lock()
@@ -63,7 +63,8 @@ func TestClosedFormDecidesNothing(t *testing.T) {
 				var seen []string
 				session := connection{url: serve(t, a) + "/team-a", user: "jane", revision: revision, options: sdk.ClientOptions{ElicitationHandler: person(&seen, action)}}.connect(t)
 				result, s := callTool(t, session, toolRun, map[string]any{"role": "general", "instruction": "Paint it"})
-				if s.Phase != v1beta1.TaskWaiting || s.Waiting == nil || !strings.Contains(textOf(result), "kubectl nestor approve -n team-a general-0") || a.submissions != 0 {
+				if s.Phase != v1beta1.TaskWaiting || s.Waiting == nil || !strings.Contains(textOf(result), "kubectl nestor approve -n team-a general-0") ||
+					!strings.Contains(textOf(result), "Required by policy") || a.submissions != 0 {
 					t.Errorf("%+v %q, %d messages", s, textOf(result), a.submissions)
 				}
 			})

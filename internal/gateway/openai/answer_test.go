@@ -12,6 +12,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // The answers to two questions may be the same request. The second one is not delivered, because it may be a
@@ -50,5 +51,24 @@ func TestAnswerThatIsEqualToEarlierOne(t *testing.T) {
 	request.key = "second"
 	if e := ask("q2"); e.answered != "q2@work" || e.notice != "" {
 		t.Errorf("the second answer, with a key of its own: %+v", e)
+	}
+}
+
+// Completions and responses have the same text, in one piece or as a stream. A decision in reply to it is about the call.
+func TestApprovalSaysWhyPoliciesRequireIt(t *testing.T) {
+	ask := run.Ask{Ask: view.NewAsk("", "work", v1beta1.Waiting{
+		Kind: v1beta1.WaitingApproval, Tool: "github__push", ToolCall: "c1", Arguments: &runtime.RawExtension{Raw: []byte(`{"branch":"main"}`)},
+		PolicyReasons: v1beta1.PolicyReasons{
+			PolicyRules:   []v1beta1.WaitingRule{{Policy: "team/writes", Rule: "people", Message: "Ask first."}},
+			ContentLabels: []v1beta1.ReceivedLabel{{Name: "untrusted", Source: "github__get_issue", ToolCall: "call_4"}},
+		},
+	})}
+	text := new(reply).add(run.Event{Kind: run.Waiting, Ask: &ask})
+	const want = "Required by policy team/writes, rule people: Ask first.\nThe agent's context is untrusted (since call call_4 of github__get_issue)\n"
+	if !strings.Contains(text, want) {
+		t.Errorf("the text is %q, want %q in it", text, want)
+	}
+	if shown := run.ShownIn(text, ask); shown != ask.Ref() {
+		t.Errorf("it shows %q", shown)
 	}
 }

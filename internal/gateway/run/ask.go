@@ -52,6 +52,9 @@ func (a Ask) Description() string {
 	if a.Truncated {
 		text += "\n\nThe arguments are shortened here; read them with: kubectl nestor approve " + a.Task + " --show"
 	}
+	if len(a.Reasons) > 0 {
+		text += "\n\n" + strings.Join(a.Reasons, "\n")
+	}
 	return text
 }
 
