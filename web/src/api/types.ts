@@ -54,6 +54,8 @@ export interface Ask {
   truncated?: boolean;
   digest?: string;
   question?: string;
+  /** Lines on why policies require the approval. */
+  reasons?: string[];
   /** The requesters of the work may not decide. */
   denyRequesters?: boolean;
   /** Why this person may not decide. */
@@ -105,6 +107,8 @@ export interface MessageDisplay {
     call?: string;
     who: string;
     tool: string;
+    /** Lines on why policies require the approval. */
+    reasons?: string[];
     /** As the model wrote them; complete if whole is true. */
     arguments: string;
     /** True if the arguments match the operator's digest of the call. */

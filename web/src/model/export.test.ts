@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { expect, it } from 'vitest';
-import type { Chat } from '../api/types';
+import type { Chat, MessageDisplay } from '../api/types';
 import { aMessage, anEntry, aRun, aTask, aTree } from '../testing';
 import { jsonOf, markdownOf } from './export';
 
@@ -17,7 +17,7 @@ it('writes a conversation with its tasks, requests and decisions', () => {
     aMessage('m3', { approval: { task: 'talk-1', toolCall: 'c1', decision: 'Approve', comment: 'go on' }, user: 'alice' }, { created: '2026-01-01T10:00:02Z' }),
     aMessage('m4', { role: 'Assistant', content: 'Done.' }, { created: '2026-01-01T10:00:03Z' }),
   ];
-  const request = { task: 'talk-1', call: 'c1', who: 'Scribe', tool: 'notes__add', arguments: args, whole: true, state: 'approved' } as const;
+  const request: MessageDisplay['request'] = { task: 'talk-1', call: 'c1', who: 'Scribe', tool: 'notes__add', reasons: ['Required by policy team/notes, rule people'], arguments: args, whole: true, state: 'approved' };
   const tree = aTree(tasks, [], { 'talk-1': { after: 'm1' }, m2: { place: 1, request }, m3: { place: 2, hidden: true } });
   expect(markdownOf(chat, messages, tree)).toBe(`# The release
 
@@ -32,6 +32,7 @@ Write a note.
 
 ### Scribe requests approval of \`notes__add\`, 2026-01-01 10:00:01 UTC
 
+- Required by policy team/notes, rule people
 \`\`\`\`json
 ${args}
 \`\`\`\`

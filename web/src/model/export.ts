@@ -22,7 +22,7 @@ function messageText(message: Message, tree: Tree): string | undefined {
   if (spec.approval) return `*${who} ${spec.approval.decision === 'Approve' ? 'approved' : 'denied'} a call of ${spec.approval.task}${spec.approval.comment ? `: ${spec.approval.comment}` : ''}, ${at(metadata.creationTimestamp)}*`;
   if (spec.cancel) return `*${who} cancelled ${spec.cancel.task || 'all work'}, ${at(metadata.creationTimestamp)}*`;
   const request = requestIn(message, tree);
-  if (request) return `${head(`${request.who} requests approval of \`${request.tool}\``)}\n\n${fenced(request.arguments, 'json')}${request.whole ? '' : '\n\n*The arguments are shortened; the transcript has them in full.*'}`;
+  if (request) return `${head(`${request.who} requests approval of \`${request.tool}\``)}\n\n${(request.reasons ?? []).map((reason) => `- ${reason}\n`).join('')}${fenced(request.arguments, 'json')}${request.whole ? '' : '\n\n*The arguments are shortened; the transcript has them in full.*'}`;
   if (isHidden(message, tree)) return undefined;
   const question = questionIn(message, tree);
   if (question) return [head(`${question.who} asks`), question.text, question.answer && `*${question.user ?? 'The orchestrator'} answered:* ${question.answer}`].filter(Boolean).join('\n\n');

@@ -5,7 +5,7 @@
 
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Person } from '../api/types';
+import type { Ask, Person } from '../api/types';
 import type { Request } from '../model/tree';
 import { SiteContext, type Site } from '../state/context';
 import { focusNextRequest } from '../state/requests';
@@ -33,12 +33,26 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-function show(changed: Partial<Request> = {}, createMessages = true) {
+function show(changed: Partial<Request> = {}, createMessages = true, ask?: Ask) {
   const site = { store: new Store(), person: { user: 'alice', namespace: 'default', may: { createMessages } } as Person, namespace: 'default', toast, roles: (name?: string) => ({ name: name ?? '' }) } as Site;
-  render(<SiteContext value={site}>{<Approval chat="one" request={{ ...request, ...changed }} />}</SiteContext>);
+  render(<SiteContext value={site}>{<Approval chat="one" request={{ ...request, ...changed }} ask={ask} />}</SiteContext>);
   expect(focusNextRequest()).toBe(true);
   return screen.getByRole('region', { name: 'Approval of notes__add' });
 }
+
+it('a request says why policies require it, with the call', () => {
+  const reasons = ['Required by policy team/writes, rule people: Ask first.', "The agent's context is untrusted (since call c1 of read)"];
+  show({ reasons });
+  const list = screen.getAllByRole('listitem');
+  expect(list.map(({ textContent }) => textContent)).toEqual(reasons);
+  expect(list[0]!.closest('div')!.textContent).toContain('title');
+});
+
+it('a requester reads that a policy may be the reason', () => {
+  show({}, true, { kind: 'Approval', task: 'one-1', call: 'w1', denyRequesters: true, barred: 'requester' });
+  expect(screen.getByRole('note').textContent).toMatch(/^Another person must decide this call: its role or a policy does not allow requesters to decide/);
+  expect(screen.getByRole<HTMLButtonElement>('button', { name: 'Approve' }).disabled).toBe(true);
+});
 
 describe('the keys of a request', () => {
   it('decide the request that has the focus, once', async () => {

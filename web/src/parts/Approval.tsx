@@ -28,7 +28,7 @@ function verdict({ state, user, allowed }: Request): string {
   return (user && (state === 'approved' || state === 'denied') ? `${words} by ${user}` : words) + (allowed && state !== 'denied' ? ', and allowed for this chat' : '');
 }
 
-const [another, noOne] = ['Another person must', 'No one can'].map((who) => `${who} decide this call: its role does not allow requesters to decide, and`);
+const [another, noOne] = ['Another person must', 'No one can'].map((who) => `${who} decide this call: its role or a policy does not allow requesters to decide, and`);
 const bars: Record<NonNullable<Ask['barred']>, { chat: string; task: string }> = {
   requester: { chat: `${another} you have written in this chat.`, task: `${another} you have requested this task.` },
   unknown: { chat: `${noOne} the author of a message in this chat is unknown.`, task: `${noOne} the requester of this task is unknown.` },
@@ -86,7 +86,7 @@ export function Approval({ chat, request, ask: given }: { chat: string | { task:
   const { chats } = useSnapshot();
   const ask = given ?? chats.find(({ metadata }) => metadata.name === chat)?.run?.asks?.find(({ task, call }) => task === request.task && call === request.call);
   const why = ask?.barred && bars[ask.barred][typeof chat === 'string' ? 'chat' : 'task'];
-  // An allowance is for a chat, and approves no call of a role whose requesters may not decide.
+  // An allowance is for a chat, and approves no call whose requesters may not decide.
   const separate = typeof chat !== 'string' || ask?.denyRequesters;
   const cannot = sending || why !== undefined || !site.person.may.createMessages;
   const head = useRef<HTMLElement>(null);
@@ -118,6 +118,13 @@ export function Approval({ chat, request, ask: given }: { chat: string | { task:
       </header>
       {folded ? null : shown !== undefined ? (
         <div ref={call}>
+          {request.reasons && (
+            <ul className="reasons">
+              {request.reasons.map((reason) => (
+                <li key={reason}>{reason}</li>
+              ))}
+            </ul>
+          )}
           <Arguments text={shown} tool={request.tool} replaces={replaces} />
         </div>
       ) : loaded.state === 'loading' ? (

@@ -3,8 +3,9 @@
 
 import { expect, it } from 'vitest';
 import type { Ask } from '../api/types';
+import type { Run } from '../model/runs';
 import { aMessage } from '../testing';
-import { askerOf, postedQuestion } from './AskCard';
+import { askerOf, postedQuestion, requestOf } from './AskCard';
 
 it('an answer replies to the message of the operator, not to text of a model', () => {
   const ask: Ask = { task: 'chat-1', kind: 'Question', call: 'call-2', question: 'Which year?' };
@@ -21,4 +22,9 @@ it('an agent that asks has the name that the operator posted, whatever models wr
   const messages = [aMessage('m1', { role: 'Assistant', task: 'chat-1', content: content('Mallory') }), aMessage('m2', { role: 'Assistant', task: 'chat-1', content: content('Scribe') }, { call: 'call-2' })];
   expect(askerOf(messages, ask)).toBe('Scribe');
   expect(askerOf(messages.slice(0, 1), ask)).toBeUndefined();
+});
+
+it('the request of a run without a conversation has the reasons of policies', () => {
+  const ask: Ask = { task: 'job', kind: 'Approval', call: 'c1', tool: 'notes__add', arguments: '{}', reasons: ['Required by policy team/writes, rule people'] };
+  expect(requestOf({ key: 'job' } as Run, ask, 'Scribe').reasons).toEqual(ask.reasons);
 });

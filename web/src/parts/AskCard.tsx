@@ -25,7 +25,7 @@ export function AskCard({ run, ask }: { run: Run; ask: Ask }) {
   return <SiteContext value={inside}>{ask.kind === 'Approval' ? <ApprovalAsk run={run} ask={ask} /> : <QuestionAsk run={run} ask={ask} />}</SiteContext>;
 }
 
-export const requestOf = (run: Run, { task, agent, call, tool = '', arguments: args = '', truncated, digest }: Ask, who: string): Request => ({ message: `${run.key}-${call ?? ''}`, task, agent, call, tool, arguments: args, whole: !truncated, digest, state: 'open', who });
+export const requestOf = (run: Run, { task, agent, call, tool = '', arguments: args = '', reasons, truncated, digest }: Ask, who: string): Request => ({ message: `${run.key}-${call ?? ''}`, task, agent, call, tool, reasons, arguments: args, whole: !truncated, digest, state: 'open', who });
 
 function ApprovalAsk({ run, ask }: { run: Run; ask: Ask }) {
   const roleName = useRoleName();
