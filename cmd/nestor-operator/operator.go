@@ -32,7 +32,10 @@ import (
 // contains a password.
 const ledgerVariable = "NESTOR_LEDGER"
 
-const addressVariable = "POD_IP"
+const (
+	addressVariable = "POD_IP"
+	podVariable     = "POD_NAME"
+)
 
 // options are the flags. Flags that need no parsing are set directly in the operator's options.
 type options struct {
@@ -58,7 +61,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.DurationVar(&o.operator.CallRetention, "call-retention", 0, "how long the requests and responses of model calls and the outputs of tools are kept after the call, of live agents too, such as 720h for 30 days; 0 keeps them as long as their agents")
 	set.Var(&o.namespaceQuota, "ledger-namespace-quota", "limit in `bytes` for the ledger data of one namespace, such as 10Gi; model calls beyond it wait; 0 means no limit")
 	set.IntVar(&o.shards, "shards", 32, fmt.Sprintf("number of shards that the replicas of this operator share, from 1 to %d, on a PostgreSQL ledger; all replicas must use the same number. 0 means that one replica works and the others wait. SQLite ledgers have one replica", maxShards))
-	set.DurationVar(&o.leaseDuration, "lease-duration", 8*time.Second, "with --shards, how long the shards of a replica that has died stay without an owner, in whole seconds from 2s; shorter durations cost more writes to the API server")
+	set.DurationVar(&o.leaseDuration, "lease-duration", 8*time.Second, "how long the shards of a replica that has died stay without an owner, in whole seconds from 2s; each replica renews its row in the ledger four times as often")
 	set.BoolVar(&o.operator.LeaderElection, "leader-elect", false, "with --shards=0, wait for leadership before the controllers start; required for several replicas")
 	set.StringVar(&o.operator.MetricsAddress, "metrics-bind-address", "0", "`address` for Prometheus metrics, such as :8080; 0 turns them off")
 	set.BoolVar(&o.operator.MetricsInsecure, "metrics-insecure", false, "serve the metrics without TLS to everyone who can connect; by default readers need a token of the cluster that may get the path /metrics")
@@ -146,15 +149,13 @@ func (o *options) complete() (err error) {
 	if controllers.WorkspaceAllow, err = parseAllow(o.workspaceAllow); err != nil {
 		return err
 	}
-	controllers.OperatorNamespace, controllers.Holder, controllers.Metrics = program.OperatorNamespace(), holder(), ctrlmetrics.Registry
+	controllers.OperatorNamespace, controllers.Metrics = program.OperatorNamespace(), ctrlmetrics.Registry
 	address, err := replicaAddress(o.operator.ReplicaAddress)
 	if err != nil {
 		return err
 	}
-	controllers.Replica = controller.Replica{
-		Name: controllers.Holder, Address: address,
-		Timing: replicas.Timing{LeaseDuration: o.leaseDuration, RenewDeadline: o.leaseDuration * 3 / 4, RetryPeriod: o.leaseDuration / 4},
-	}
+	controllers.Replica = controller.Replica{Name: replicaName(), Address: address, LeaseDuration: o.leaseDuration}
+	controllers.Holder = replicas.NewID(controllers.Replica.Name)
 	controllers.LocalWorkspaces, controllers.LedgerNamespaceQuota = split(o.localWorkspaces), int64(o.namespaceQuota)
 	o.operator.Namespaces, o.operator.Service = split(o.namespaces), "nestor-operator"
 	if o.operator.Config, err = program.ClientConfig(o.Kubeconfig, "nestor-operator"); err != nil {
@@ -190,12 +191,15 @@ func parseLabels(value string) (map[string]string, error) {
 // maxHistoryStreams bounds the connections of all users to the history API of one replica.
 const maxHistoryStreams = 1000
 
-// maxShards bounds the number of shards: each has a Lease.
+// maxShards bounds the number of shards.
 const maxShards = 256
 
-// holder returns the name of this process among the operators of a ledger: the name of the pod, with a suffix that another start of the
-// same pod does not have.
-func holder() string {
+// replicaName returns the name of this operator among those of a ledger: the name of the pod, which a restart does not change. Outside a pod,
+// several operators may run on one host.
+func replicaName() string {
+	if pod := os.Getenv(podVariable); pod != "" {
+		return pod
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "operator"

@@ -38,8 +38,7 @@ type driver struct {
 	unconfirmed *unconfirmed
 	hasObject   func(context.Context, ledger.Agent, bool) (bool, error)
 	// waker enqueues the objects of shards that were taken over.
-	waker *shardWaker
-	// sharding is how the shards are divided among operators; nil if this one owns the whole ledger.
+	waker    *shardWaker
 	sharding *sharding
 	// takenOver is called when the agents of a shard continue, released when this operator has stopped to own it.
 	takenOver func(time.Duration)
@@ -115,42 +114,12 @@ func (d *driver) Start(ctx context.Context) error {
 		defer close(maintained)
 		d.maintain(ctx)
 	}()
-	drive := d.ownLedger
-	if d.sharding != nil {
-		drive = d.ownShards
-	}
-	err := drive(ctx)
+	err := d.ownShards(ctx)
 	if ctx.Err() == nil {
 		return err // the process ends
 	}
 	<-maintained
 	return errors.Join(err, d.drain(ctx))
-}
-
-// ownLedger owns the whole ledger until ctx ends. While another operator owns it, this one stands by.
-func (d *driver) ownLedger(ctx context.Context) error {
-	e := d.router.Engine(0)
-	for handOver := true; ; handOver = false {
-		if err := e.Acquire(ctx, engine.Claim{HandOver: handOver}); err != nil {
-			if ctx.Err() != nil {
-				return nil //nolint:nilerr // the operator ends
-			}
-			return fmt.Errorf("wait for the operator that owns the ledger: %w", err)
-		}
-		switch err := d.takeOver(ctx, 0); {
-		case errors.Is(err, engine.ErrSuperseded):
-			continue
-		case ctx.Err() != nil:
-			return nil //nolint:nilerr // the operator ends
-		case err != nil:
-			return err
-		}
-		if err := e.OwnShard(ctx); !errors.Is(err, engine.ErrSuperseded) {
-			return err
-		}
-		d.released(0)
-		ctrl.LoggerFrom(ctx).Info("Another operator has taken over this ledger: standing by until it ends")
-	}
 }
 
 // takeOver takes over the live agents of a shard, and enqueues its objects.

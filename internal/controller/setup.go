@@ -6,6 +6,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -15,7 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -94,7 +94,7 @@ type Options struct {
 	AllowLoopbackEndpoints bool
 	// Telemetry exports spans and metrics through OpenTelemetry; optional.
 	Telemetry *telemetry.Telemetry
-	// Holder identifies this operator to others that use the same ledger.
+	// Holder identifies this process among the operators of the ledger; see replicas.NewID.
 	Holder string
 	// Shards is the number of shards into which the ledger is divided, so that several operators share the work. 0 means that one operator
 	// owns the whole ledger. All operators of a ledger must use the same number.
@@ -108,19 +108,17 @@ type Options struct {
 
 // Replica describes an operator to the others of its installation.
 type Replica struct {
-	// Name is the name of the pod, and Address is where the other operators reach it; empty if they cannot.
+	// Name is the name of the pod, which it keeps after a restart, and Address is where the other operators reach it; empty if they cannot.
 	Name, Address string
 	// Fingerprint is that of the key with which it authenticates itself to the other operators; empty if they cannot reach it.
 	Fingerprint string
-	// Owner owns the Leases, so that they are deleted with the installation; nil for none.
-	Owner *metav1.OwnerReference
-	// Timing overrides the durations of the Leases.
-	Timing replicas.Timing
+	// LeaseDuration overrides the default.
+	LeaseDuration time.Duration
 }
 
 type Controllers struct {
 	Engine *engine.Router
-	// Replicas divides the shards; nil if one operator owns the whole ledger.
+	// Replicas divides the shards.
 	Replicas *replicas.Replicas
 	// Triggers records firings of triggers.
 	Triggers   *agenttrigger.Recorder
@@ -182,11 +180,13 @@ type noObserver struct{}
 func (noObserver) Changed(ledger.Agent)                {}
 func (noObserver) OnDelta(string, string, model.Delta) {}
 
-// Leases in the operator's namespace decide which operator owns which shard.
-// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;list;watch;create;update;delete,namespace=nestor-system
+// A Lease in the operator's namespace is the heartbeat, and another one elects a leader.
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update,namespace=nestor-system
 
 // Setup registers all controllers, and the engine, with a manager.
 func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
+	options.Replica.Name = cmp.Or(options.Replica.Name, "operator")
+	options.Holder = cmp.Or(options.Holder, replicas.NewID(options.Replica.Name))
 	observer := options.Observer
 	if observer == nil {
 		observer = noObserver{}
@@ -312,14 +312,12 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		}}
 	firings := &agenttrigger.Recorder{Client: c, API: objects.API, Evaluations: evaluations, Events: mgr.GetEventRecorder("nestor-operator"), Reached: options.Reached}
 	controllers := &Controllers{Engine: eng, Triggers: firings, Workspaces: workspaces, Finder: finder}
-	if options.Shards > 0 {
-		if drive.sharding, err = newSharding(mgr, options, drive.own); err != nil {
-			return nil, err
-		}
-		controllers.Replicas = drive.sharding.replicas
-		if err := register(options.Metrics, metrics.Replicas{Shards: options.Shards, Stats: controllers.Replicas.Stats}); err != nil {
-			return nil, err
-		}
+	if drive.sharding, err = newSharding(mgr, options, drive.own); err != nil {
+		return nil, err
+	}
+	controllers.Replicas = drive.sharding.replicas
+	if err := register(options.Metrics, metrics.Replicas{Shards: max(options.Shards, 1), Stats: controllers.Replicas.Stats}); err != nil {
+		return nil, err
 	}
 	runnables := []manager.Runnable{references, drive, manager.RunnableFunc(func(ctx context.Context) error { return c.Observe(ctx, mgr.GetCache()) })}
 	if keeper != nil {

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -29,27 +29,24 @@ const recoverRetryDelay = time.Second
 type sharding struct {
 	ledger   ledger.Shards
 	replicas *replicas.Replicas
-	// healthy reports whether the ledger answers.
+	api      rest.Interface
+	// healthy reports whether the API server answers.
 	healthy atomic.Bool
 }
 
-func newSharding(mgr ctrl.Manager, options Options, own func(context.Context, replicas.Term)) (*sharding, error) {
+func newSharding(mgr ctrl.Manager, options Options, own func(context.Context, int)) (*sharding, error) {
 	config := rest.CopyConfig(mgr.GetConfig())
-	// A renewal that waits is a shard that is lost. It has connections of its own, and with HTTP/1.1 a request that times out closes its
-	// connection, so that a cut is over as soon as the network is back.
-	config.QPS, config.RateLimiter, config.NextProtos = -1, nil, []string{"http/1.1"}
-	// Every operator reads every renewal of a Lease, and protocol buffers are cheaper than JSON.
-	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
+	config.QPS, config.RateLimiter = -1, nil // a burst of writes must not look like an outage
 	core, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	s := &sharding{ledger: options.Ledger}
+	s := &sharding{ledger: options.Ledger, api: core.Discovery().RESTClient()}
 	s.healthy.Store(true)
 	s.replicas = replicas.New(replicas.Options{
-		Leases: core.CoordinationV1().Leases(options.OperatorNamespace), Name: options.Replica.Name, Address: options.Replica.Address,
-		Fingerprint: options.Replica.Fingerprint, Shards: options.Shards, Own: own, Healthy: s.healthy.Load, Timing: options.Replica.Timing, Owner: options.Replica.Owner,
-		Log: mgr.GetLogger().WithName("replicas"),
+		Ledger: options.Ledger, ID: options.Holder, Name: options.Replica.Name, Address: options.Replica.Address,
+		Fingerprint: options.Replica.Fingerprint, Shards: max(options.Shards, 1), Own: own, Healthy: s.healthy.Load,
+		LeaseDuration: options.Replica.LeaseDuration, Log: mgr.GetLogger().WithName("replicas"),
 	})
 	return s, nil
 }
@@ -67,20 +64,21 @@ func newKeeper(mgr ctrl.Manager, options Options) (*share.Keeper, share.Notifier
 	return keeper, keeper
 }
 
-// healthInterval is how often an operator checks whether the ledger answers, and the timeout of the check.
+// healthInterval is how often an operator checks whether the API server answers, and the timeout of the check.
 const healthInterval = time.Second
 
-// checkLedger checks until ctx ends whether the ledger answers.
-func (s *sharding) checkLedger(ctx context.Context) {
+// checkAPI checks until ctx ends whether the API server answers. Any answer counts.
+func (s *sharding) checkAPI(ctx context.Context) {
 	for wait(ctx, healthInterval) {
 		reading, cancel := context.WithTimeout(ctx, healthInterval)
-		_, err := s.ledger.Owners(reading)
+		err := s.api.Get().AbsPath("/version").Do(reading).Error()
 		cancel()
-		s.healthy.Store(err == nil || ctx.Err() != nil)
+		var answer apierrors.APIStatus
+		s.healthy.Store(err == nil || errors.As(err, &answer) || ctx.Err() != nil)
 	}
 }
 
-// ownShards owns the shards whose Leases this operator holds until ctx ends, and then hands them over.
+// ownShards owns the shards that are assigned to this operator until ctx ends, and then hands them over.
 func (d *driver) ownShards(ctx context.Context) error {
 	if err := d.divideLedger(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -88,42 +86,43 @@ func (d *driver) ownShards(ctx context.Context) error {
 		}
 		return err
 	}
-	go d.sharding.checkLedger(ctx)
+	go d.sharding.checkAPI(ctx)
 	return d.sharding.replicas.Start(ctx)
 }
 
-// divideLedger prepares the ledger for operators that share it. While the ledger is unavailable it waits.
+// divideLedger sets the number of shards. It waits while the ledger is unavailable, and while operators with another number own shards.
 func (d *driver) divideLedger(ctx context.Context) error {
-	for {
+	for reported := false; ; {
 		_, err := d.sharding.ledger.SetShardCount(ctx, d.router.Shards())
-		if err == nil {
-			err = d.router.DivideLedger(ctx)
+		if errors.Is(err, ledger.ErrShardsInUse) && !reported {
+			reported = true
+			ctrl.Log.WithName("shards").Info("Waits", "reason", err.Error())
 		}
-		if !errors.Is(err, ledger.ErrUnavailable) || !wait(ctx, recoverRetryDelay) {
+		if !errors.Is(err, ledger.ErrUnavailable) && !errors.Is(err, ledger.ErrShardsInUse) || !wait(ctx, recoverRetryDelay) {
 			return err
 		}
 	}
 }
 
-// own owns a shard while this operator holds its Lease.
-func (d *driver) own(ctx context.Context, term replicas.Term) {
-	defer d.released(term.Shard)
-	log := ctrl.Log.WithName("shards").WithValues("shard", term.Shard)
-	e := d.router.Engine(term.Shard)
+// own takes a shard, and owns it until ctx ends or another operator takes it.
+func (d *driver) own(ctx context.Context, shard int) {
+	defer d.released(shard)
+	log := ctrl.Log.WithName("shards").WithValues("shard", shard)
+	e := d.router.Engine(shard)
 	reportOutage := sync.OnceFunc(func() {
 		e.ReportOutage(true)
-		d.waker.wake(ctx, term.Shard) // requests that came before this were dropped
+		d.waker.wake(ctx, shard) // requests that came before this were dropped
 	})
 	defer e.ReportOutage(false)
-	if err := e.Acquire(ctx, engine.Claim{HandOver: true, OwnerEnded: term.Expired, Unavailable: reportOutage}); err != nil {
+	if err := e.Acquire(ctx, reportOutage); err != nil {
 		if ctx.Err() == nil {
 			log.Error(err, "Cannot take over the shard")
-			wait(ctx, recoverRetryDelay) // the Lease is released, and taken again
+			wait(ctx, recoverRetryDelay) // it is tried again
 		}
 		return
 	}
 	for {
-		err := d.takeOver(ctx, term.Shard)
+		err := d.takeOver(ctx, shard)
 		if err == nil {
 			break
 		}
@@ -135,7 +134,7 @@ func (d *driver) own(ctx context.Context, term replicas.Term) {
 		}
 		if !wait(ctx, recoverRetryDelay) {
 			e.ReportOutage(false) // a hand-over waits for reconciles
-			handOver(ctx, e, term)
+			e.HandOver(context.WithoutCancel(ctx))
 			return
 		}
 		log.Error(err, "Cannot take over the agents of the shard, retrying")
@@ -146,26 +145,7 @@ func (d *driver) own(ctx context.Context, term replicas.Term) {
 		log.Info("Another operator has taken over the shard")
 		return
 	}
-	handOver(ctx, e, term)
-}
-
-// lostTimeout bounds a hand-over after the Lease was lost: soon after that, another operator regards it as expired. Calls in flight can
-// still be detached, unless that operator was faster.
-const lostTimeout = 1500 * time.Millisecond
-
-// handOver hands over a shard whose Lease this operator is to release, or has lost.
-func handOver(ctx context.Context, e *engine.Engine, term replicas.Term) {
-	draining, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	go func() {
-		select {
-		case <-term.Lost:
-			wait(draining, lostTimeout)
-			cancel()
-		case <-draining.Done():
-		}
-	}()
-	e.HandOver(draining)
+	e.HandOver(context.WithoutCancel(ctx))
 }
 
 // wait waits for some time, and reports whether ctx is still valid.

@@ -20,7 +20,6 @@ import (
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/api/v1beta1"
-	"github.com/nestor-dev/nestor/internal/replicas"
 )
 
 // OldestKubernetes is the oldest release that has what Nestor needs; docs/reference/kubernetes.md has the reasons.
@@ -84,11 +83,6 @@ func (t Target) operator(ctx context.Context) Finding {
 	var lease coordinationv1.Lease
 	if t.API.Get(ctx, types.NamespacedName{Namespace: t.OperatorNamespace, Name: leaseName}, &lease) == nil && fresh(lease.Spec) {
 		return found("operator", OK, "an operator holds the lease %s/%s", t.OperatorNamespace, leaseName)
-	}
-	if leases, err := t.replicaLeases(ctx); err == nil {
-		if live := replicas.Inspect(leases, time.Now()).Live(); live > 0 {
-			return found("operator", OK, "%d replicas of the operator renew their Leases in the namespace %s", live, t.OperatorNamespace)
-		}
 	}
 	judged, waiting, err := t.judged(ctx)
 	switch {

@@ -5,6 +5,7 @@ package diagnose
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,32 +13,34 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/nestor-dev/nestor/internal/health"
+	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/replicas"
 )
 
-// replicas reports which replica holds how many shards, and what is wrong with them. The first finding is about the shards. It reports nothing
-// if one operator owns the whole ledger, because there are no such Leases.
+// replicas reports which replica holds how many shards, and what is wrong with them, as the heartbeat says. The first finding is about the
+// shards. It reports nothing if one operator owns the whole ledger, or if there is no heartbeat, which is reported elsewhere.
 func (t Target) replicas(ctx context.Context) []Finding {
-	leases, err := t.replicaLeases(ctx)
+	name := types.NamespacedName{Namespace: t.OperatorNamespace, Name: health.LeaseName}
+	var lease coordinationv1.Lease
+	err := t.API.Get(ctx, name, &lease)
+	text := lease.Annotations[health.AnnotationReplicas]
 	switch {
 	case apierrors.IsForbidden(err):
-		return []Finding{found("replicas", Unknown, "you may not list the Leases in the namespace %s, which say what each replica of the operator holds", t.OperatorNamespace)}
-	case err != nil:
-		return []Finding{found("replicas", Unknown, "cannot list the Leases in the namespace %s: %v", t.OperatorNamespace, err)}
-	case len(leases) == 0:
+		return []Finding{found("replicas", Unknown, "you may not read the heartbeat %s, which says what each replica of the operator holds", name)}
+	case err != nil, text == "":
 		return nil
 	}
-	installation := replicas.Inspect(leases, time.Now())
+	var installation replicas.Installation
+	if err := json.Unmarshal([]byte(text), &installation); err != nil {
+		return []Finding{found("replicas", Unknown, "the heartbeat %s has a report on the replicas that this version cannot read: %v", name, err)}
+	}
+	if installation.Shards == 1 && installation.Live() == 1 && len(installation.Unowned) == 0 {
+		return nil
+	}
 	return append([]Finding{t.shards(installation)}, t.members(installation)...)
-}
-
-// replicaLeases lists the Leases of replicas that share the work.
-func (t Target) replicaLeases(ctx context.Context) ([]coordinationv1.Lease, error) {
-	var list coordinationv1.LeaseList
-	err := t.API.List(ctx, &list, client.InNamespace(t.OperatorNamespace), client.HasLabels{replicas.LeaseLabel})
-	return list.Items, err
 }
 
 // shards reports whether every shard has an owner.
@@ -45,7 +48,7 @@ func (t Target) shards(i replicas.Installation) Finding {
 	logs := fmt.Sprintf("Look at the pods and their logs: kubectl get pods -n %s; kubectl logs -n %s -l app.kubernetes.io/component=operator --prefix", t.OperatorNamespace, t.OperatorNamespace)
 	switch {
 	case i.Live() == 0:
-		return found("replicas", Failed, "no replica of the operator renews its Lease in the namespace %s", t.OperatorNamespace).advise("%s", logs)
+		return found("replicas", Failed, "no replica of the operator renews its row in the ledger").advise("%s", logs)
 	case len(i.Unowned) > 0:
 		return found("replicas", Failed, "%d of %d shards have no owner, and their agents make no progress: %s", len(i.Unowned), i.Shards, numbers(i.Unowned)).advise("%s", logs)
 	case i.Uneven():
@@ -60,12 +63,12 @@ func (t Target) members(i replicas.Installation) []Finding {
 	var findings []Finding
 	for _, r := range i.Replicas {
 		switch {
-		case r.Stale:
-			findings = append(findings, found("replicas", Warning, "the replica %s has not renewed its Lease for %s: it has died, or cannot reach the API server", r.Name, r.Silent.Round(time.Second)).
-				advise("Other replicas have taken over its shards, and delete its Lease after a while."))
-		case r.Unhealthy:
-			findings = append(findings, found("replicas", Warning, "the replica %s cannot reach the ledger", r.Name).
-				advise("Check that PostgreSQL answers and accepts connections from its node. Replicas that can reach it take over the shards."))
+		case r.Expired > 0:
+			findings = append(findings, found("replicas", Warning, "the replica %s has not renewed its row in the ledger, which expired %s ago: it has died, or cannot reach the ledger", r.Name, r.Expired.Round(time.Second)).
+				advise("Other replicas have taken over its shards, and delete its row after a while."))
+		case r.State == ledger.ReplicaUnhealthy:
+			findings = append(findings, found("replicas", Warning, "the replica %s cannot reach the API server", r.Name).
+				advise("Check the network of its node. Replicas that can reach the API server take over the shards."))
 		}
 	}
 	return findings
@@ -75,11 +78,11 @@ func (t Target) members(i replicas.Installation) []Finding {
 func held(i replicas.Installation) string {
 	var parts []string
 	for _, r := range i.Replicas {
-		if r.Stale {
+		if r.Expired > 0 {
 			continue
 		}
 		part := fmt.Sprintf("%s %d", r.Name, r.Held)
-		if r.Stopping {
+		if r.State == ledger.ReplicaStopping {
 			part += " (stopping)"
 		}
 		parts = append(parts, part)

@@ -93,9 +93,6 @@ func (d *adoptions) reset() {
 // adoptCalls reads the calls that the previous owner of the shard has detached. It must be called before the agents are taken over.
 func (e *Engine) adoptCalls(ctx context.Context) error {
 	e.adopted.reset()
-	if !e.shard.Leased {
-		return nil
-	}
 	found, err := e.options.Ledger.DetachedCalls(ctx, e.shard.ID)
 	if err != nil {
 		return fmt.Errorf("read the detached calls: %w", err)

@@ -5,9 +5,6 @@ package engine
 
 import (
 	"context"
-	"time"
-
-	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 // Close stops the engine. Effects in flight may finish and be recorded until ctx ends; then they are cancelled.
@@ -21,22 +18,11 @@ func (e *Engine) Close(ctx context.Context) error {
 		e.busy.Wait()
 		close(idle)
 	}()
-	fence, _ := e.ownership.current()
-	ticker := time.NewTicker(renewInterval)
-	defer ticker.Stop()
-	for waiting := true; waiting; {
-		select {
-		case <-idle:
-			waiting = false
-		case <-ticker.C: // answer requests, so that a successor waits for the calls in flight
-			if fence != (ledger.Fence{}) {
-				_, _ = e.answerRequest(ctx, fence)
-			}
-		case <-ctx.Done():
-			e.cancel()
-			<-idle
-			waiting = false
-		}
+	select {
+	case <-idle:
+	case <-ctx.Done():
+		e.cancel()
+		<-idle
 	}
 	e.cancel()
 	if e.closeShared {

@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// A call in flight may take minutes. When a leased shard is handed over, the other agents of the shard must not wait for it, and it must
+// A call in flight may take minutes. When a shard is handed over, the other agents of the shard must not wait for it, and it must
 // not be made again. It is detached: it continues in this process, and the result is passed through the ledger to the new owner of the
 // shard, which has adopted the call (adopt.go).
 

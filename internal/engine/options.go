@@ -102,10 +102,8 @@ type Options struct {
 	Random func() float64
 	// LedgerRetryDelay is the delay before a failed append is retried; 0 means one second.
 	LedgerRetryDelay time.Duration
-	// Name is the name of this engine for other engines on the same ledger. TakeOverAfter is how long another engine may be
-	// silent before this one takes over; 0 means 5 seconds.
-	Name          string
-	TakeOverAfter time.Duration
+	// Name is the ID of this operator among those of the ledger.
+	Name string
 	// AwaitRecovery delays all deliveries until Recover was called. The first event of a new driver must be the take-over;
 	// otherwise the time without a driver would count as active time of the agent.
 	AwaitRecovery bool
@@ -164,9 +162,6 @@ func (options Options) withDefaults() Options {
 	}
 	if options.LedgerRetryDelay == 0 {
 		options.LedgerRetryDelay = time.Second
-	}
-	if options.TakeOverAfter == 0 {
-		options.TakeOverAfter = defaultTakeOverAfter
 	}
 	if options.ShouldTakeOver == nil {
 		options.ShouldTakeOver = func(context.Context, ledger.Agent) bool { return true }

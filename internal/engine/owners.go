@@ -35,13 +35,3 @@ func (o *owners) read(ctx context.Context, shard int, notBefore time.Time) (ledg
 	}
 	return o.last[shard], o.started, nil
 }
-
-// readOwner returns the owner of the engine's shard and when the query for it was started, which is not before the given time.
-func (e *Engine) readOwner(ctx context.Context, notBefore time.Time) (ledger.ShardOwner, time.Time, error) {
-	if e.shard.Leased {
-		return e.owners.read(ctx, e.shard.ID, notBefore)
-	}
-	started := time.Now()
-	owner, err := e.options.Ledger.ReadOwner(ctx, e.shard.ID)
-	return owner, started, err
-}

@@ -15,14 +15,10 @@ import (
 type ownership struct {
 	mu    sync.Mutex
 	fence ledger.Fence
-	// unlock releases the liveness lock; nil without a lock.
-	unlock func() error
 	// begunAt is when the ownership began: an earlier read of the owner says nothing about it.
 	begunAt time.Time
 	// confirmedAt is when the ownership was last confirmed.
 	confirmedAt time.Time
-	// releasedAt is when the shard was handed over, if it was.
-	releasedAt time.Time
 	// lost is closed when the ownership ends; nil before the first one.
 	lost chan struct{}
 }
@@ -37,10 +33,10 @@ func (o *ownership) ended() bool {
 	}
 }
 
-func (o *ownership) begin(fence ledger.Fence, unlock func() error, since time.Time) {
+func (o *ownership) begin(fence ledger.Fence, since time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.fence, o.unlock, o.begunAt, o.confirmedAt, o.releasedAt, o.lost = fence, unlock, time.Now(), since, time.Time{}, make(chan struct{})
+	o.fence, o.begunAt, o.confirmedAt, o.lost = fence, time.Now(), since, make(chan struct{})
 }
 
 func (o *ownership) current() (ledger.Fence, <-chan struct{}) {
@@ -101,39 +97,4 @@ func (o *ownership) stale() bool {
 	// The monotonic clock does not advance while a machine is suspended.
 	since := max(time.Since(o.confirmedAt), time.Now().Round(0).Sub(o.confirmedAt.Round(0)))
 	return o.fence != ledger.Fence{} && (o.ended() || since > ownershipMaxAge)
-}
-
-// releasedRecently reports whether this engine handed over in this epoch a moment ago, so that the successor is about to take the
-// shard.
-func (o *ownership) releasedRecently(epoch int64, patience time.Duration) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.fence.Epoch == epoch && time.Since(o.releasedAt) < patience
-}
-
-// end releases the liveness lock. The epoch stays set: appends in flight must not be made without one.
-func (o *ownership) end() error {
-	o.mu.Lock()
-	o.releasedAt = time.Now()
-	o.mu.Unlock()
-	return o.releaseLock()
-}
-
-// locked reports whether this engine has the liveness lock.
-func (o *ownership) locked() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.unlock != nil
-}
-
-// releaseLock releases the liveness lock.
-func (o *ownership) releaseLock() error {
-	o.mu.Lock()
-	unlock := o.unlock
-	o.unlock = nil
-	o.mu.Unlock()
-	if unlock == nil {
-		return nil
-	}
-	return unlock()
 }

@@ -51,7 +51,7 @@ func (e *Engine) Recover(ctx context.Context) (int, error) {
 				e.recovered.Store(true)
 			}) {
 				e.standDown()
-				return count, e.endOwnership(nil)
+				return count, ErrSuperseded
 			}
 			e.wakeWaiting()
 			fence, lost := e.ownership.current()

@@ -22,13 +22,10 @@ type Shard struct {
 	ID int
 	// Hashes are the hashes of its trees; nil means all trees.
 	Hashes *ledger.HashRange
-	// Leased reports that the holder of a Kubernetes Lease should own the shard. Owners are then read for all shards together, and the
-	// ledger's liveness lock is not used.
-	Leased bool
 }
 
 // WholeLedger returns the shard of all trees.
-func WholeLedger() Shard { return Shard{ID: ledger.WholeLedger} }
+func WholeLedger() Shard { return Shard{ID: ledger.FirstShard} }
 
 // ErrNotOwned is returned for agents of shards that this process does not own. The operator that owns the shard acts on them.
 var ErrNotOwned = errors.New("another operator owns the shard of the agent")
@@ -54,7 +51,7 @@ func NewRouter(options Options, shards int) *Router {
 	}
 	for i := range shards {
 		from, to := r.count.Range(i)
-		r.engines = append(r.engines, newEngine(r.shared, Shard{ID: ledger.FirstShard + i, Hashes: &ledger.HashRange{From: from, To: to}, Leased: true}))
+		r.engines = append(r.engines, newEngine(r.shared, Shard{ID: ledger.FirstShard + i, Hashes: &ledger.HashRange{From: from, To: to}}))
 	}
 	return r
 }

@@ -13,57 +13,39 @@ import (
 )
 
 const (
-	// renewInterval is how often the owner checks for requests of other engines.
-	renewInterval = 500 * time.Millisecond
-	// requestPollInterval is how often a waiting engine checks for an answer, and releasePollInterval how often an engine that
-	// handed over checks whether its successor has ended.
-	requestPollInterval = 200 * time.Millisecond
-	releasePollInterval = time.Second
-	// standbyInterval is how often a superseded engine asks whether its successor is running.
-	standbyInterval = 5 * time.Second
-	// defaultTakeOverAfter is how long an owner may be silent before another engine takes over.
-	defaultTakeOverAfter = 5 * time.Second
+	// confirmInterval is how often the owner reads whether another engine has taken over, and acquireInterval how often an engine that
+	// waits for the shard reads whether it is free.
+	confirmInterval = 500 * time.Millisecond
+	acquireInterval = 200 * time.Millisecond
 	// handOverTimeout bounds the wait for calls in flight during a hand-over, and drainPollInterval is how often to check them.
 	handOverTimeout   = 20 * time.Second
 	drainPollInterval = 25 * time.Millisecond
 	// releaseTimeout bounds the release of the shard on shutdown.
 	releaseTimeout = 5 * time.Second
 	// ownerMaxAge is the age at which the owners that were read for another shard are read again.
-	ownerMaxAge = renewInterval * 4 / 5
+	ownerMaxAge = confirmInterval * 4 / 5
 	// ownershipMaxAge is the age at which the last confirmation of ownership must be renewed before a call.
-	ownershipMaxAge = 3 * renewInterval
+	ownershipMaxAge = 3 * confirmInterval
 )
 
 // ErrSuperseded is returned when another engine has taken over. All effects are stopped then, and Acquire may be called again.
 var ErrSuperseded = errors.New("another operator has taken over")
 
-// OwnShard keeps the shard until ctx ends and answers requests for it. It returns ErrSuperseded when another engine has taken it
-// over or it was handed over; by then all effects are stopped, and nothing more is appended.
+// OwnShard keeps the shard until ctx ends. It returns ErrSuperseded when another engine has taken it over; by then all effects are
+// stopped, and nothing more is appended.
 func (e *Engine) OwnShard(ctx context.Context) error {
-	ticker := time.NewTicker(renewInterval)
+	ticker := time.NewTicker(confirmInterval)
 	defer ticker.Stop()
 	fence, lost := e.ownership.current()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return nil // Close or HandOver releases the shard
 		case <-lost:
 			e.standDown()
-			return e.endOwnership(nil)
-		case <-ticker.C:
-		}
-		request, err := e.answerRequest(ctx, fence)
-		switch {
-		case ctx.Err() != nil:
-			return nil // Close or HandOver releases the shard
-		case err != nil: // appends fail too and are retried
-			_ = e.ownership.releaseLock() // the lock may be lost with the connection
-			continue
-		}
-		e.ensureLivenessLock(ctx)
-		if request.HandOver {
-			e.HandOver(context.WithoutCancel(ctx))
 			return ErrSuperseded
+		case <-ticker.C:
+			e.confirm(ctx, fence)
 		}
 	}
 }
@@ -73,30 +55,8 @@ func (e *Engine) HandOver(ctx context.Context) {
 	fence, lost := e.ownership.current()
 	e.drain(ctx, fence, lost)
 	e.standDown()
-	_ = e.endOwnership(e.options.Ledger.Release(context.WithoutCancel(ctx), fence))
-}
-
-// endOwnership ends the ownership.
-func (e *Engine) endOwnership(err error) error {
-	err = errors.Join(err, e.ownership.end())
-	if err != nil && !errors.Is(err, ledger.ErrFenced) {
-		e.options.ReportError(fmt.Errorf("hand over: %w", err)) // the successor detects it in any case
-	}
-	return ErrSuperseded
-}
-
-// ensureLivenessLock takes the liveness lock if this engine does not have it: one that took over from a stopped process could not
-// take it at first.
-func (e *Engine) ensureLivenessLock(ctx context.Context) {
-	if e.ownership.locked() {
-		return
-	}
-	unlock, err := e.lockLiveness(ctx)
-	if err != nil {
-		return
-	}
-	if !e.ownership.ifOwned(func() { e.ownership.unlock = unlock }) {
-		_ = unlock()
+	if err := e.options.Ledger.Release(context.WithoutCancel(ctx), fence); err != nil && !errors.Is(err, ledger.ErrFenced) {
+		e.options.ReportError(fmt.Errorf("hand over: %w", err)) // the successor waits until this operator has left
 	}
 }
 
@@ -122,7 +82,7 @@ func (e *Engine) drain(ctx context.Context, fence ledger.Fence, lost <-chan stru
 		case <-ctx.Done():
 			return
 		}
-		if e.shard.Leased && time.Since(begun) >= detachAfter {
+		if time.Since(begun) >= detachAfter {
 			switch {
 			case e.detachCalls(ctx, fence):
 				detached = time.Now()
@@ -130,28 +90,23 @@ func (e *Engine) drain(ctx context.Context, fence ledger.Fence, lost <-chan stru
 				return // without the ledger, the results could not be recorded either
 			}
 		}
-		if time.Since(read) >= renewInterval {
+		if time.Since(read) >= confirmInterval {
 			read = time.Now()
-			_, _ = e.answerRequest(ctx, fence)
+			e.confirm(ctx, fence)
 		}
 	}
 }
 
-// answerRequest confirms that this engine still owns the shard, and returns the request that it answered, if any.
-func (e *Engine) answerRequest(ctx context.Context, fence ledger.Fence) (ledger.OwnerRequest, error) {
-	owner, started, err := e.readOwner(ctx, latest(e.ownership.since(), time.Now().Add(-ownerMaxAge)))
+// confirm reads whether this engine still owns the shard. After an error it does not know; appends fail too and are retried.
+func (e *Engine) confirm(ctx context.Context, fence ledger.Fence) {
+	owner, started, err := e.owners.read(ctx, e.shard.ID, latest(e.ownership.since(), time.Now().Add(-ownerMaxAge)))
 	switch {
 	case err != nil:
-		return ledger.OwnerRequest{}, err
 	case owner.Epoch != fence.Epoch:
 		e.superseded(fence)
-		return ledger.OwnerRequest{}, nil
+	default:
+		e.ownership.confirm(started)
 	}
-	e.ownership.confirm(started)
-	if owner.Request.ID == owner.Answered {
-		return ledger.OwnerRequest{}, nil
-	}
-	return owner.Request, e.options.Ledger.AnswerRequest(ctx, fence, owner.Request.ID)
 }
 
 // hasCallsInFlight reports whether an agent has a call in flight, or an unrecorded result.
@@ -191,17 +146,14 @@ func (e *Engine) superseded(fence ledger.Fence) { e.ownership.lose(fence, &e.awa
 // releaseShard marks the shard as free, so that a successor need not wait.
 func (e *Engine) releaseShard(ctx context.Context) error {
 	fence, _ := e.ownership.current()
-	if fence == (ledger.Fence{}) {
+	if fence == (ledger.Fence{}) || !e.ownership.owns(fence) {
 		return nil
-	}
-	if !e.ownership.owns(fence) {
-		return e.ownership.end()
 	}
 	err := e.options.Ledger.Release(ctx, fence)
 	if errors.Is(err, ledger.ErrFenced) {
-		err = nil
+		return nil
 	}
-	return errors.Join(err, e.ownership.end())
+	return err
 }
 
 // latest returns the later of two times.
@@ -217,7 +169,7 @@ func latest(a, b time.Time) time.Time {
 func (e *Engine) mayCall(ctx context.Context) bool {
 	for e.ownership.stale() {
 		fence, _ := e.ownership.current()
-		owner, started, err := e.readOwner(ctx, time.Now())
+		owner, started, err := e.owners.read(ctx, e.shard.ID, time.Now())
 		switch {
 		case err == nil && owner.Epoch == fence.Epoch:
 			e.ownership.confirm(started)

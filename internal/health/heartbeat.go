@@ -13,11 +13,13 @@ import (
 // LeaseName is the name of the heartbeat in the operator's namespace.
 const LeaseName = "nestor-heartbeat"
 
-// The annotations of the heartbeat. They are absent while the ledger answers.
+// The annotations of the heartbeat. Those about a failure are absent while the ledger answers.
 const (
 	// AnnotationLedger is the reason why the ledger fails, and AnnotationLedgerAdvice what to do about it.
 	AnnotationLedger       = "nestor.dev/ledger"
 	AnnotationLedgerAdvice = "nestor.dev/ledger-advice"
+	// AnnotationReplicas is what the ledger says about the replicas: a replicas.Installation as JSON.
+	AnnotationReplicas = "nestor.dev/replicas"
 )
 
 // Period is the time between two renewals, and Patience how long a heartbeat may stay unchanged.

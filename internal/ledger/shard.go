@@ -7,45 +7,74 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 )
 
-// Shards decides which engine may append. Each shard has an epoch. An engine that takes over the shard begins a new epoch;
-// appends of older epochs are refused within their own transaction. An engine that was suspended, or has not noticed its
+// Shards decides which operator may append. Each shard has an epoch. An operator that takes over the shard begins a new epoch;
+// appends of older epochs are refused within their own transaction. An operator that was suspended, or has not noticed its
 // successor, therefore cannot record anything after the take-over.
 //
-// The owner answers requests, so that a successor can wait for its calls in flight. A dead owner does not answer; where the
-// database supports it, LockLiveness detects that at once.
+// The owner of a shard is an operator by its ID. While the operator's row expires in the future, nobody else takes the shard, unless
+// the operator releases it. All times are those of the database's clock.
 type Shards interface {
+	// JoinReplicas adds the row of an operator that starts, valid for ttl. It deletes the row of an earlier process with the same
+	// name, whose shards are thus free.
+	JoinReplicas(ctx context.Context, self Replica, ttl time.Duration) error
+	// RenewReplica makes the row of an operator valid for ttl, and adds it again if it was deleted. With it, the operator keeps all its
+	// shards. Rows that expired long ago are deleted.
+	RenewReplica(ctx context.Context, self Replica, ttl time.Duration) error
+	// LeaveReplicas deletes the row of an operator.
+	LeaveReplicas(ctx context.Context, id string) error
+	// Replicas returns the rows of all operators, sorted by ID.
+	Replicas(ctx context.Context) ([]Replica, error)
+
 	// ReadOwner returns the owner of a shard; zero if it never had one.
 	ReadOwner(ctx context.Context, shard int) (ShardOwner, error)
 	Owners(ctx context.Context) (map[int]ShardOwner, error)
-	// TakeOver begins the next epoch of a shard. It fails with ErrFenced if the epoch is no longer the seen one, with ErrRetired
-	// if the shard was retired, and with ErrShardCountChanged if the shard is one of those that SetShardCount counts and their
-	// number has changed since this process has set it.
+	// TakeOver begins the next epoch of a shard. It fails with ErrFenced if the epoch is no longer the seen one, with ErrOwned if
+	// another operator that renews its row owns the shard, and with ErrShardCountChanged if the number of shards has changed since
+	// this process has set it.
 	TakeOver(ctx context.Context, shard int, seen int64, owner string, at time.Time) (Fence, error)
-	// SendRequest sends a request to the owner of an epoch, replacing an older request.
-	SendRequest(ctx context.Context, epoch Fence, request OwnerRequest) error
-	AnswerRequest(ctx context.Context, own Fence, request string) error
 	// Release marks that the owner appends no more.
 	Release(ctx context.Context, own Fence) error
-	// Retire ends the last epoch of a shard: no operator can take it over again. It fails with ErrFenced if own is not the current epoch.
-	Retire(ctx context.Context, own Fence) error
 	// SetShardCount sets into how many shards the ledger is divided; they are numbered from FirstShard. The number changes only
-	// while all of them are released. Otherwise SetShardCount fails with a *ShardsInUseError and returns the current number.
+	// while no live operator owns one, and ends all epochs. Otherwise SetShardCount fails with a *ShardsInUseError and returns the
+	// current number.
 	SetShardCount(ctx context.Context, count int) (current int, err error)
-	// LockLiveness takes the liveness lock of a shard, which is held until unlock is called or the process ends in any way. It
-	// fails with ErrLivenessLocked if another process has the lock, and with ErrUnsupported if the database has no such lock.
-	LockLiveness(ctx context.Context, shard int) (unlock func() error, err error)
 }
 
+// FirstShard is the shard with index 0. The whole ledger is one shard.
+const FirstShard = 1
+
+// Replica is an operator of a ledger.
+type Replica struct {
+	// ID is unique to the process, and Name to the pod: it is the same after a restart.
+	ID, Name string
+	// Address and Fingerprint are how other operators reach this one and recognize its key; they may be empty.
+	Address, Fingerprint string
+	State                ReplicaState
+
+	// The following fields are set by the ledger.
+
+	// Steady is how long the state has not changed.
+	Steady time.Duration
+	// Expired is for how long the row has been expired; 0 if it is not.
+	Expired time.Duration
+}
+
+// Live reports whether the operator renews its row.
+func (r *Replica) Live() bool { return r.Expired == 0 }
+
+// ReplicaState is what an operator publishes about itself.
+type ReplicaState string
+
 const (
-	// WholeLedger is the shard of an engine that appends for all agents.
-	WholeLedger = 1
-	// FirstShard is the shard with index 0 of a ledger that is divided among operators.
-	FirstShard = 2
+	ReplicaActive ReplicaState = "Active"
+	// ReplicaUnhealthy cannot reach the API server.
+	ReplicaUnhealthy ReplicaState = "Unhealthy"
+	// ReplicaStopping hands over its shards.
+	ReplicaStopping ReplicaState = "Stopping"
 )
 
 // Fence is an epoch of a shard. The zero value is none, for tests and tools that write without an engine.
@@ -59,32 +88,15 @@ type ShardOwner struct {
 	Name  string
 	// Released reports that the owner appends no more.
 	Released bool
-	// Request is the newest request to the owner, and Answered the newest one that it has confirmed.
-	Request  OwnerRequest
-	Answered string
-}
-
-// Retired reports whether no operator can take over the shard any more.
-func (o ShardOwner) Retired() bool { return o.Epoch == RetiredEpoch }
-
-// RetiredEpoch is the epoch of retired shards. There is no next one.
-const RetiredEpoch = math.MaxInt64
-
-type OwnerRequest struct {
-	ID string
-	// HandOver asks the owner to let its calls finish, start no others and release the shard. Without it the request only checks
-	// that the owner is running.
-	HandOver bool
+	// Live reports that the owner has not released the shard and renews its row.
+	Live bool
 }
 
 var (
-	ErrLivenessLocked = errors.New("another process has the lock of the shard")
-	// ErrUnsupported: the database has no such operation.
-	ErrUnsupported = errors.New("not supported by the database")
+	// ErrOwned: a live operator owns the shard.
+	ErrOwned = errors.New("another operator owns the shard")
 	// ErrFenced: another writer has taken over the shard. The writer must stop.
 	ErrFenced = errors.New("another operator has taken over")
-	// ErrRetired: the shard was retired, because the ledger is divided into shards now.
-	ErrRetired = errors.New("the shard is retired: the ledger is divided among operators that share the work")
 	// ErrShardCountChanged: other operators have divided the ledger into another number of shards.
 	ErrShardCountChanged = errors.New("the number of shards has changed: restart the operator")
 	// ErrShardsInUse: the number of shards cannot change while operators own shards.
@@ -99,9 +111,8 @@ type ShardsInUseError struct {
 }
 
 func (e *ShardsInUseError) Error() string {
-	return fmt.Sprintf("divide the ledger into %d shards: it has %d, owned by %s: stop these operators before you change --shards, or set it to %d "+
-		"(the shards of an operator that was killed stay in use until another one with --shards=%d has taken them over and was stopped)",
-		e.Wanted, e.Current, strings.Join(e.Owners, ", "), e.Current, e.Current)
+	return fmt.Sprintf("divide the ledger into %d shards: it has %d, owned by %s: stop these operators, or set --shards to %d",
+		e.Wanted, e.Current, strings.Join(e.Owners, ", "), e.Current)
 }
 
 func (e *ShardsInUseError) Is(target error) bool { return target == ErrShardsInUse }

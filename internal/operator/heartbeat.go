@@ -6,6 +6,7 @@ package operator
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -34,7 +35,9 @@ type heartbeat struct {
 	owner    *metav1.OwnerReference
 	// ledger returns an error if the ledger does not answer.
 	ledger func(context.Context) error
-	log    logr.Logger
+	// replicas returns what the ledger says about the replicas, as JSON.
+	replicas func(context.Context) (string, error)
+	log      logr.Logger
 
 	// written is the version of the Lease after the last write of this replica, seen the one it saw last, and silent how often that
 	// one had not changed.
@@ -82,6 +85,9 @@ func (b *heartbeat) renew(ctx context.Context) error {
 		return nil
 	}
 	b.describe(lease, outage)
+	if replicas, err := b.replicas(ctx); err == nil {
+		lease.Annotations[health.AnnotationReplicas] = replicas
+	}
 	return b.done(b.leases.Update(ctx, lease, metav1.UpdateOptions{}))
 }
 
@@ -153,6 +159,15 @@ func (o *Operator) addHeartbeat(ctx context.Context) error {
 	controllers := o.options.Controllers
 	return o.manager.Add(&heartbeat{
 		leases: core.CoordinationV1().Leases(controllers.OperatorNamespace), identity: cmp.Or(controllers.Replica.Name, controllers.Holder, "nestor-operator"), owner: o.leaseOwner().find(ctx),
-		ledger: func(ctx context.Context) error { return probeLedger(ctx, controllers.Ledger) }, log: o.manager.GetLogger().WithName("heartbeat"),
+		ledger: func(ctx context.Context) error { return probeLedger(ctx, controllers.Ledger) },
+		replicas: func(ctx context.Context) (string, error) {
+			found, err := o.controllers.Replicas.Inspect(ctx)
+			if err != nil {
+				return "", err
+			}
+			text, err := json.Marshal(found)
+			return string(text), err
+		},
+		log: o.manager.GetLogger().WithName("heartbeat"),
 	})
 }

@@ -119,9 +119,6 @@ func New(ctx context.Context, options Options) (_ *Operator, err error) {
 	}()
 	controllers := options.Controllers
 	controllers.Telemetry, controllers.Observer = o.telemetry, o.options.Live
-	if controllers.Shards > 0 {
-		controllers.Replica.Owner = o.leaseOwner().find(ctx)
-	}
 	if o.relays() {
 		if o.identity, err = relay.NewIdentity(); err != nil {
 			return nil, err
@@ -181,7 +178,7 @@ func (o *Operator) newManager(config *rest.Config) (ctrl.Manager, error) {
 	return mgr, nil
 }
 
-// elects reports whether the operator waits for leadership. Operators that share the work have a lease for each shard instead.
+// elects reports whether the operator waits for leadership. Operators that share the work need no leader.
 func (o *Operator) elects() bool {
 	return o.options.LeaderElection && o.options.Controllers.Shards == 0
 }

@@ -28,7 +28,7 @@ func (o *Operator) relay(ctx context.Context, limiter *streams.Limiter) (*live.H
 	}
 	controllers := o.options.Controllers
 	passing, err := relay.New(ctx, relay.Options{
-		Address: o.options.ReplicaAddress, Identity: o.identity, Replicas: relay.FromLeases(o.controllers.Replicas, shard.Count(controllers.Shards)),
+		Address: o.options.ReplicaAddress, Identity: o.identity, Replicas: relay.FromRows(o.controllers.Replicas, shard.Count(controllers.Shards)),
 		Agents: controllers.Ledger, Local: o.options.Live, Streams: limiter, Log: o.manager.GetLogger().WithName("relay"),
 	})
 	if err != nil {

@@ -7,13 +7,15 @@ import (
 	"cmp"
 	"hash/fnv"
 	"slices"
+	"strings"
 )
 
 // assign returns the member that should own each shard: rendezvous hashing with exact balance. Every member gets shards/members shards, rounded up or
 // down. The result does not depend on the order of members.
 //
 // The pairs of a member and a shard are taken in the order of their scores, as long as the member has room. A pair keeps its score when other members
-// come and go, so few shards move between members that stay.
+// come and go, so few shards move between members that stay. The scores depend on the name before the first "_" only, so a process that is
+// started again gets the same shards.
 func assign(members []string, shards int) []string {
 	assigned := make([]string, shards)
 	if len(members) == 0 {
@@ -45,7 +47,8 @@ func pairs(members []string, shards int) []pair {
 	all := make([]pair, 0, len(members)*shards)
 	for _, member := range members {
 		h := fnv.New64a()
-		_, _ = h.Write([]byte(member)) // never fails
+		name, _, _ := strings.Cut(member, "_")
+		_, _ = h.Write([]byte(name)) // never fails
 		sum := h.Sum64()
 		for shard := range shards {
 			all = append(all, pair{member, shard, mix(sum + uint64(shard)*0x9e3779b97f4a7c15)})

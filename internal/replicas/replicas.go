@@ -6,172 +6,146 @@ package replicas
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
-	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
-	"k8s.io/client-go/tools/leaderelection"
+
+	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-var (
-	// ErrHandOver is the cause of the end of Own's context when another replica should own the shard, or when this replica stops. The Lease is held until Own
-	// returns, so calls in flight may finish.
-	ErrHandOver = errors.New("the shard is handed over")
-	// ErrLeaseLost is the cause of the end of Own's context when the Lease could not be renewed in time or another process holds it. Own must stop at once.
-	ErrLeaseLost = errors.New("the Lease of the shard was lost")
+const (
+	// DefaultLeaseDuration is how long the shards of an operator that has died stay without an owner.
+	DefaultLeaseDuration = 8 * time.Second
+	// maxReadInterval bounds the time between two reads of the rows, and with it how long a hand-over takes.
+	maxReadInterval = 500 * time.Millisecond
+	// healthChanges is after how many renewals in a row with another health the published state changes.
+	healthChanges = 3
 )
 
 type Options struct {
-	// Leases are those of the operator's namespace. The client must not limit its own rate (rest.Config.QPS -1): a renewal that waits is a shard that is lost.
-	Leases coordinationv1client.LeaseInterface
-	// Name is the name of this replica for people and for the name of its Lease, for example that of its pod.
-	Name string
-	// Address is where other replicas reach this one, published to them; it may be empty.
-	Address string
-	// Fingerprint identifies the key with which this replica authenticates itself to others, published to them; it may be empty.
-	Fingerprint string
-	// Shards is the number of shards. It must be the same in all replicas that run at the same time.
-	Shards int
-	// Own is called on its own goroutine while this replica holds the Lease of a shard, never twice at a time for one shard. It must return soon after ctx
-	// ends, which may be before the call; the Lease is released then if it is still held. context.Cause(ctx) is ErrHandOver or ErrLeaseLost.
-	// If Own returns before ctx ends, the Lease is released, and acquired again after a RetryPeriod.
-	Own func(ctx context.Context, term Term)
-	// Healthy reports whether this replica can reach the ledger; nil means always. It is called before each renewal of the member Lease and must not block.
-	Healthy func() bool
-	Timing  Timing
-	// Owner is made the owner of all Leases, so that they are deleted with the installation; it may be nil.
-	Owner *metav1.OwnerReference
-	// Log receives what happens to shards.
-	Log logr.Logger
-}
-
-type Timing struct {
-	// LeaseDuration is how long a Lease is valid for others after a renewal, in whole seconds; 8 s by default.
-	LeaseDuration time.Duration
-	// RenewDeadline is how long the holder of a Lease acts after the start of its last successful renewal; 6 s by default. The rest of LeaseDuration
-	// is the time that Own has to stop.
-	RenewDeadline time.Duration
-	// RetryPeriod is the time between renewals, and between attempts after a failure; 2 s by default.
-	RetryPeriod time.Duration
-}
-
-type Term struct {
-	Shard int
-	// Expired reports that the previous holder did not release the Lease. It is not acting any more, because its context ended before the Lease expired
-	// (a process that was suspended may not have noticed yet), but it may have left something undone. Otherwise it returned from Own after ErrHandOver, or there was none.
-	Expired bool
-	// Lost is closed when the Lease is lost, also during a hand-over, when the context has ended already.
-	Lost <-chan struct{}
-}
-
-type Member struct {
-	// ID is unique to the process.
+	Ledger ledger.Shards
+	// ID identifies this process among the operators of the ledger. It is NewID of Name, or another one that begins with the name and "_".
 	ID string
-	// Name, Address and Fingerprint are those of its Options.
-	Name, Address, Fingerprint string
+	// Name is the name of this operator for people. It must be the same after a restart, and unique among the operators that run.
+	Name string
+	// Address is where other operators reach this one, and Fingerprint identifies the key with which it authenticates itself to them. Both
+	// are published to them, and may be empty.
+	Address, Fingerprint string
+	// Shards is the number of shards.
+	Shards int
+	// Own is called on its own goroutine for a shard that is assigned to this operator and has no live owner, never twice at a time for one
+	// shard. It takes the shard, keeps it until ctx ends, and then releases it. It returns earlier when another operator has taken the shard.
+	Own func(ctx context.Context, shard int)
+	// Healthy reports whether this operator can reach the API server; nil means always. It must not block.
+	Healthy func() bool
+	// LeaseDuration is how long others regard this operator as live after a renewal.
+	LeaseDuration time.Duration
+	Log           logr.Logger
 }
 
-// Stats says what this replica holds and has done since it started.
+// Member is a live operator.
+type Member struct {
+	ID, Name, Address, Fingerprint string
+}
+
+// Stats says what this operator holds and has done since it started.
 type Stats struct {
-	// Held is the number of shards whose Lease this replica holds now.
+	// Held is the number of shards that this operator owns, or is taking over or handing over.
 	Held int
-	// HandedOver counts the shards that this replica released for another one.
+	// HandedOver counts the shards that this operator released for another one.
 	HandedOver int
-	// Received counts the shards that this replica acquired after another one released them.
+	// Received counts the shards that this operator took after another one released them.
 	Received int
-	// TakenOver counts the shards that this replica acquired because their Lease had expired.
+	// TakenOver counts the shards that this operator took because their owner's row had expired.
 	TakenOver int
-	// Lost counts the shards whose Lease this replica lost.
+	// Lost counts the shards that another operator took from this one.
 	Lost int
 }
 
-// Replicas is this replica's part in dividing the shards.
+// Replicas is this operator's part in dividing the shards.
 type Replicas struct {
 	options Options
-	self    Member
-	lease   string // name of the member Lease
+	self    ledger.Replica
 	wake    chan struct{}
-	renew   chan struct{} // renew the member Lease now
-	written chan string   // the state that was last written to it
+	running sync.WaitGroup
 
 	mu       sync.Mutex
-	view     *view
-	stopping bool
-	terms    map[int]*term
-	retry    map[int]retryAt
+	rows     []ledger.Replica
+	owners   map[int]ledger.ShardOwner // by index
+	terms    map[int]context.CancelFunc
 	stats    Stats
 	onChange []func()
 	reported []Member // members, then holders
-	running  sync.WaitGroup
+
+	// The following fields belong to Start.
+
+	joined bool
+	// renewed is when the last successful renewal began, and next when to renew again.
+	renewed, next time.Time
+	// quietUntil is when this operator may take and hand over shards again after an outage.
+	quietUntil time.Time
+	differs    int // how often in a row the health was not as published
+	failing    bool
 }
 
-// retryAt is when a shard may be tried again. A change of its Lease makes that earlier, unless its owner gave up by itself.
-type retryAt struct {
-	at   time.Time
-	firm bool
-}
+// NewID returns an ID for a process with this name.
+func NewID(name string) string { return name + "_" + rand.Text()[:8] }
 
 // New returns a replica, which takes part when it is started.
 func New(options Options) *Replicas {
-	if options.Timing == (Timing{}) {
-		options.Timing = Timing{LeaseDuration: 8 * time.Second, RenewDeadline: 6 * time.Second, RetryPeriod: 2 * time.Second}
+	if options.LeaseDuration == 0 {
+		options.LeaseDuration = DefaultLeaseDuration
 	}
 	if options.Healthy == nil {
 		options.Healthy = func() bool { return true }
 	}
-	suffix := rand.Text()[:8]
-	self := Member{ID: options.Name + "_" + suffix, Name: options.Name, Address: options.Address, Fingerprint: options.Fingerprint}
 	return &Replicas{
-		options: options, self: self, lease: memberName(options.Name, suffix),
-		wake: make(chan struct{}, 1), renew: make(chan struct{}, 1), written: make(chan string, 1),
-		view: newView(self.ID, options.Shards, options.Timing), terms: map[int]*term{}, retry: map[int]retryAt{},
+		options: options, wake: make(chan struct{}, 1), terms: map[int]context.CancelFunc{},
+		self: ledger.Replica{ID: options.ID, Name: options.Name, Address: options.Address, Fingerprint: options.Fingerprint, State: ledger.ReplicaActive},
 	}
 }
 
-// NeedLeaderElection reports that all replicas run this; it implements manager.LeaderElectionRunnable.
-func (*Replicas) NeedLeaderElection() bool { return false }
+func (r *Replicas) Self() Member { return member(&r.self) }
 
-func (r *Replicas) Self() Member { return r.self }
+func member(row *ledger.Replica) Member {
+	return Member{ID: row.ID, Name: row.Name, Address: row.Address, Fingerprint: row.Fingerprint}
+}
 
-// Members returns the live replicas by ID, this one included.
+// Members returns the live operators by ID, this one included.
 func (r *Replicas) Members() []Member {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.members(time.Now())
+	return r.members()
 }
 
-func (r *Replicas) members(now time.Time) []Member {
+func (r *Replicas) members() []Member {
 	var members []Member
-	for _, m := range r.view.liveMembers(now) {
-		members = append(members, m.Member)
+	for i := range r.rows {
+		if r.rows[i].Live() {
+			members = append(members, member(&r.rows[i]))
+		}
 	}
 	return members
 }
 
-// Holder returns the live replica that holds the Lease of a shard, and whether there is one.
+// Holder returns the live operator that owns a shard, and whether there is one.
 func (r *Replicas) Holder(shard int) (Member, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	m := r.holder(shard, time.Now())
+	m := r.holder(shard)
 	return m, m.ID != ""
 }
 
-func (r *Replicas) holder(shard int, now time.Time) Member {
-	if t := r.terms[shard]; t != nil && t.owning {
-		return r.self
+func (r *Replicas) holder(shard int) Member {
+	if r.terms[shard] != nil {
+		return r.Self()
 	}
-	if a, _ := r.view.available(shard, now); a != held {
-		return Member{}
-	}
-	for _, m := range r.view.liveMembers(now) {
-		if m.ID == r.view.shards[shard].holder {
-			return m.Member
+	owner := r.owners[shard]
+	for i := range r.rows {
+		if owner.Live && r.rows[i].ID == owner.Name && r.rows[i].Live() {
+			return member(&r.rows[i])
 		}
 	}
 	return Member{}
@@ -181,11 +155,7 @@ func (r *Replicas) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	stats := r.stats
-	for _, t := range r.terms {
-		if t.owning {
-			stats.Held++
-		}
-	}
+	stats.Held = len(r.terms)
 	return stats
 }
 
@@ -196,146 +166,209 @@ func (r *Replicas) OnChange(f func()) {
 	r.onChange = append(r.onChange, f)
 }
 
-// Start takes part until ctx ends; then it hands over all shards and returns when that is done. It implements manager.Runnable.
+// Start takes part until ctx ends; then it hands over all shards and returns when that is done.
 func (r *Replicas) Start(ctx context.Context) error {
-	if err := r.options.Timing.validate(); err != nil {
-		return err
-	}
 	base, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	var background sync.WaitGroup
-	background.Go(func() { r.renewMember(base) })
-	background.Go(func() { r.watch(base) })
-	r.coordinate(ctx, base)
-	r.announceStop(base)
-	r.handOverAll()
-	r.running.Wait()
-	end()
-	background.Wait()
-	return r.leave(context.WithoutCancel(ctx))
-}
-
-func (t Timing) validate() error {
-	if t.LeaseDuration <= 0 || t.LeaseDuration%time.Second != 0 {
-		return fmt.Errorf("the lease duration %s is not in whole seconds", t.LeaseDuration)
+	for ctx.Err() == nil {
+		r.step(base)
+		r.pause(ctx.Done())
 	}
-	if t.LeaseDuration <= t.RenewDeadline || t.RenewDeadline <= time.Duration(leaderelection.JitterFactor*float64(t.RetryPeriod)) || t.RetryPeriod <= 0 {
-		return fmt.Errorf("not lease duration %s > renew deadline %s > %g * retry period %s",
-			t.LeaseDuration, t.RenewDeadline, leaderelection.JitterFactor, t.RetryPeriod)
+	r.self.State, r.next = ledger.ReplicaStopping, time.Time{}
+	r.mu.Lock()
+	for _, handOver := range r.terms {
+		handOver()
+	}
+	r.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.running.Wait()
+	}()
+	for waiting := true; waiting; {
+		r.renew(base) // the shards that are being handed over are not taken before they are released
+		r.pause(done)
+		select {
+		case <-done:
+			waiting = false
+		default:
+		}
+	}
+	leaving, cancel := context.WithTimeout(base, r.renewInterval())
+	defer cancel()
+	if err := r.options.Ledger.LeaveReplicas(leaving, r.self.ID); err != nil {
+		r.options.Log.Error(err, "The row of this replica stays until it expires")
 	}
 	return nil
 }
 
-// coordinate takes and hands over shards whenever the assignment or the held shards change.
-func (r *Replicas) coordinate(ctx, base context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-r.wake:
-		case <-timer.C:
-		}
-		timer.Reset(time.Until(r.reconcile(base)))
-		r.report()
+func (r *Replicas) renewInterval() time.Duration { return r.options.LeaseDuration / 4 }
+
+// grace is how much later than another operator one may notice that the database or the API server fails or returns.
+func (r *Replicas) grace() time.Duration { return 2 * r.renewInterval() }
+
+// pause waits until the rows are to be read again.
+func (r *Replicas) pause(done <-chan struct{}) {
+	select {
+	case <-done:
+	case <-r.wake:
+	case <-time.After(min(maxReadInterval, r.renewInterval()/4)):
 	}
 }
 
-// reconcile takes and hands over shards, and returns when to do that again if nothing happens before.
-func (r *Replicas) reconcile(base context.Context) time.Time {
+// step renews the row of this operator when it is time, reads all rows, and takes and hands over shards.
+func (r *Replicas) step(base context.Context) {
+	err := r.renew(base)
+	if err == nil {
+		err = r.read(base)
+	}
+	if err != nil && !r.failing {
+		r.options.Log.Error(err, "Cannot renew or read the rows of the replicas")
+	}
+	if r.failing = err != nil; err != nil {
+		return
+	}
+	if time.Now().After(r.quietUntil) {
+		r.divide(base)
+	}
+	r.report()
+}
+
+func (r *Replicas) renew(base context.Context) error {
+	started := time.Now()
+	if started.Before(r.next) {
+		return nil
+	}
+	r.checkHealth()
+	ctx, cancel := context.WithTimeout(base, r.renewInterval())
+	defer cancel()
+	save := r.options.Ledger.RenewReplica
+	if !r.joined {
+		save = r.options.Ledger.JoinReplicas
+	}
+	if err := save(ctx, r.self, r.options.LeaseDuration); err != nil {
+		return err
+	}
+	// The monotonic clock does not advance while a machine is suspended.
+	if r.joined && started.Round(0).Sub(r.renewed.Round(0)) >= r.options.LeaseDuration {
+		r.quietUntil = time.Now().Add(r.grace())
+	}
+	r.joined, r.renewed, r.next = true, started, started.Add(r.renewInterval())
+	return nil
+}
+
+// checkHealth changes the state that is published after healthChanges different results.
+func (r *Replicas) checkHealth() {
+	state := ledger.ReplicaActive
+	if !r.options.Healthy() {
+		state = ledger.ReplicaUnhealthy
+	}
+	if r.self.State == ledger.ReplicaStopping || r.self.State == state {
+		r.differs = 0
+		return
+	}
+	if r.differs++; r.differs >= healthChanges {
+		r.self.State, r.differs = state, 0
+	}
+}
+
+func (r *Replicas) read(base context.Context) error {
+	ctx, cancel := context.WithTimeout(base, r.renewInterval())
+	defer cancel()
+	rows, err := r.options.Ledger.Replicas(ctx)
+	if err != nil {
+		return err
+	}
+	owners, err := r.options.Ledger.Owners(ctx)
+	if err != nil {
+		return err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := time.Now()
-	if r.view.blind(now) {
-		return now.Add(r.options.Timing.LeaseDuration) // or when this replica sees its own renewal
+	r.rows, r.owners = rows, make(map[int]ledger.ShardOwner, len(owners))
+	for id, owner := range owners {
+		r.owners[id-ledger.FirstShard] = owner
 	}
-	next := r.view.nextChange(now)
-	taking, giving := r.view.assignment(now)
-	for shard, t := range r.terms {
-		if taking[shard] != r.self.ID && taking[shard] == giving[shard] {
-			t.handOver()
-		}
-	}
-	for shard, member := range taking {
-		if r.terms[shard] == nil {
-			next = earlier(next, r.tryShard(base, shard, member == r.self.ID, now))
-		}
-	}
-	r.sweep(base, now)
-	return next
+	return nil
 }
 
-// tryShard begins a term for a shard that has none if it is available, and returns when to try again otherwise. A shard that is assigned to
-// another replica is only released, if this one is the holder in its Lease: an attempt that seemed to fail may have succeeded.
-func (r *Replicas) tryShard(base context.Context, shard int, assigned bool, now time.Time) time.Time {
-	at, until := r.view.available(shard, now)
-	if at == mine && !assigned {
-		until = r.view.shards[shard].changed.Add(r.options.Timing.RetryPeriod) // a watch that lags after a release is the usual reason
-	} else if !assigned {
-		return now.Add(r.options.Timing.LeaseDuration)
-	}
-	if retry := r.retry[shard]; retry.at.After(until) {
-		until = retry.at
-	}
-	if until.After(now) {
-		return until
-	}
-	delete(r.retry, shard)
-	t := r.newTerm(base, shard, at)
-	r.terms[shard] = t
-	if assigned {
-		r.running.Go(t.run)
-	} else {
-		r.running.Go(t.abandon)
-	}
-	return now.Add(r.options.Timing.LeaseDuration)
-}
-
-func (r *Replicas) ended(t *term, again retryAt) {
+// divide takes and hands over shards.
+func (r *Replicas) divide(base context.Context) {
 	r.mu.Lock()
-	delete(r.terms, t.Shard)
-	if !again.at.IsZero() {
-		r.retry[t.Shard] = again
-	}
-	r.mu.Unlock()
-	r.notify()
-}
-
-func (r *Replicas) observed(record func(v *view, now time.Time) bool) {
-	r.mu.Lock()
-	news := record(r.view, time.Now())
-	r.mu.Unlock()
-	if news {
-		r.notify()
-	}
-}
-
-// observe records one Lease; a shard may be tried again when its Lease changes.
-func (r *Replicas) observe(lease *coordinationv1.Lease) {
-	r.observed(func(v *view, now time.Time) bool {
-		news := v.observe(lease, now)
-		if shard, ok := v.shardOf(lease.Name); ok && news && !r.retry[shard].firm {
-			delete(r.retry, shard)
+	defer r.mu.Unlock()
+	for shard, id := range assign(eligible(r.rows, r.grace()), r.options.Shards) {
+		handOver, owner := r.terms[shard], r.owners[shard]
+		switch {
+		case handOver != nil && id != r.self.ID:
+			handOver()
+		case handOver == nil && id == r.self.ID && (!owner.Live || owner.Name == r.self.ID):
+			r.begin(base, shard, owner)
 		}
-		return news
+	}
+}
+
+func (r *Replicas) begin(base context.Context, shard int, before ledger.ShardOwner) {
+	ctx, handOver := context.WithCancel(base)
+	r.terms[shard] = handOver
+	log := r.options.Log.V(1)
+	switch {
+	case before.Name == "" || before.Name == r.self.ID:
+	case before.Released:
+		r.stats.Received++
+	default:
+		r.stats.TakenOver++
+		log = r.options.Log
+	}
+	log.Info("Takes a shard", "shard", shard, "previousOwner", before.Name, "released", before.Released)
+	r.running.Go(func() {
+		r.options.Own(ctx, shard)
+		handedOver := ctx.Err() != nil
+		handOver()
+		r.mu.Lock()
+		delete(r.terms, shard)
+		if handedOver {
+			r.stats.HandedOver++
+		} else {
+			r.stats.Lost++
+		}
+		r.mu.Unlock()
+		select {
+		case r.wake <- struct{}{}:
+		default:
+		}
 	})
 }
 
-func (r *Replicas) notify() {
-	select {
-	case r.wake <- struct{}{}:
-	default: // it will look anyway
+// eligible returns the IDs of the operators that may own shards: the live ones that are not stopping, without the unhealthy ones if there is a
+// healthy one. Both must have been so for a while: when the API server fails or returns, operators notice it one after the other, and
+// nothing should move.
+func eligible(rows []ledger.Replica, grace time.Duration) []string {
+	var all, healthy []string
+	move := false
+	for i := range rows {
+		row := &rows[i]
+		if !row.Live() || row.State == ledger.ReplicaStopping {
+			continue
+		}
+		steady := row.Steady >= grace
+		all = append(all, row.ID)
+		if row.State != ledger.ReplicaUnhealthy || !steady {
+			healthy = append(healthy, row.ID)
+		}
+		move = move || row.State != ledger.ReplicaUnhealthy && steady
 	}
+	if move {
+		return healthy
+	}
+	return all
 }
 
 // report calls the functions of OnChange if there is something new.
 func (r *Replicas) report() {
 	r.mu.Lock()
-	now := time.Now()
-	current := r.members(now)
+	current := r.members()
 	for shard := range r.options.Shards {
-		current = append(current, r.holder(shard, now))
+		current = append(current, r.holder(shard))
 	}
 	var call []func()
 	if !slices.Equal(current, r.reported) {
@@ -348,17 +381,12 @@ func (r *Replicas) report() {
 	}
 }
 
-func (r *Replicas) handOverAll() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, t := range r.terms {
-		t.handOver()
+// Inspect returns what the rows say about the installation.
+func (r *Replicas) Inspect(ctx context.Context) (Installation, error) {
+	rows, err := r.options.Ledger.Replicas(ctx)
+	if err != nil {
+		return Installation{}, err
 	}
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
+	owners, err := r.options.Ledger.Owners(ctx)
+	return inspect(rows, owners, r.options.Shards), err
 }

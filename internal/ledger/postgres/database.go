@@ -6,7 +6,6 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -83,43 +82,13 @@ func (d *database) LockSQL() string {
 	return fmt.Sprintf("SELECT pg_advisory_xact_lock(%d, $1)", resourceLockKey)
 }
 
-// resourceLockKey is the first half of the key of the locks of LockSQL. It must differ from livenessLockKey.
+// resourceLockKey is the first half of the key of the locks of LockSQL.
 const resourceLockKey = 0x73686172
 
 // Clock implements sqlstore.Driver. Unlike now(), the time does not stop in a transaction, which may have waited for a lock.
 func (d *database) Clock() string {
 	return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
 }
-
-// livenessLockKey is the first half of the key of the liveness locks; the second is the shard.
-const livenessLockKey = 0x6e657374
-
-// LockLiveness implements sqlstore.Driver with an advisory lock, which is released when its connection ends.
-func (d *database) LockLiveness(ctx context.Context, shard int) (unlock func() error, err error) {
-	pooled, err := d.pool.Acquire(ctx)
-	if err != nil {
-		return nil, err
-	}
-	conn := pooled.Hijack()
-	var locked bool
-	err = conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1, $2)", livenessLockKey, shard).Scan(&locked)
-	if err == nil && !locked {
-		err = ledger.ErrLivenessLocked
-	}
-	if err != nil {
-		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
-	}
-	return func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), unlockTimeout)
-		defer cancel()
-		// The server notices the end of a connection some time after the client has closed it.
-		_, err := conn.Exec(ctx, "SELECT pg_advisory_unlock($1, $2)", livenessLockKey, shard)
-		return errors.Join(err, conn.Close(ctx))
-	}, nil
-}
-
-// unlockTimeout bounds closing the connection of a liveness lock.
-const unlockTimeout = 5 * time.Second
 
 // Vacuum implements sqlstore.Driver. A plain VACUUM does not block readers or writers; the server's autovacuum does the same
 // later.

@@ -30,7 +30,7 @@ const (
 	isStale        = `(expires_at < %[1]s - $1 OR agent_uid IN (SELECT uid FROM agents WHERE expired_at IS NOT NULL))`
 	selectStale    = `SELECT key FROM detached_calls WHERE ` + isStale + ` ORDER BY key LIMIT $2`
 	deleteStale    = `DELETE FROM detached_calls WHERE ` + isStale + ` AND key = $2`
-	selectDivided  = `SELECT d.key, a.shard_hash FROM detached_calls d JOIN agents a ON a.uid = d.agent_uid WHERE d.shard >= $1 AND a.shard_hash IS NOT NULL`
+	selectDivided  = `SELECT d.key, a.shard_hash FROM detached_calls d JOIN agents a ON a.uid = d.agent_uid WHERE a.shard_hash IS NOT NULL`
 	updateDetached = `UPDATE detached_calls SET shard = $1 WHERE key = $2`
 )
 
@@ -234,7 +234,7 @@ func divideDetached(ctx context.Context, tx Tx, count shard.Count) error {
 		err := r.Scan(&key, &hash)
 		changes = append(changes, rowChange{key, statement(updateDetached, ledger.FirstShard+count.Of(hash), key)})
 		return err
-	}, selectDivided, ledger.FirstShard)
+	}, selectDivided)
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,6 @@ type Driver interface {
 	LockSQL() string
 	// Clock returns an expression for the current time of the database in microseconds since 1970.
 	Clock() string
-	// LockLiveness implements ledger.Shards.
-	LockLiveness(ctx context.Context, shard int) (unlock func() error, err error)
 	// Dialect returns the SQL with which package transfer copies a ledger.
 	Dialect() Dialect
 	// Vacuum returns free space to the system without blocking writers.

@@ -40,7 +40,7 @@ func Fail(driver Driver, op string, err error) error {
 }
 
 func isLedgerError(err error) bool {
-	for _, target := range []error{ledger.ErrInvalid, ledger.ErrNotFound, ledger.ErrPruned, ledger.ErrNoIntent, ledger.ErrKeyTaken, ledger.ErrFenced, ledger.ErrRetired,
+	for _, target := range []error{ledger.ErrInvalid, ledger.ErrNotFound, ledger.ErrPruned, ledger.ErrNoIntent, ledger.ErrKeyTaken, ledger.ErrFenced, ledger.ErrOwned,
 		ledger.ErrShardCountChanged, ledger.ErrShardsInUse, ledger.ErrClosed} {
 		if errors.Is(err, target) {
 			return true

@@ -16,7 +16,9 @@ const (
 	lockShardCount = `INSERT INTO settings (name, value) VALUES ('shards', $1) ON CONFLICT (name) DO UPDATE SET value = settings.value`
 	readShardCount = `SELECT value FROM settings WHERE name = 'shards'`
 	saveShardCount = `UPDATE settings SET value = $1 WHERE name = 'shards'`
-	ownersInUse    = `SELECT DISTINCT holder FROM shards WHERE shard >= $1 AND NOT released ORDER BY holder`
+	ownersInUse    = `SELECT DISTINCT s.holder FROM shards s JOIN replicas r ON r.id = s.holder WHERE NOT s.released AND r.expires_at > %s ORDER BY s.holder`
+	// endEpochs keeps an operator that was suspended from appending to a shard of the old number.
+	endEpochs = `UPDATE shards SET epoch = epoch + 1, released = TRUE`
 )
 
 func (s *Store) SetShardCount(ctx context.Context, count int) (int, error) {
@@ -27,7 +29,7 @@ func (s *Store) SetShardCount(ctx context.Context, count int) (int, error) {
 	var current int
 	var inUse *ledger.ShardsInUseError
 	err := s.transact(ctx, op, func(ctx context.Context, tx Tx) (err error) {
-		current, inUse, err = setShardCount(ctx, tx, count)
+		current, inUse, err = s.setShardCount(ctx, tx, count)
 		return err
 	})
 	if err != nil {
@@ -41,7 +43,7 @@ func (s *Store) SetShardCount(ctx context.Context, count int) (int, error) {
 }
 
 // setShardCount returns the number of shards, and who owns them if that prevents the change.
-func setShardCount(ctx context.Context, tx Tx, count int) (int, *ledger.ShardsInUseError, error) {
+func (s *Store) setShardCount(ctx context.Context, tx Tx, count int) (int, *ledger.ShardsInUseError, error) {
 	if _, err := tx.Exec(ctx, statement(lockShardCount, count)); err != nil {
 		return 0, nil, err
 	}
@@ -54,23 +56,23 @@ func setShardCount(ctx context.Context, tx Tx, count int) (int, *ledger.ShardsIn
 		owner, err := scanText(r)
 		owners = append(owners, owner)
 		return err
-	}, ownersInUse, ledger.FirstShard)
+	}, s.clocked(ownersInUse))
 	if err != nil {
 		return 0, nil, err
 	}
 	if len(owners) > 0 {
 		return int(stored), &ledger.ShardsInUseError{Current: int(stored), Wanted: count, Owners: owners}, nil
 	}
-	if _, err = tx.Exec(ctx, statement(saveShardCount, count)); err != nil {
+	if _, err = tx.Exec(ctx, statement(saveShardCount, count), statement(endEpochs)); err != nil {
 		return 0, nil, err
 	}
 	return count, nil, divideDetached(ctx, tx, shard.Count(count))
 }
 
 // checkShardCount fails if other operators have changed the number of shards. It cannot change before the transaction ends.
-func (s *Store) checkShardCount(ctx context.Context, tx Tx, shard int) error {
+func (s *Store) checkShardCount(ctx context.Context, tx Tx) error {
 	count := s.shardCount.Load()
-	if shard < ledger.FirstShard || count == 0 {
+	if count == 0 {
 		return nil
 	}
 	return tx.Query(ctx, func(r Row) error {

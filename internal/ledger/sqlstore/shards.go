@@ -14,15 +14,15 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
+// The statements with %[1]s need the clock of the database.
 const (
-	selectShards = `SELECT shard, epoch, holder, released, request, hand_over, answered FROM shards`
-	insertShard  = `INSERT INTO shards (shard, epoch, holder, taken_at) VALUES ($1, 1, $2, $3) ON CONFLICT (shard) DO NOTHING`
-	takeShard    = `UPDATE shards SET epoch = epoch + 1, holder = $1, taken_at = $2, released = FALSE, request = '', hand_over = FALSE, answered = ''
-	WHERE shard = $3 AND epoch = $4`
-	sendOwnerRequest   = `UPDATE shards SET request = $1, hand_over = $2 WHERE shard = $3 AND epoch = $4`
-	answerOwnerRequest = `UPDATE shards SET answered = $1 WHERE shard = $2 AND epoch = $3`
-	releaseShard       = `UPDATE shards SET released = TRUE WHERE shard = $1 AND epoch = $2`
-	retireShard        = `UPDATE shards SET epoch = $1, released = FALSE WHERE shard = $2 AND epoch = $3`
+	selectShards = `SELECT s.shard, s.epoch, s.holder, s.released, NOT s.released AND r.id IS NOT NULL
+	FROM shards s LEFT JOIN replicas r ON r.id = s.holder AND r.expires_at > %[1]s`
+	insertShard = `INSERT INTO shards (shard, epoch, holder, taken_at) VALUES ($1, 1, $2, $3) ON CONFLICT (shard) DO NOTHING`
+	takeShard   = `UPDATE shards SET epoch = epoch + 1, holder = $1, taken_at = $2, released = FALSE
+	WHERE shard = $3 AND epoch = $4 AND (released OR holder = $1
+		OR NOT EXISTS (SELECT 1 FROM replicas WHERE id = shards.holder AND expires_at > %[1]s))`
+	releaseShard = `UPDATE shards SET released = TRUE WHERE shard = $1 AND epoch = $2`
 )
 
 // readTimeout bounds reads with which an engine must detect in time that it was superseded.
@@ -31,7 +31,7 @@ const readTimeout = 5 * time.Second
 func (s *Store) ReadOwner(ctx context.Context, shard int) (ledger.ShardOwner, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	row, err := scanShard(s.driver.Reader().QueryRowContext(ctx, selectShards+` WHERE shard = $1`, shard))
+	row, err := scanShard(s.driver.Reader().QueryRowContext(ctx, s.clocked(selectShards)+` WHERE s.shard = $1`, shard))
 	if errors.Is(err, sql.ErrNoRows) {
 		return ledger.ShardOwner{}, nil
 	}
@@ -41,7 +41,7 @@ func (s *Store) ReadOwner(ctx context.Context, shard int) (ledger.ShardOwner, er
 func (s *Store) Owners(ctx context.Context) (map[int]ledger.ShardOwner, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	rows, err := list(ctx, s.driver.Reader(), scanShard, selectShards)
+	rows, err := list(ctx, s.driver.Reader(), scanShard, s.clocked(selectShards))
 	if err != nil {
 		return nil, s.fail("read the shard owners", err)
 	}
@@ -60,74 +60,43 @@ type shardRow struct {
 func scanShard(r row) (shardRow, error) {
 	var s shardRow
 	o := &s.owner
-	err := r.Scan(&s.shard, &o.Epoch, &o.Name, &o.Released, &o.Request.ID, &o.Request.HandOver, &o.Answered)
+	err := r.Scan(&s.shard, &o.Epoch, &o.Name, &o.Released, &o.Live)
 	return s, err
 }
 
 func (s *Store) TakeOver(ctx context.Context, shard int, seen int64, owner string, at time.Time) (ledger.Fence, error) {
-	if seen == ledger.RetiredEpoch {
-		return ledger.Fence{}, s.fail(fmt.Sprintf("take shard %d", shard), ledger.ErrRetired)
-	}
-	take := statement(takeShard, text(owner), micros(at), shard, seen)
+	take := statement(s.clocked(takeShard), text(owner), micros(at), shard, seen)
 	if seen == 0 {
 		take = statement(insertShard, shard, text(owner), micros(at))
 	}
-	fence := ledger.Fence{Shard: shard, Epoch: seen + 1}
-	return fence, s.changeShard(ctx, fmt.Sprintf("take shard %d", shard), shard, func(ctx context.Context, tx Tx) (int64, error) {
-		if err := s.checkShardCount(ctx, tx, shard); err != nil {
+	err := s.changeShard(ctx, fmt.Sprintf("take shard %d", shard), ledger.Fence{Shard: shard, Epoch: seen}, func(ctx context.Context, tx Tx) (int64, error) {
+		if err := s.checkShardCount(ctx, tx); err != nil {
 			return 0, err
 		}
 		return execOne(ctx, tx, take)
 	})
-}
-
-func (s *Store) SendRequest(ctx context.Context, epoch ledger.Fence, request ledger.OwnerRequest) error {
-	return s.updateShard(ctx, "send a request to the shard owner", epoch, statement(sendOwnerRequest, text(request.ID), request.HandOver, epoch.Shard, epoch.Epoch))
-}
-
-func (s *Store) AnswerRequest(ctx context.Context, own ledger.Fence, request string) error {
-	return s.updateShard(ctx, "answer a request for the shard", own, statement(answerOwnerRequest, text(request), own.Shard, own.Epoch))
+	return ledger.Fence{Shard: shard, Epoch: seen + 1}, err
 }
 
 func (s *Store) Release(ctx context.Context, own ledger.Fence) error {
-	return s.updateShard(ctx, fmt.Sprintf("release shard %d", own.Shard), own, statement(releaseShard, own.Shard, own.Epoch))
+	return s.changeShard(ctx, fmt.Sprintf("release shard %d", own.Shard), own, func(ctx context.Context, tx Tx) (int64, error) {
+		return execOne(ctx, tx, statement(releaseShard, own.Shard, own.Epoch))
+	})
 }
 
-func (s *Store) Retire(ctx context.Context, own ledger.Fence) error {
-	return s.updateShard(ctx, fmt.Sprintf("retire shard %d", own.Shard), own, statement(retireShard, int64(ledger.RetiredEpoch), own.Shard, own.Epoch))
-}
-
-func (s *Store) LockLiveness(ctx context.Context, shard int) (unlock func() error, err error) {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	unlock, err = s.driver.LockLiveness(ctx, shard)
-	if err != nil && !errors.Is(err, ledger.ErrLivenessLocked) && !errors.Is(err, ledger.ErrUnsupported) {
-		return nil, s.fail("take the liveness lock", err)
-	}
-	return unlock, err
-}
-
-// updateShard runs a statement that changes no row if the shard is not in the epoch.
-func (s *Store) updateShard(ctx context.Context, op string, epoch ledger.Fence, update Statement) error {
-	if epoch.Epoch == ledger.RetiredEpoch {
-		return s.fail(op, ledger.ErrRetired)
-	}
-	return s.changeShard(ctx, op, epoch.Shard, func(ctx context.Context, tx Tx) (int64, error) { return execOne(ctx, tx, update) })
-}
-
-// changeShard runs a change in a transaction. It fails if the change affects no row, because the shard is in another epoch.
-func (s *Store) changeShard(ctx context.Context, op string, shard int, change func(context.Context, Tx) (int64, error)) error {
+// changeShard runs a change in a transaction. If the change affects no row, the shard is in another epoch, or a live operator owns it.
+func (s *Store) changeShard(ctx context.Context, op string, seen ledger.Fence, change func(context.Context, Tx) (int64, error)) error {
 	return s.transact(ctx, op, func(ctx context.Context, tx Tx) error {
 		changed, err := change(ctx, tx)
 		if err != nil || changed > 0 {
 			return err
 		}
-		epochs, err := s.lockShards(ctx, tx, []int{shard})
+		epochs, err := s.lockShards(ctx, tx, []int{seen.Shard})
 		if err != nil {
 			return err
 		}
-		if epochs[shard] == ledger.RetiredEpoch {
-			return ledger.ErrRetired
+		if current(epochs, seen) {
+			return ledger.ErrOwned
 		}
 		return ledger.ErrFenced
 	})
@@ -175,10 +144,10 @@ func (s *Store) checkFences(ctx context.Context, tx Tx, group []*pendingBatch, r
 	return nil
 }
 
-// current reports whether the fence is the epoch of its shard. Nothing is current in a retired shard.
+// current reports whether the fence is the epoch of its shard.
 func current(epochs map[int]int64, f ledger.Fence) bool {
 	epoch, ok := epochs[f.Shard]
-	return ok && epoch == f.Epoch && epoch != ledger.RetiredEpoch
+	return ok && epoch == f.Epoch
 }
 
 // lockShards returns the epochs of shards, which cannot change before the transaction ends. Every writer locks them in the same

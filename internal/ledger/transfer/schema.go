@@ -19,7 +19,7 @@ const progressTable = "unfinished_transfer"
 // notCopied are tables whose rows belong to the database, or to the operators that run on it.
 var notCopied = map[string]bool{
 	"schema_migrations": true, progressTable: true,
-	"shards": true, "settings": true, "shares": true, "detached_calls": true,
+	"shards": true, "replicas": true, "settings": true, "shares": true, "detached_calls": true,
 }
 
 // table is a table of the schema, with its columns by name.

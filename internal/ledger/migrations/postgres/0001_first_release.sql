@@ -254,11 +254,18 @@ CREATE TABLE shards (
     epoch     BIGINT NOT NULL,
     holder    TEXT NOT NULL,
     taken_at  BIGINT NOT NULL,
-    released  BOOLEAN NOT NULL DEFAULT FALSE,
-    -- The request of another operator to the holder, and the newest request that the holder has answered.
-    request   TEXT NOT NULL DEFAULT '',
-    hand_over BOOLEAN NOT NULL DEFAULT FALSE,
-    answered  TEXT NOT NULL DEFAULT ''
+    released  BOOLEAN NOT NULL DEFAULT FALSE
+);
+
+-- The operators of the ledger. One keeps its shards until expires_at, by the clock of the database. changed_at is when its state changed.
+CREATE TABLE replicas (
+    id          TEXT NOT NULL PRIMARY KEY,
+    name        TEXT NOT NULL,
+    address     TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    state       TEXT NOT NULL,
+    changed_at  BIGINT NOT NULL,
+    expires_at  BIGINT NOT NULL
 );
 
 -- Numbers that all operators must agree on. shards is the number of shards into which the trees are divided.

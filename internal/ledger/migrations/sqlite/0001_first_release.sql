@@ -254,11 +254,18 @@ CREATE TABLE shards (
     epoch     INTEGER NOT NULL,
     holder    TEXT NOT NULL,
     taken_at  INTEGER NOT NULL,
-    released  INTEGER NOT NULL DEFAULT 0,
-    -- The request of another operator to the holder, and the newest request that the holder has answered.
-    request   TEXT NOT NULL DEFAULT '',
-    hand_over INTEGER NOT NULL DEFAULT 0,
-    answered  TEXT NOT NULL DEFAULT ''
+    released  INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- The operators of the ledger. One keeps its shards until expires_at, by the clock of the database. changed_at is when its state changed.
+CREATE TABLE replicas (
+    id          TEXT NOT NULL PRIMARY KEY,
+    name        TEXT NOT NULL,
+    address     TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    state       TEXT NOT NULL,
+    changed_at  INTEGER NOT NULL,
+    expires_at  INTEGER NOT NULL
 ) STRICT;
 
 -- Numbers that all operators must agree on. shards is the number of shards into which the trees are divided.

@@ -10,15 +10,15 @@ import (
 	"github.com/nestor-dev/nestor/internal/shard"
 )
 
-// FromLeases returns the replicas that divide this number of shards with Leases.
-func FromLeases(r *replicas.Replicas, shards shard.Count) Replicas {
-	l := &leases{Replicas: r, shards: shards, changed: make(chan struct{})}
+// FromRows returns the replicas that divide this number of shards with rows of the ledger.
+func FromRows(r *replicas.Replicas, shards shard.Count) Replicas {
+	l := &rows{Replicas: r, shards: shards, changed: make(chan struct{})}
 	r.OnChange(l.notify)
 	return l
 }
 
-// leases is the view that a replica has of the Leases.
-type leases struct {
+// rows is the view that a replica has of the rows.
+type rows struct {
 	*replicas.Replicas
 	shards shard.Count
 
@@ -26,20 +26,20 @@ type leases struct {
 	changed chan struct{}
 }
 
-func (l *leases) Holder(hash int) (replicas.Member, bool) {
+func (l *rows) Holder(hash int) (replicas.Member, bool) {
 	if hash < 0 {
 		return replicas.Member{}, false
 	}
 	return l.Replicas.Holder(l.shards.Of(hash))
 }
 
-func (l *leases) Changed() <-chan struct{} {
+func (l *rows) Changed() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.changed
 }
 
-func (l *leases) notify() {
+func (l *rows) notify() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	close(l.changed)
