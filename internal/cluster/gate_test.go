@@ -47,7 +47,7 @@ func newGate(t *testing.T, uid string, objects ...*v1beta1.AgentChat) cluster.Ga
 func own(t *testing.T, router *engine.Router, index int) {
 	t.Helper()
 	e := router.Engine(index)
-	if err := e.Acquire(t.Context(), engine.Claim{HandOver: true}); err != nil {
+	if err := e.Acquire(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.Recover(t.Context()); err != nil {
@@ -167,7 +167,7 @@ func TestADeletionDuringTheRecoveryOfAShardIsKept(t *testing.T) {
 			if result, err := end(); err != nil || !result.IsZero() {
 				t.Errorf("the shard of another operator: %v, %v", result, err)
 			}
-			if err := e.Acquire(t.Context(), engine.Claim{HandOver: true}); err != nil {
+			if err := e.Acquire(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}
 			if result, err := end(); err != nil || result.RequeueAfter == 0 {

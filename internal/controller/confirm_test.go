@@ -29,7 +29,7 @@ import (
 func takeOverShard(t *testing.T, router *engine.Router, index int) {
 	t.Helper()
 	e := router.Engine(index)
-	if err := e.Acquire(t.Context(), engine.Claim{HandOver: true}); err != nil {
+	if err := e.Acquire(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.Recover(t.Context()); err != nil {

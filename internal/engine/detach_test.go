@@ -29,7 +29,7 @@ func handOver(t *testing.T, from, to replica, index int) {
 	if took := time.Since(begun); took >= handOverTimeout {
 		t.Fatalf("the hand-over took %s: it waits for a call in flight", took)
 	}
-	to.own(t.Context(), index, Claim{HandOver: true})
+	to.own(t.Context(), index)
 }
 
 // longWrite returns two replicas, the first of which has an agent whose write tool runs until finish is closed.
@@ -37,7 +37,7 @@ func longWrite(t *testing.T) (w *world, a, b replica, finish chan struct{}) {
 	t.Helper()
 	w = newWorld(t, writerScript)
 	a, b = w.replica("a", 2), w.replica("b", 2)
-	a.own(t.Context(), 0, Claim{HandOver: true})
+	a.own(t.Context(), 0)
 	running := make(chan struct{}, 1)
 	finish = make(chan struct{})
 	w.tools.beforeWrite = func(ctx context.Context, i tool.Invocation) {
@@ -185,7 +185,7 @@ func handOverDuringCall(t *testing.T, w *world, handler http.Handler, arrived <-
 	}
 	w.models = func(Models) Models { return fixedModel{Endpoint{Client: client, Model: "scripted"}} }
 	a, b := w.replica("a", 2), w.replica("b", 2)
-	a.own(t.Context(), 0, Claim{HandOver: true})
+	a.own(t.Context(), 0)
 	a.mustBegin("long", 0)
 	<-arrived
 	handOver(t, a, b, 0)

@@ -21,16 +21,8 @@ import (
 type tamperedLedger struct {
 	ledger.Ledger
 
-	attend func(ctx context.Context, shard int) (func() error, error)
 	append func(ctx context.Context, b ledger.Batch) error
 	load   func(uid string)
-}
-
-func (l *tamperedLedger) LockLiveness(ctx context.Context, shard int) (func() error, error) {
-	if l.attend != nil {
-		return l.attend(ctx, shard)
-	}
-	return l.Ledger.LockLiveness(ctx, shard)
 }
 
 func (l *tamperedLedger) Append(ctx context.Context, b ledger.Batch) error {
@@ -54,7 +46,7 @@ func newTamperedWorld(t *testing.T) (*world, *Engine, *tamperedLedger) {
 	w.stop()
 	l := &tamperedLedger{Ledger: w.ledger}
 	e := w.start(l)
-	w.acquire(e, true)
+	w.acquire(e)
 	w.chat(nil)
 	w.sendMessage("m1", "Load")
 	w.untilPosted("Loaded.")
@@ -73,56 +65,14 @@ func (w *world) untilIdleChat(e *Engine) {
 // supersede makes another engine take the shard and waits until the owner notices.
 func (w *world) supersede(e *Engine) {
 	w.t.Helper()
-	h, err := w.ledger.ReadOwner(w.t.Context(), ledger.WholeLedger)
+	h, err := w.ledger.ReadOwner(w.t.Context(), ledger.FirstShard)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if _, err := w.ledger.TakeOver(w.t.Context(), ledger.WholeLedger, h.Epoch, "another", time.Now()); err != nil {
+	if _, err := w.ledger.TakeOver(w.t.Context(), ledger.FirstShard, h.Epoch, "another", time.Now()); err != nil {
 		w.t.Fatal(err)
 	}
 	wantSuperseded(w.t, w.ownShard(e))
-}
-
-// Without a liveness lock, an engine that handed over must not take the shard back before its successor takes it.
-func TestHandOverWithoutALivenessLock(t *testing.T) {
-	w := newWorld(t, "load")
-	w.stop()
-	none := &tamperedLedger{Ledger: w.ledger, attend: func(context.Context, int) (func() error, error) { return nil, ledger.ErrUnsupported }}
-	first := w.start(none)
-	w.acquire(first, true)
-	held := w.ownShard(first)
-	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: ledger.WholeLedger, Epoch: 1}, ledger.OwnerRequest{ID: "successor", HandOver: true}); err != nil {
-		t.Fatal(err)
-	}
-	wantSuperseded(t, held)
-	if taken, err := first.tryAcquire(t.Context(), &shardRequest{}, Claim{HandOver: false}); err != nil || taken {
-		t.Errorf("the engine that handed over took the shard back: %v (%v)", taken, err)
-	}
-}
-
-// A free lock may only mean that the connection was lost: the engine must be asked anyway.
-func TestEngineWithALostLockIsAskedFirst(t *testing.T) {
-	w := newWorld(t, "load")
-	first := w.current()
-	w.acquire(first, true)
-	held := w.ownShard(first)
-	second := w.start(&tamperedLedger{Ledger: w.ledger, attend: func(context.Context, int) (func() error, error) {
-		return func() error { return nil }, nil
-	}})
-	t.Cleanup(func() { _ = first.Close(context.Background()) })
-	var asked shardRequest
-	for range 2 {
-		taken, err := second.tryAcquire(t.Context(), &asked, Claim{HandOver: false})
-		if err != nil || taken {
-			t.Fatalf("a healthy engine was superseded: %v (%v)", taken, err)
-		}
-		w.untilAnswered("")
-	}
-	select {
-	case err := <-held:
-		t.Error(err)
-	default:
-	}
 }
 
 func TestRecordEndsWhenTheEngineStandsDown(t *testing.T) {
@@ -150,7 +100,7 @@ func startCancellableWriting(t *testing.T) (w *world, first *Engine, finish, cut
 	t.Helper()
 	w = newWorld(t, writerScript)
 	first = w.current()
-	w.acquire(first, true)
+	w.acquire(first)
 	running := make(chan struct{}, 1)
 	finish, cut = make(chan struct{}), make(chan struct{}, 1)
 	w.tools.beforeWrite = func(ctx context.Context, _ tool.Invocation) {
@@ -169,7 +119,7 @@ func startCancellableWriting(t *testing.T) (w *world, first *Engine, finish, cut
 func (w *world) untilAnswered(request string) {
 	w.t.Helper()
 	w.until("the request to be answered", func() bool {
-		h, err := w.ledger.ReadOwner(w.t.Context(), ledger.WholeLedger)
+		h, err := w.ledger.ReadOwner(w.t.Context(), ledger.FirstShard)
 		return err == nil && h.Answered == h.Request.ID && (request == "" && h.Answered != "" || h.Answered == request)
 	})
 }
@@ -180,12 +130,12 @@ func TestShutdownDuringHandOverLetsCallsFinish(t *testing.T) {
 	ctx, terminate := context.WithCancel(t.Context())
 	held := make(chan error, 1)
 	go func() { held <- first.OwnShard(ctx) }()
-	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: ledger.WholeLedger, Epoch: 1}, ledger.OwnerRequest{ID: "successor", HandOver: true}); err != nil {
+	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: ledger.FirstShard, Epoch: 1}, ledger.OwnerRequest{ID: "successor", HandOver: true}); err != nil {
 		t.Fatal(err)
 	}
 	w.untilAnswered("successor")
 	terminate()
-	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: ledger.WholeLedger, Epoch: 1}, ledger.OwnerRequest{ID: "bystander"}); err != nil {
+	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: ledger.FirstShard, Epoch: 1}, ledger.OwnerRequest{ID: "bystander"}); err != nil {
 		t.Fatal(err)
 	}
 	w.untilAnswered("bystander") // it answers, so it is running
@@ -205,7 +155,7 @@ func TestClosingEngineAnswersRequests(t *testing.T) {
 	w, first, finish, cut := startCancellableWriting(t)
 	closed := make(chan error, 1)
 	go func() { closed <- first.Close(t.Context()) }()
-	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: ledger.WholeLedger, Epoch: 1}, ledger.OwnerRequest{ID: "successor", HandOver: true}); err != nil {
+	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: ledger.FirstShard, Epoch: 1}, ledger.OwnerRequest{ID: "successor", HandOver: true}); err != nil {
 		t.Fatal(err)
 	}
 	w.untilAnswered("successor")
@@ -213,7 +163,7 @@ func TestClosingEngineAnswersRequests(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Fatal(err)
 	}
-	if h, err := w.ledger.ReadOwner(t.Context(), ledger.WholeLedger); err != nil || !h.Released || len(cut) > 0 {
+	if h, err := w.ledger.ReadOwner(t.Context(), ledger.FirstShard); err != nil || !h.Released || len(cut) > 0 {
 		t.Errorf("it did not let its call finish before it released the shard: %+v, %d cancelled (%v)", h, len(cut), err)
 	}
 }
@@ -237,7 +187,7 @@ func TestStaleReadIsNotAppendedInANewEpoch(t *testing.T) {
 	}()
 	<-in
 	w.supersede(e)
-	w.acquire(e, false)
+	w.acquire(e)
 	w.untilIdleChat(e)
 	close(out)
 	if err := <-recorded; !errors.Is(err, ErrSuperseded) {
@@ -263,7 +213,7 @@ func TestLateRefusalDoesNotEndTheNewEpoch(t *testing.T) {
 	}()
 	<-in
 	w.supersede(e)
-	w.acquire(e, false)
+	w.acquire(e)
 	fence, _ := e.ownership.current()
 	close(out)
 	if err := <-recorded; !errors.Is(err, ErrSuperseded) {

@@ -42,10 +42,10 @@ func (w *world) replica(name string, shards int) replica {
 }
 
 // own acquires a shard, and keeps it until ctx ends, or another engine has taken it over.
-func (r replica) own(ctx context.Context, index int, claim Claim) <-chan error {
+func (r replica) own(ctx context.Context, index int) <-chan error {
 	r.w.t.Helper()
 	e := r.Engine(index)
-	if err := e.Acquire(ctx, claim); err != nil {
+	if err := e.Acquire(ctx, nil); err != nil {
 		r.w.t.Fatal(err)
 	}
 	if _, err := e.Recover(ctx); err != nil {
@@ -99,8 +99,8 @@ func TestReplicasHaveTheirOwnShards(t *testing.T) {
 	w := newWorld(t, writerScript)
 	a, b := w.replica("a", 4), w.replica("b", 4)
 	for i := range 2 {
-		a.own(t.Context(), i, Claim{HandOver: true})
-		b.own(t.Context(), i+2, Claim{HandOver: true})
+		a.own(t.Context(), i)
+		b.own(t.Context(), i+2)
 	}
 	finish := make(chan struct{})
 	w.tools.beforeWrite = func(context.Context, tool.Invocation) { <-finish }
@@ -153,8 +153,8 @@ func TestHandOverOfOneShard(t *testing.T) {
 	w := newWorld(t, writerScript)
 	a, b := w.replica("a", 2), w.replica("b", 2)
 	ctx, release := context.WithCancel(t.Context())
-	owned := a.own(ctx, 0, Claim{HandOver: true})
-	stays := a.own(t.Context(), 1, Claim{HandOver: true})
+	owned := a.own(ctx, 0)
+	stays := a.own(t.Context(), 1)
 	running, finish := make(chan string, 2), map[string]chan struct{}{"uid-moves": make(chan struct{}), "uid-stays": make(chan struct{})}
 	w.tools.beforeWrite = func(_ context.Context, i tool.Invocation) {
 		running <- i.Agent
@@ -190,7 +190,7 @@ func TestHandOverOfOneShard(t *testing.T) {
 	}
 	leave()
 	<-handed
-	b.own(t.Context(), 0, Claim{HandOver: true})
+	b.own(t.Context(), 0)
 	if got := b.untilEnded("moves").Outcome.Result.Text; got != "Written." {
 		t.Errorf("the result is %q: the call in flight was lost", got)
 	}
@@ -206,8 +206,8 @@ func TestHandOverOfOneShard(t *testing.T) {
 	w.wantWrites(2)
 }
 
-// TestOwnerThatEndedIsNotAsked takes over at once when the Lease of the owner has expired, and fences the owner.
-func TestOwnerThatEndedIsNotAsked(t *testing.T) {
+// TestExpiredOwnerIsFenced takes over at once when the row of the owner has expired.
+func TestExpiredOwnerIsFenced(t *testing.T) {
 	w := newWorld(t, writerScript)
 	a, b := w.replica("a", 2), w.replica("b", 2)
 	running := make(chan struct{}, 2)
@@ -215,12 +215,11 @@ func TestOwnerThatEndedIsNotAsked(t *testing.T) {
 		running <- struct{}{}
 		<-ctx.Done()
 	}
-	fenced := a.own(t.Context(), 0, Claim{HandOver: true})
+	fenced := a.own(t.Context(), 0)
 	a.mustBegin("task", 0)
 	<-running
-	b.Engine(0).options.TakeOverAfter = time.Hour
 	w.tools.beforeWrite = nil
-	b.own(t.Context(), 0, Claim{HandOver: true, OwnerEnded: true})
+	b.own(t.Context(), 0)
 	wantSuperseded(t, fenced)
 	if got := b.untilEnded("task").Outcome.Result.Text; got != "The outcome is unknown." {
 		t.Errorf("the result is %q", got)
@@ -229,46 +228,6 @@ func TestOwnerThatEndedIsNotAsked(t *testing.T) {
 	if _, ok := a.Enter(0); ok {
 		t.Error("the superseded process still acts on the shard")
 	}
-}
-
-// TestLedgerIsDividedAfterAHandOver has an operator with the whole ledger, and two that share it.
-func TestLedgerIsDividedAfterAHandOver(t *testing.T) {
-	w := newWorld(t, writerScript)
-	w.shardHash = 3 * shard.Hashes / 4
-	old, finish := w.startWriting()
-	held := w.ownShard(old)
-	a, b := w.replica("a", 4), w.replica("b", 4)
-	divided := make(chan error, 2)
-	for _, r := range []replica{a, b} {
-		go func() {
-			divided <- r.DivideLedger(t.Context())
-		}()
-	}
-	w.untilAnsweredAny()
-	close(finish)
-	wantSuperseded(t, held)
-	for range 2 {
-		if err := <-divided; err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := old.Acquire(t.Context(), Claim{}); !errors.Is(err, ledger.ErrRetired) {
-		t.Errorf("the operator with the whole ledger takes it again: %v", err)
-	}
-	b.own(t.Context(), 3, Claim{HandOver: true})
-	if got := b.untilEnded("task").Outcome.Result.Text; got != "Written." {
-		t.Errorf("the result is %q: the call in flight was lost", got)
-	}
-	w.wantWrites(1)
-}
-
-// untilAnsweredAny waits until the owner of the whole ledger has answered a request.
-func (w *world) untilAnsweredAny() {
-	w.t.Helper()
-	w.until("an answer", func() bool {
-		owner, err := w.ledger.ReadOwner(context.Background(), ledger.WholeLedger)
-		return err == nil && owner.Answered != ""
-	})
 }
 
 // TestOwnersAreReadTogether checks that many engines need few queries to detect that they were superseded.
@@ -280,7 +239,7 @@ func TestOwnersAreReadTogether(t *testing.T) {
 	r := replica{NewRouter(options, 16), w}
 	t.Cleanup(func() { _ = r.Close(context.Background()) })
 	for i := range 16 {
-		r.own(t.Context(), i, Claim{HandOver: true})
+		r.own(t.Context(), i)
 	}
 	begun := time.Now() // before the first count, and the end is after the last: a pause between them is no reason to fail
 	before := counting.reads.Load()

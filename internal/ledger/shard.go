@@ -39,7 +39,7 @@ type Shards interface {
 	// Release marks that the owner appends no more.
 	Release(ctx context.Context, own Fence) error
 	// SetShardCount sets into how many shards the ledger is divided; they are numbered from FirstShard. The number changes only
-	// while no live operator owns one, and ends all epochs. Otherwise SetShardCount fails with a *ShardsInUseError and returns the
+	// while no live operator owns one, and ends the epochs of others. Otherwise SetShardCount fails with a *ShardsInUseError and returns the
 	// current number.
 	SetShardCount(ctx context.Context, count int) (current int, err error)
 }

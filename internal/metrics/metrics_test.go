@@ -307,11 +307,11 @@ func TestFencedAppendsAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := ledgertest.OpenSQLite(t)
-	old, err := kept.TakeOver(t.Context(), ledger.WholeLedger, 0, "first", time.Now())
+	old, err := kept.TakeOver(t.Context(), ledger.FirstShard, 0, "first", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kept.TakeOver(t.Context(), ledger.WholeLedger, old.Epoch, "second", time.Now()); err != nil {
+	if _, err := kept.TakeOver(t.Context(), ledger.FirstShard, old.Epoch, "second", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	batch := ledger.Batch{Agent: "a", Create: &ledger.Agent{UID: "a", Root: "a", CreatedAt: time.Now()}, Events: []ledger.Event{{Type: "Started", At: time.Now(), Data: []byte("{}")}}}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -41,9 +42,9 @@ func testFencedShardDoesNotAffectOthers(t *testing.T, db Database) {
 		fence := batches[o.index].Fence
 		var fenced *ledger.FencedError
 		switch {
-		case fence.Shard%2 == 0 && o.err != nil:
+		case (fence.Shard-ledger.FirstShard)%2 == 0 && o.err != nil:
 			t.Errorf("append for shard %d: %v", fence.Shard, o.err)
-		case fence.Shard%2 == 1 && (!errors.As(o.err, &fenced) || fenced.Fence != fence):
+		case (fence.Shard-ledger.FirstShard)%2 == 1 && (!errors.As(o.err, &fenced) || fenced.Fence != fence):
 			t.Errorf("append for shard %d: %v, want it to be fenced", fence.Shard, o.err)
 		}
 	}
@@ -51,7 +52,7 @@ func testFencedShardDoesNotAffectOthers(t *testing.T, db Database) {
 		t.Errorf("%d transactions for one append and %d waiting ones, want 2", got, len(batches)-1)
 	}
 	for _, b := range batches[1:] {
-		if b.Fence.Shard%2 == 0 {
+		if (b.Fence.Shard-ledger.FirstShard)%2 == 0 {
 			unchanged(t, l, b.Agent, 2)
 		} else if _, err := l.Agent(t.Context(), b.Agent); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("agent %s of a shard with another owner: %v", b.Agent, err)
@@ -73,44 +74,6 @@ func testOwnersOfAllShards(t *testing.T, db Database) {
 	if diff := cmp.Diff(want, must(l.Owners(t.Context()))(t)); diff != "" {
 		t.Errorf("owners (-want +got):\n%s", diff)
 	}
-}
-
-func testRetiredShardIsNeverTakenOver(t *testing.T, db Database) {
-	l := db.Open(t)
-	old := must(l.TakeOver(t.Context(), ledger.WholeLedger, 0, "first", at(0)))(t)
-	own := must(l.TakeOver(t.Context(), ledger.WholeLedger, old.Epoch, "second", at(1)))(t)
-	if err := l.Retire(t.Context(), old); !errors.Is(err, ledger.ErrFenced) {
-		t.Errorf("retired in an old epoch: %v", err)
-	}
-	Append(t, l, fenced(First(Agent("a"), 1), own))
-	if err := l.Retire(t.Context(), own); err != nil {
-		t.Fatal(err)
-	}
-	want := must(l.ReadOwner(t.Context(), ledger.WholeLedger))(t)
-	if !want.Retired() || want.Released || want.Name != "second" {
-		t.Errorf("the owner of a retired shard is %+v", want)
-	}
-	for _, seen := range []int64{0, old.Epoch, own.Epoch, want.Epoch} {
-		if _, err := l.TakeOver(t.Context(), ledger.WholeLedger, seen, "third", at(2)); !errors.Is(err, ledger.ErrRetired) {
-			t.Errorf("take over a retired shard after epoch %d: %v", seen, err)
-		}
-		fence := ledger.Fence{Shard: ledger.WholeLedger, Epoch: seen}
-		if seen > 0 && !errors.Is(l.Append(t.Context(), fenced(First(Agent("b"), 1), fence)), ledger.ErrFenced) {
-			t.Errorf("appended in epoch %d of a retired shard", seen)
-		}
-		for name, err := range map[string]error{
-			"release": l.Release(t.Context(), fence), "retire": l.Retire(t.Context(), fence), "answer": l.AnswerRequest(t.Context(), fence, "r"),
-			"send": l.SendRequest(t.Context(), fence, ledger.OwnerRequest{ID: "r"}),
-		} {
-			if !errors.Is(err, ledger.ErrRetired) {
-				t.Errorf("%s in epoch %d of a retired shard: %v", name, seen, err)
-			}
-		}
-	}
-	if diff := cmp.Diff(want, must(l.ReadOwner(t.Context(), ledger.WholeLedger))(t)); diff != "" {
-		t.Errorf("the owner of a retired shard changed (-before +after):\n%s", diff)
-	}
-	must(l.TakeOver(t.Context(), ledger.FirstShard, 0, "second", at(2)))(t)
 }
 
 func fenced(b ledger.Batch, fence ledger.Fence) ledger.Batch {
@@ -172,15 +135,14 @@ func testShardCountChangesWhenNoneIsOwned(t *testing.T, db Database) {
 			t.Errorf("%d shards: %v", count, err)
 		}
 	}
-	whole := must(l.TakeOver(t.Context(), ledger.WholeLedger, 0, "whole", at(0)))(t)
 	set(l, 32, 32)
 	set(late, 32, 32)
-	set(l, 16, 16) // The owner of the whole ledger does not count.
-	set(l, 32, 32)
+	join(t, l, time.Minute, "a", "b")
 	var own []ledger.Fence
 	for i, name := range []string{"b", "a", "b"} {
 		own = append(own, must(l.TakeOver(t.Context(), ledger.FirstShard+i, 0, name, at(0)))(t))
 	}
+	dead := must(l.TakeOver(t.Context(), ledger.FirstShard+7, 0, "dead", at(0)))(t)
 	set(late, 32, 32)
 	for i, want := range []string{"a, b", "a, b", "b"} {
 		current, err := l.SetShardCount(t.Context(), 16)
@@ -199,8 +161,10 @@ func testShardCountChangesWhenNoneIsOwned(t *testing.T, db Database) {
 	if _, err := late.TakeOver(t.Context(), ledger.FirstShard+20, 0, "late", at(1)); !errors.Is(err, ledger.ErrShardCountChanged) {
 		t.Errorf("an operator with another number of shards took over a new one: %v", err)
 	}
-	must(late.TakeOver(t.Context(), ledger.WholeLedger, whole.Epoch, "late", at(1)))(t)
 	must(l.TakeOver(t.Context(), ledger.FirstShard, own[0].Epoch, "early", at(1)))(t)
+	if err := l.Append(t.Context(), fenced(First(Agent("a"), 1), dead)); !errors.Is(err, ledger.ErrFenced) {
+		t.Errorf("an epoch of the old number of shards was continued: %v", err)
+	}
 }
 
 // testRacingShardCounts lets operators with different numbers of shards race: all that own shards at the same time must agree.
@@ -215,6 +179,9 @@ func testRacingShardCounts(t *testing.T, db Database) {
 	var taken atomic.Int32
 	inParallel(t, operators, func(i int) error {
 		l, mine, name := ledgers[i], i%2, fmt.Sprintf("operator-%d", i)
+		if err := l.JoinReplicas(t.Context(), ledger.Replica{ID: name, Name: name}, time.Minute); err != nil {
+			return err
+		}
 		for range rounds {
 			_, err := l.SetShardCount(t.Context(), 8+mine)
 			if errors.Is(err, ledger.ErrShardsInUse) {
@@ -228,7 +195,7 @@ func testRacingShardCounts(t *testing.T, db Database) {
 				return err
 			}
 			fence, err := l.TakeOver(t.Context(), ledger.FirstShard+i, owner.Epoch, name, at(0))
-			if errors.Is(err, ledger.ErrShardCountChanged) {
+			if errors.Is(err, ledger.ErrShardCountChanged) || errors.Is(err, ledger.ErrFenced) { // the number changed since the read
 				continue
 			}
 			if err != nil {

@@ -103,54 +103,23 @@ func testOldEpochCannotAppendAfterTakeOver(t *testing.T, db Database) {
 	}
 }
 
-func testOwnerRequests(t *testing.T, db Database) {
+func testReleasedShard(t *testing.T, db Database) {
 	l := db.Open(t)
-	if h := must(l.ReadOwner(t.Context(), 0))(t); h != (ledger.ShardOwner{}) {
+	if h := must(l.ReadOwner(t.Context(), 1))(t); h != (ledger.ShardOwner{}) {
 		t.Errorf("a shard without an owner: %+v", h)
 	}
-	own := must(l.TakeOver(t.Context(), 0, 0, "first", at(0)))(t)
-	want := ledger.ShardOwner{Epoch: 1, Name: "first"}
-	check := func() {
+	own := must(l.TakeOver(t.Context(), 1, 0, "first", at(0)))(t)
+	check := func(want ledger.ShardOwner) {
 		t.Helper()
-		if diff := cmp.Diff(want, must(l.ReadOwner(t.Context(), 0))(t)); diff != "" {
+		if diff := cmp.Diff(want, must(l.ReadOwner(t.Context(), 1))(t)); diff != "" {
 			t.Errorf("owner (-want +got):\n%s", diff)
 		}
 	}
-	check()
-	want.Request = ledger.OwnerRequest{ID: "r1", HandOver: true}
-	if err := l.SendRequest(t.Context(), own, want.Request); err != nil {
-		t.Fatal(err)
-	}
-	check()
-	want.Answered = "r1"
-	if err := l.AnswerRequest(t.Context(), own, "r1"); err != nil {
-		t.Fatal(err)
-	}
-	check()
-	want.Released = true
+	check(ledger.ShardOwner{Epoch: 1, Name: "first"})
 	if err := l.Release(t.Context(), own); err != nil {
 		t.Fatal(err)
 	}
-	check()
-	must(l.TakeOver(t.Context(), 0, 1, "second", at(1)))(t)
-	want = ledger.ShardOwner{Epoch: 2, Name: "second"}
-	check()
-	if err := l.SendRequest(t.Context(), own, ledger.OwnerRequest{ID: "late"}); !errors.Is(err, ledger.ErrFenced) {
-		t.Errorf("a request to an owner that is gone: %v", err)
-	}
-}
-
-func testLivenessLock(t *testing.T, db Database) {
-	first, second := db.Open(t), db.Open(t)
-	unlock := must(first.LockLiveness(t.Context(), 0))(t)
-	if _, err := second.LockLiveness(t.Context(), 0); !errors.Is(err, ledger.ErrLivenessLocked) {
-		t.Errorf("two processes have the lock: %v", err)
-	}
-	if err := unlock(); err != nil {
-		t.Fatal(err)
-	}
-	unlock = must(second.LockLiveness(t.Context(), 0))(t)
-	if err := unlock(); err != nil {
-		t.Fatal(err)
-	}
+	check(ledger.ShardOwner{Epoch: 1, Name: "first", Released: true})
+	must(l.TakeOver(t.Context(), 1, 1, "second", at(1)))(t)
+	check(ledger.ShardOwner{Epoch: 2, Name: "second"})
 }

@@ -18,7 +18,7 @@ const (
 	saveShardCount = `UPDATE settings SET value = $1 WHERE name = 'shards'`
 	ownersInUse    = `SELECT DISTINCT s.holder FROM shards s JOIN replicas r ON r.id = s.holder WHERE NOT s.released AND r.expires_at > %s ORDER BY s.holder`
 	// endEpochs keeps an operator that was suspended from appending to a shard of the old number.
-	endEpochs = `UPDATE shards SET epoch = epoch + 1, released = TRUE`
+	endEpochs = `UPDATE shards SET epoch = epoch + 1, released = TRUE WHERE NOT released`
 )
 
 func (s *Store) SetShardCount(ctx context.Context, count int) (int, error) {

@@ -148,7 +148,7 @@ func (r *run) start(ctx context.Context, store ledger.Ledger) (err error) {
 	r.cancel, r.owning = cancel, new(errgroup.Group)
 	for i := range r.engine.Shards() {
 		e := r.engine.Engine(i)
-		if err := e.Acquire(ctx, engine.Claim{HandOver: true}); err != nil {
+		if err := e.Acquire(ctx, nil); err != nil {
 			return err
 		}
 		if _, err := e.Recover(ctx); err != nil {
