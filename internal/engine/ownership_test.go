@@ -116,49 +116,14 @@ func startCancellableWriting(t *testing.T) (w *world, first *Engine, finish, cut
 	return w, first, finish, cut
 }
 
-func (w *world) untilAnswered(request string) {
-	w.t.Helper()
-	w.until("the request to be answered", func() bool {
-		h, err := w.ledger.ReadOwner(w.t.Context(), ledger.FirstShard)
-		return err == nil && h.Answered == h.Request.ID && (request == "" && h.Answered != "" || h.Answered == request)
-	})
-}
-
-// A shutdown during a hand-over still lets calls in flight finish.
-func TestShutdownDuringHandOverLetsCallsFinish(t *testing.T) {
-	w, first, finish, cut := startCancellableWriting(t)
-	ctx, terminate := context.WithCancel(t.Context())
-	held := make(chan error, 1)
-	go func() { held <- first.OwnShard(ctx) }()
-	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: ledger.FirstShard, Epoch: 1}, ledger.OwnerRequest{ID: "successor", HandOver: true}); err != nil {
-		t.Fatal(err)
-	}
-	w.untilAnswered("successor")
-	terminate()
-	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: ledger.FirstShard, Epoch: 1}, ledger.OwnerRequest{ID: "bystander"}); err != nil {
-		t.Fatal(err)
-	}
-	w.untilAnswered("bystander") // it answers, so it is running
-	close(finish)
-	wantSuperseded(t, held)
-	if len(cut) > 0 {
-		t.Error("the call in flight was cancelled")
-	}
-	open, err := w.ledger.OpenCalls(t.Context(), "uid-task")
-	if err != nil || len(open.Tools) > 0 {
-		t.Errorf("the result of the call is not recorded: %v (%v)", open.Tools, err)
-	}
-}
-
-// A closing engine answers requests while its calls finish, so that a successor waits for them.
-func TestClosingEngineAnswersRequests(t *testing.T) {
+// A closing engine keeps the shard while its calls finish.
+func TestClosingEngineReleasesTheShardLast(t *testing.T) {
 	w, first, finish, cut := startCancellableWriting(t)
 	closed := make(chan error, 1)
 	go func() { closed <- first.Close(t.Context()) }()
-	if err := w.ledger.SendRequest(t.Context(), ledger.Fence{Shard: ledger.FirstShard, Epoch: 1}, ledger.OwnerRequest{ID: "successor", HandOver: true}); err != nil {
-		t.Fatal(err)
+	if h, err := w.ledger.ReadOwner(t.Context(), ledger.FirstShard); err != nil || h.Released {
+		t.Errorf("it released the shard before its call finished: %+v (%v)", h, err)
 	}
-	w.untilAnswered("successor")
 	close(finish)
 	if err := <-closed; err != nil {
 		t.Fatal(err)
