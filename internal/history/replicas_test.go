@@ -18,9 +18,7 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	historyapi "github.com/nestor-dev/nestor/api/history/v1beta1"
@@ -43,10 +41,10 @@ import (
 
 const shards = 4
 
-// leases are Leases that do not expire on a slow machine; a replica that stops hands over its shards.
-var leases = replicas.Timing{LeaseDuration: 60 * time.Second, RenewDeadline: 50 * time.Second, RetryPeriod: 2 * time.Second}
+// lease is a duration that does not expire on a slow machine; a replica that stops hands over its shards.
+const lease = 60 * time.Second
 
-// process is what matters here of an operator: its Leases, its engine's live text, and the relay.
+// process is what matters here of an operator: its rows, its engine's live text, and the relay.
 type process struct {
 	*replicas.Replicas
 
@@ -60,19 +58,28 @@ func startProcess(name string, store ledger.Ledger) *process {
 	GinkgoHelper()
 	identity, err := relay.NewIdentity()
 	Expect(err).NotTo(HaveOccurred())
-	config := rest.CopyConfig(cluster.Config)
-	config.QPS = -1
-	p := &process{engine: &live.Hub{}}
+	p, own := &process{engine: &live.Hub{}}, replicas.NewID(name)
 	known := &late{}
 	p.relay, err = relay.New(ctx, relay.Options{Address: "127.0.0.1:0", Identity: identity, Replicas: known, Agents: store, Local: p.engine, Log: GinkgoLogr})
 	Expect(err).NotTo(HaveOccurred())
 	p.Replicas = replicas.New(replicas.Options{
-		Leases: kubernetes.NewForConfigOrDie(config).CoordinationV1().Leases("replicas"), Name: name, Shards: shards, Log: GinkgoLogr,
+		Ledger: store, ID: own, Name: name, Shards: shards, Log: GinkgoLogr,
 		Address: fmt.Sprint("127.0.0.1:", p.relay.Port()), Fingerprint: identity.Fingerprint(),
-		Own:    func(ctx context.Context, _ replicas.Term) { <-ctx.Done() },
-		Timing: leases,
+		Own: func(ctx context.Context, shard int) {
+			owner, err := store.ReadOwner(ctx, ledger.FirstShard+shard)
+			if err != nil {
+				return
+			}
+			fence, err := store.TakeOver(ctx, ledger.FirstShard+shard, owner.Epoch, own, time.Now())
+			if err != nil {
+				return
+			}
+			<-ctx.Done()
+			_ = store.Release(context.WithoutCancel(ctx), fence) // the specs see it if it stays
+		},
+		LeaseDuration: lease,
 	})
-	known.Replicas = relay.FromLeases(p.Replicas, shards)
+	known.Replicas = relay.FromRows(p.Replicas, shards)
 	running, cancel := context.WithCancel(ctx)
 	stopped := make(chan error, 2)
 	go func() { stopped <- p.Start(running) }()
@@ -87,7 +94,7 @@ func startProcess(name string, store ledger.Ledger) *process {
 	return p
 }
 
-// late breaks a cycle: the port of the relay is part of the Lease.
+// late breaks a cycle: the port of the relay is part of the row.
 type late struct{ relay.Replicas }
 
 // holds returns the number of shards that a process holds in the view of another one.
@@ -157,8 +164,8 @@ func startOperator(name, dsn string) *operator.Operator {
 	o, err := operator.New(ctx, operator.Options{
 		Config: config, ReplicaAddress: address, History: operator.History{Address: "127.0.0.1:0", Certificate: operator.Certificate{Service: "nestor-history"}},
 		Controllers: controller.Options{
-			AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: openLedger(dsn), Holder: name, Shards: shards,
-			Replica: controller.Replica{Name: name, Address: address, Timing: leases},
+			AllowLoopbackEndpoints: true, OperatorNamespace: operatorNamespace, Ledger: openLedger(dsn), Holder: name + "_1", Shards: shards,
+			Replica: controller.Replica{Name: name, Address: address, LeaseDuration: lease},
 		},
 	})
 	Expect(err).NotTo(HaveOccurred())
@@ -172,13 +179,13 @@ func startOperator(name, dsn string) *operator.Operator {
 	return o
 }
 
-// shardHolder returns the holder of the Lease of an object's shard.
-func shardHolder(uid types.UID) string {
+// shardHolder returns the live owner of an object's shard.
+func shardHolder(store ledger.Ledger, uid types.UID) string {
 	GinkgoHelper()
-	name := fmt.Sprintf("nestor-shard-%02d", shard.Count(shards).Of(shard.Hash(string(uid))))
-	lease, err := core.CoordinationV1().Leases(operatorNamespace).Get(ctx, name, metav1.GetOptions{})
+	owner, err := store.ReadOwner(ctx, ledger.FirstShard+shard.Count(shards).Of(shard.Hash(string(uid))))
 	Expect(err).NotTo(HaveOccurred())
-	return ptr.Deref(lease.Spec.HolderIdentity, "")
+	Expect(owner.Live).To(BeTrue())
+	return owner.Name
 }
 
 var _ = Describe("Operators that share a ledger", func() {
@@ -198,13 +205,14 @@ var _ = Describe("Operators that share a ledger", func() {
 		Expect(cluster.ServeAPI(ctx, localcluster.API{
 			GroupVersion: historyapi.GroupVersion, Namespace: operatorNamespace, Service: "nestor-history", Port: second.History.Port(), CABundle: second.History.CABundle(),
 		})).To(Succeed())
+		store := openLedger(dsn)
 		Eventually(func() (held []int) {
 			byHolder := map[string]int{}
-			leases, err := core.CoordinationV1().Leases(operatorNamespace).List(ctx, metav1.ListOptions{})
+			owners, err := store.Owners(ctx)
 			Expect(err).NotTo(HaveOccurred())
-			for _, lease := range leases.Items {
-				if holder := ptr.Deref(lease.Spec.HolderIdentity, ""); strings.HasPrefix(lease.Name, "nestor-shard-") && holder != "" {
-					byHolder[holder]++
+			for _, owner := range owners {
+				if owner.Live {
+					byHolder[owner.Name]++
 				}
 			}
 			return slices.Collect(maps.Values(byHolder))
@@ -219,7 +227,7 @@ var _ = Describe("Operators that share a ledger", func() {
 		for n := 0; chat == nil; n++ {
 			next := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "team-shared", Name: fmt.Sprint("chat-", n)}}
 			Expect(objects.Create(ctx, next)).To(Succeed())
-			if strings.HasPrefix(shardHolder(next.UID), "first_") {
+			if strings.HasPrefix(shardHolder(store, next.UID), "first_") {
 				chat = next
 			}
 		}
@@ -235,6 +243,6 @@ var _ = Describe("Operators that share a ledger", func() {
 		Eventually(lines).Should(Receive(HaveSuffix("User Summarise what was released this year.")))
 		Eventually(lines).Should(Receive(ContainSubstring(" Delta ")))
 		script.release()
-		Expect(shardHolder(chat.UID)).To(HavePrefix("first_"))
+		Expect(shardHolder(store, chat.UID)).To(HavePrefix("first_"))
 	})
 })

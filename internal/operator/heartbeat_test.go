@@ -86,7 +86,7 @@ func (r *replica) start(t *testing.T, store *leaseStore, name string) (stop func
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return r.err
-	}}
+	}, replicas: func(context.Context) (string, error) { return `{"shards":1}`, nil }}
 	done := make(chan error, 1)
 	go func() { done <- beat.Start(ctx) }()
 	return func() {

@@ -30,12 +30,13 @@ var _ = class(
 	attack{
 		name:    "a successor repeats a call in flight",
 		attempt: "a second operator starts while the first one waits for a model",
-		defence: "the second one requests the shard, and the first one hands it over when its calls have finished",
+		defence: "the second one waits until the first one has handed over the shard, and takes over its call in flight",
 		run: func(t *testing.T, w *target) {
 			s := startSlowTask(t, w)
 			first := s.Operator
-			s.Expect(s.LaunchOperator(t.Context())).To(Succeed())
-			s.answered() // the first operator has answered the request
+			s.Expect(s.LaunchOperator(t.Context(), "POD_NAME=second")).To(Succeed())
+			s.Eventually(s.replicas).Should(BeNumerically(">=", 2))
+			s.Expect(s.AwaitReady(t.Context())).To(Succeed())
 			s.finish()
 			s.Expect(s.requests.Load()).To(BeEquivalentTo(1))
 			s.Expect(first.Kill()).To(Succeed())
@@ -51,7 +52,7 @@ var _ = class(
 	attack{
 		name:    "a suspended operator records outdated results",
 		attempt: "the first operator is suspended while it waits for a model, superseded, and resumed",
-		defence: "its epoch is over: its append is refused, and it stands by",
+		defence: "its epoch is over: its append is refused, and it ends its work",
 		run: func(t *testing.T, w *target) {
 			s := startSlowTask(t, w)
 			first := s.Operator
@@ -60,9 +61,9 @@ var _ = class(
 			s.Eventually(s.requests.Load).Should(BeNumerically(">=", 2), "the second operator has taken over")
 			s.finish()
 			before, requests := s.events(), s.requests.Load()
-			standing := s.standingBy()
+			standing := s.supersededOperators()
 			s.Expect(first.Signal(syscall.SIGCONT)).To(Succeed())
-			s.Eventually(s.standingBy).Should(BeNumerically(">", standing))
+			s.Eventually(s.supersededOperators).Should(BeNumerically(">", standing))
 			s.Expect(s.events()).To(Equal(before))
 			s.Expect(s.requests.Load()).To(Equal(requests))
 			s.Expect(first.Kill()).To(Succeed())
@@ -119,8 +120,6 @@ type slowTask struct {
 	*testNamespace
 	requests atomic.Int32
 	release  chan struct{}
-	// request is the newest request of an earlier test that the owner has answered.
-	request string
 }
 
 func startSlowTask(t *testing.T, w *target) *slowTask {
@@ -136,9 +135,6 @@ func startSlowTask(t *testing.T, w *target) *slowTask {
 		&v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "work"}, Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "general", Instruction: "Do it", ModelProvider: "slow"}},
 	)
 	s.Eventually(s.requests.Load).Should(BeEquivalentTo(1))
-	owner, err := s.openHistory().ReadOwner(t.Context(), 1)
-	s.Expect(err).NotTo(HaveOccurred())
-	s.request = owner.Answered
 	return s
 }
 
@@ -172,20 +168,23 @@ func (s *slowTask) finish() {
 	s.Eventually(s.TaskPhase("work")).Should(Equal(v1beta1.TaskSuccess))
 }
 
-// answered waits until the owner has answered the request of the second operator.
-func (s *slowTask) answered() {
-	s.t.Helper()
-	kept := s.openHistory()
-	s.Eventually(func() (ledger.ShardOwner, error) { return kept.ReadOwner(s.t.Context(), 1) }).Should(
-		HaveField("Answered", And(Not(BeEmpty()), Not(Equal(s.request)))))
+// replicas counts the live operators.
+func (s *slowTask) replicas() (live int, err error) {
+	rows, err := s.openHistory().Replicas(s.t.Context())
+	for i := range rows {
+		if rows[i].Live() {
+			live++
+		}
+	}
+	return live, err
 }
 
-// standingBy returns how many times operators of the stack began to stand by.
-func (s *slowTask) standingBy() int {
+// supersededOperators returns how many times operators of the stack noticed a successor.
+func (s *slowTask) supersededOperators() int {
 	s.t.Helper()
 	log, err := os.ReadFile(s.Newest().Log)
 	s.Expect(err).NotTo(HaveOccurred())
-	return strings.Count(string(log), "standing by")
+	return strings.Count(string(log), "Another operator has taken over the shard")
 }
 
 // events returns the number of events of the task's agent.
@@ -215,10 +214,7 @@ func (r *testNamespace) finishedAgent() (ledger.Fence, ledger.Agent) {
 	r.Expect(err).NotTo(HaveOccurred())
 	owners, err := kept.Owners(r.t.Context())
 	r.Expect(err).NotTo(HaveOccurred())
-	id := ledger.WholeLedger
-	if owners[id].Retired() { // the ledger is divided
-		id = ledger.FirstShard + shard.Count(len(owners)-1).Of(agent.ShardHash)
-	}
+	id := ledger.FirstShard + shard.Count(len(owners)).Of(agent.ShardHash)
 	return ledger.Fence{Shard: id, Epoch: owners[id].Epoch}, agent
 }
 

@@ -10,17 +10,10 @@ import (
 	"syscall"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/nestor-dev/nestor/internal/controller/agenttrigger"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/fault"
-	"github.com/nestor-dev/nestor/test/stack"
 )
-
-// leaseLabel is the label of the Leases with which replicas share the work: member or shard.
-const leaseLabel = "nestor.dev/lease"
 
 // ofReplicas returns the faults of a run with several replicas. Cuts and suspensions end by themselves while the next faults occur.
 func (f *faultInjector) ofReplicas() []faultKind {
@@ -31,8 +24,7 @@ func (f *faultInjector) ofReplicas() []faultKind {
 		{"a replica loses the API server", f.cutAPI},
 		{"a replica loses PostgreSQL", f.cutPostgres},
 		{"a replica loses both", f.isolate},
-		{"Leases of shards are deleted", func(ctx context.Context) error { return f.deleteLeases(ctx, "shard") }},
-		{"Leases of members are deleted", func(ctx context.Context) error { return f.deleteLeases(ctx, "member") }},
+		{"the rows of replicas are deleted", f.deleteReplicas},
 		{"all replicas are replaced, one after the other", f.roll},
 		{"replicas are added or removed", f.resize},
 		{"PostgreSQL is killed", f.killPostgres},
@@ -65,12 +57,12 @@ func (f *faultInjector) inBackground(ctx context.Context, after time.Duration, e
 	})
 }
 
-// longerThanLease returns a time in which a Lease expires.
+// longerThanLease returns a time in which the row of a replica expires.
 func (f *faultInjector) longerThanLease() time.Duration {
 	return f.world.settings.replicas.lease + f.between(300, 4000)
 }
 
-// killReplica kills a replica; sometimes its Leases expire before another one starts in its place.
+// killReplica kills a replica; sometimes its row expires before another one starts in its place.
 func (f *faultInjector) killReplica(ctx context.Context) error {
 	s := f.anyReplica()
 	if err := s.running.Kill(); err != nil {
@@ -144,18 +136,18 @@ func (f *faultInjector) cut(ctx context.Context, what string, networks ...*proxy
 	})
 }
 
-// deleteLeases deletes one of the Leases with which replicas share the work, or all of them.
-func (f *faultInjector) deleteLeases(ctx context.Context, label string) error {
-	var leases coordinationv1.LeaseList
-	if err := f.world.stack.API.List(ctx, &leases, client.InNamespace(stack.OperatorNamespace), client.MatchingLabels{leaseLabel: label}); err != nil {
+// deleteReplicas deletes the row of one of the replicas, or of all of them.
+func (f *faultInjector) deleteReplicas(ctx context.Context) error {
+	rows, err := f.world.ledger.Replicas(ctx)
+	if err != nil || len(rows) == 0 {
 		return err
 	}
 	all, one := f.random.IntN(2) == 0, f.random.IntN(1000)
-	for i := range leases.Items {
-		if !all && i != one%len(leases.Items) {
+	for i := range rows {
+		if !all && i != one%len(rows) {
 			continue
 		}
-		if err := client.IgnoreNotFound(f.world.stack.API.Delete(ctx, &leases.Items[i])); err != nil {
+		if err := f.world.ledger.LeaveReplicas(ctx, rows[i].ID); err != nil {
 			return err
 		}
 	}

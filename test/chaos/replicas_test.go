@@ -128,7 +128,7 @@ func (f *fleet) open(ctx context.Context, s *slot) error {
 // start starts a replica in a slot, without waiting. env is added to its environment.
 func (f *fleet) start(ctx context.Context, s *slot, env ...string) (err error) {
 	options := s.options
-	options.Env = env
+	options.Env = append([]string{"POD_NAME=" + s.name}, env...)
 	s.running, err = f.world.stack.LaunchReplica(ctx, options)
 	return err
 }

@@ -9,14 +9,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	coordinationv1 "k8s.io/api/coordination/v1"
-	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/config/operator"
@@ -40,7 +36,6 @@ func ledgerFailures(w *world) {
 					restore(ctx) // a failure here is not one of the following specs
 				}
 			})
-			w.loseLeases(ctx)
 			r.sendMessage(ctx, "during", "Greet Alice")
 			r.create(ctx, MakeTask("new", "Submit done").Obj(), MakeToolTask("sum", "calculator", `{"expression":"1+1"}`).Obj(),
 				MakeMessage("answer").Task("asks").Content("Green").Obj())
@@ -114,37 +109,6 @@ func (w *world) blockLedger(ctx context.Context) (restore func(context.Context))
 		_, err := conn.ExecContext(ctx, "ROLLBACK")
 		Expect(errors.Join(err, conn.Close(), db.Close())).To(Succeed())
 	}
-}
-
-// loseLeases takes the Leases of the shards away from the operator, as a slow API server does, and waits until it has them again. An operator
-// on SQLite has none.
-func (w *world) loseLeases(ctx context.Context) {
-	GinkgoHelper()
-	shards := func(ctx context.Context) ([]coordinationv1.Lease, error) {
-		var leases coordinationv1.LeaseList
-		err := w.API.List(ctx, &leases, client.InNamespace(operator.Namespace))
-		return slices.DeleteFunc(leases.Items, func(l coordinationv1.Lease) bool { return !strings.HasPrefix(l.Name, "nestor-shard-") }), err
-	}
-	nobody, second := "a-test", int32(1)
-	held := func(ctx context.Context) ([]string, error) {
-		leases, err := shards(ctx)
-		var holders []string
-		for _, lease := range leases {
-			holders = append(holders, ptr.Deref(lease.Spec.HolderIdentity, ""))
-		}
-		return holders, err
-	}
-	before := must(ctx, held)
-	for _, lease := range must(ctx, shards) {
-		Eventually(func(ctx context.Context) error {
-			if err := w.API.Get(ctx, client.ObjectKeyFromObject(&lease), &lease); err != nil {
-				return err
-			}
-			lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = &nobody, &second
-			return w.API.Update(ctx, &lease)
-		}).WithContext(ctx).Should(Succeed())
-	}
-	Eventually(held).WithContext(ctx).Should(Equal(before))
 }
 
 // loseLedger replaces the ledger by an empty one, and restarts the operator. The operator detects that its file was deleted.

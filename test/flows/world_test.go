@@ -107,7 +107,7 @@ func (w *world) restartOperator(ctx context.Context) {
 		now, err := w.history.Owners(ctx)
 		g.Expect(err).NotTo(HaveOccurred())
 		for shard, owner := range before {
-			if !owner.Retired() && !owner.Released {
+			if !owner.Released {
 				g.Expect(now[shard].Epoch).To(BeNumerically(">", owner.Epoch), "shard %d", shard)
 			}
 		}

@@ -228,9 +228,9 @@ func (s *Stack) StartOperator(ctx context.Context) error {
 	return s.AwaitReady(ctx)
 }
 
-// LaunchOperator runs an operator without waiting. env is added to the environment of this operator only.
+// LaunchOperator runs an operator without waiting. Like a pod that restarts, it takes the shards of the one before at once. env is added to the environment of this operator only.
 func (s *Stack) LaunchOperator(ctx context.Context, env ...string) error {
-	r, err := s.LaunchReplica(ctx, ReplicaOptions{Env: env, Flags: s.intakeFlags})
+	r, err := s.LaunchReplica(ctx, ReplicaOptions{Env: append([]string{"POD_NAME=operator"}, env...), Flags: s.intakeFlags})
 	if err != nil {
 		return err
 	}

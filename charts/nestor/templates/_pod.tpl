@@ -76,7 +76,9 @@
 {{- define "nestor.env" -}}
 - name: POD_NAMESPACE
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
-# Where the other replicas reach this one.
+# The name of this replica, and where the others reach it.
+- name: POD_NAME
+  valueFrom: {fieldRef: {fieldPath: metadata.name}}
 - name: POD_IP
   valueFrom: {fieldRef: {fieldPath: status.podIP}}
 {{- if dig "limits" "memory" "" (default dict .Values.resources) }}
