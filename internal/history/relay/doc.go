@@ -13,6 +13,6 @@
 // The ledger is the record. Whenever a follower starts to read from a replica, readers are notified of a change and read the
 // ledger. So a lost connection, a replica that dies or a tree that moves may delay live text, but no entry is lost or repeated.
 //
-// Replicas authenticate each other by the fingerprints of their public keys ([Identity]), which they publish in their Leases. The
+// Replicas authenticate each other by the fingerprints of their public keys ([Identity]), which they publish in their rows of the ledger. The
 // server of a replica accepts only connections of live replicas, and only TLS 1.3.
 package relay

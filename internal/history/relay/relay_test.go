@@ -57,7 +57,7 @@ func TestReadersOfTheSameProcess(t *testing.T) {
 	local, nobody := follow(t, a, "uid"), follow(t, a, "nobody")
 	a.delta("uid", "m1", "here")
 	local.waitForText("m1", "here")
-	a.delta("nobody", "m1", "here") // the Lease may come later than the work
+	a.delta("nobody", "m1", "here") // the row may come later than the work
 	nobody.waitForText("m1", "here")
 	if got := a.options.Streams.Stats().Open; got != 0 {
 		t.Errorf("%d streams, want none", got)

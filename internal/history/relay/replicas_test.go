@@ -27,7 +27,7 @@ import (
 	"github.com/nestor-dev/nestor/test/patience"
 )
 
-// installation has the replicas and says which of them runs an agent. It stands for the Leases and the ledger.
+// installation has the replicas and says which of them runs an agent. It stands for the ledger.
 type installation struct {
 	mu      sync.Mutex
 	members []replicas.Member
