@@ -42,6 +42,7 @@ func startWriting(t *testing.T) (w *world, first *Engine, finish chan struct{}) 
 func (w *world) startWriting() (first *Engine, finish chan struct{}) {
 	w.t.Helper()
 	first = w.current()
+	first.options.Name = "first"
 	w.acquire(first)
 	running := make(chan struct{}, 1)
 	finish = make(chan struct{})

@@ -15,7 +15,6 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
-	"github.com/nestor-dev/nestor/config/operator"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
