@@ -16,8 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nestor-dev/nestor/internal/health"
-	"github.com/nestor-dev/nestor/internal/ledger"
-	"github.com/nestor-dev/nestor/internal/replicas"
 )
 
 // replicas reports which replica holds how many shards, and what is wrong with them, as the heartbeat says. The first finding is about the
@@ -33,7 +31,7 @@ func (t Target) replicas(ctx context.Context) []Finding {
 	case err != nil, text == "":
 		return nil
 	}
-	var installation replicas.Installation
+	var installation health.Installation
 	if err := json.Unmarshal([]byte(text), &installation); err != nil {
 		return []Finding{found("replicas", Unknown, "the heartbeat %s has a report on the replicas that this version cannot read: %v", name, err)}
 	}
@@ -44,7 +42,7 @@ func (t Target) replicas(ctx context.Context) []Finding {
 }
 
 // shards reports whether every shard has an owner.
-func (t Target) shards(i replicas.Installation) Finding {
+func (t Target) shards(i health.Installation) Finding {
 	logs := fmt.Sprintf("Look at the pods and their logs: kubectl get pods -n %s; kubectl logs -n %s -l app.kubernetes.io/component=operator --prefix", t.OperatorNamespace, t.OperatorNamespace)
 	switch {
 	case i.Live() == 0:
@@ -59,14 +57,14 @@ func (t Target) shards(i replicas.Installation) Finding {
 }
 
 // members reports replicas that have a problem of their own.
-func (t Target) members(i replicas.Installation) []Finding {
+func (t Target) members(i health.Installation) []Finding {
 	var findings []Finding
 	for _, r := range i.Replicas {
 		switch {
 		case r.Expired > 0:
 			findings = append(findings, found("replicas", Warning, "the replica %s has not renewed its row in the ledger, which expired %s ago: it has died, or cannot reach the ledger", r.Name, r.Expired.Round(time.Second)).
 				advise("Other replicas have taken over its shards, and delete its row after a while."))
-		case r.State == ledger.ReplicaUnhealthy:
+		case r.State == health.ReplicaUnhealthy:
 			findings = append(findings, found("replicas", Warning, "the replica %s cannot reach the API server", r.Name).
 				advise("Check the network of its node. Replicas that can reach the API server take over the shards."))
 		}
@@ -75,14 +73,14 @@ func (t Target) members(i replicas.Installation) []Finding {
 }
 
 // held lists the live replicas with the number of their shards.
-func held(i replicas.Installation) string {
+func held(i health.Installation) string {
 	var parts []string
 	for _, r := range i.Replicas {
 		if r.Expired > 0 {
 			continue
 		}
 		part := fmt.Sprintf("%s %d", r.Name, r.Held)
-		if r.State == ledger.ReplicaStopping {
+		if r.State == health.ReplicaStopping {
 			part += " (stopping)"
 		}
 		parts = append(parts, part)

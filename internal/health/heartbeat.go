@@ -18,7 +18,7 @@ const (
 	// AnnotationLedger is the reason why the ledger fails, and AnnotationLedgerAdvice what to do about it.
 	AnnotationLedger       = "nestor.dev/ledger"
 	AnnotationLedgerAdvice = "nestor.dev/ledger-advice"
-	// AnnotationReplicas is what the ledger says about the replicas: a replicas.Installation as JSON.
+	// AnnotationReplicas is what the ledger says about the replicas: an Installation as JSON.
 	AnnotationReplicas = "nestor.dev/replicas"
 )
 

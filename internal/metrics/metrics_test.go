@@ -92,7 +92,7 @@ nestor_shard_handovers_total{direction="expired"} 4
 nestor_shard_handovers_total{direction="given"} 2
 nestor_shard_handovers_total{direction="lost"} 5
 nestor_shard_handovers_total{direction="received"} 3
-# HELP nestor_shards Shards that the replicas share (` + "`--shards`" + `), the same in every replica. Absent if one operator owns the whole ledger.
+# HELP nestor_shards Shards that the replicas share (` + "`--shards`" + `), the same in every replica. 1 if one operator owns the whole ledger.
 # TYPE nestor_shards gauge
 nestor_shards 32
 # HELP nestor_shards_held Shards that this replica holds. The sum over all replicas is ` + "`nestor_shards`" + `, except for a moment when shards move.

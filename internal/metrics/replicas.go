@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	shards = prometheus.NewDesc("nestor_shards", "Shards that the replicas share (`--shards`), the same in every replica. Absent if one operator owns the whole ledger.", nil, nil)
+	shards = prometheus.NewDesc("nestor_shards", "Shards that the replicas share (`--shards`), the same in every replica. 1 if one operator owns the whole ledger.", nil, nil)
 	held   = prometheus.NewDesc("nestor_shards_held", "Shards that this replica holds. The sum over all replicas is `nestor_shards`, except for a moment when shards move.", nil, nil)
 	moved  = prometheus.NewDesc("nestor_shard_handovers_total", "Shards that moved, by direction: `given` to another replica, `received` from one, `expired` (taken over from a failed replica) or `lost` (not renewed in time).",
 		[]string{"direction"}, nil)

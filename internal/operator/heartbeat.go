@@ -6,7 +6,6 @@ package operator
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -161,12 +160,7 @@ func (o *Operator) addHeartbeat(ctx context.Context) error {
 		leases: core.CoordinationV1().Leases(controllers.OperatorNamespace), identity: cmp.Or(controllers.Replica.Name, controllers.Holder, "nestor-operator"), owner: o.leaseOwner().find(ctx),
 		ledger: func(ctx context.Context) error { return probeLedger(ctx, controllers.Ledger) },
 		replicas: func(ctx context.Context) (string, error) {
-			found, err := o.controllers.Replicas.Inspect(ctx)
-			if err != nil {
-				return "", err
-			}
-			text, err := json.Marshal(found)
-			return string(text), err
+			return describeReplicas(ctx, controllers.Ledger, max(controllers.Shards, 1))
 		},
 		log: o.manager.GetLogger().WithName("heartbeat"),
 	})

@@ -292,8 +292,14 @@ func (r *Replicas) read(base context.Context) error {
 	return nil
 }
 
-// divide takes and hands over shards.
+// divide takes and hands over shards. A shard that stayed with this operator because a request to take or release it seemed to fail is released.
 func (r *Replicas) divide(base context.Context) {
+	var left []ledger.Fence
+	defer func() {
+		for _, own := range left {
+			_ = r.options.Ledger.Release(base, own) // tried again after the next read
+		}
+	}()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for shard, id := range assign(eligible(r.rows, r.grace()), r.options.Shards) {
@@ -303,6 +309,8 @@ func (r *Replicas) divide(base context.Context) {
 			handOver()
 		case handOver == nil && id == r.self.ID && (!owner.Live || owner.Name == r.self.ID):
 			r.begin(base, shard, owner)
+		case handOver == nil && owner.Live && owner.Name == r.self.ID:
+			left = append(left, ledger.Fence{Shard: ledger.FirstShard + shard, Epoch: owner.Epoch})
 		}
 	}
 }
@@ -379,14 +387,4 @@ func (r *Replicas) report() {
 	for _, f := range call {
 		f()
 	}
-}
-
-// Inspect returns what the rows say about the installation.
-func (r *Replicas) Inspect(ctx context.Context) (Installation, error) {
-	rows, err := r.options.Ledger.Replicas(ctx)
-	if err != nil {
-		return Installation{}, err
-	}
-	owners, err := r.options.Ledger.Owners(ctx)
-	return inspect(rows, owners, r.options.Shards), err
 }

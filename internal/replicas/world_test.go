@@ -152,6 +152,16 @@ func (c *connection) take(id string, shard int) (epoch int64, err error) {
 	return epoch, errors.Join(cut, err)
 }
 
+func (c *connection) Release(_ context.Context, own ledger.Fence) error {
+	return c.do(func() {
+		shard := own.Shard - ledger.FirstShard
+		if owner := c.owners[shard]; owner.Epoch == own.Epoch {
+			owner.Released = true
+			c.owners[shard] = owner
+		}
+	})
+}
+
 // world is an installation in a bubble with a clock of its own.
 type world struct {
 	*table
@@ -251,12 +261,7 @@ func (r *replica) own(ctx context.Context, shard int) {
 		}
 	}
 	time.Sleep(200 * time.Millisecond) // calls in flight are detached
-	_ = r.do(func() {
-		if owner := r.table.owners[shard]; owner.Epoch == epoch {
-			owner.Released = true
-			r.table.owners[shard] = owner
-		}
-	})
+	_ = r.Release(ctx, ledger.Fence{Shard: ledger.FirstShard + shard, Epoch: epoch})
 }
 
 // counts returns how many shards each live owner has, by the name of its pod.
@@ -395,6 +400,22 @@ func TestShardsLeaveAReplicaWithoutTheAPIServer(t *testing.T) {
 		if after := w.read(); !maps.Equal(before, after) {
 			t.Error("shards moved although no replica can reach the API server")
 		}
+	})
+}
+
+// A hand-over whose release does not reach the ledger is completed later.
+func TestFailedReleaseIsRepeated(t *testing.T) {
+	simulate(t, 2, func(w *world) {
+		first := w.start("")
+		w.within(time.Second, "the first owns all", func() bool { return w.spread(1) })
+		w.start("")
+		w.within(time.Second, "the hand-over begins", func() bool { return first.Stats().HandedOver > 0 })
+		w.mu.Lock()
+		for shard, owner := range w.owners { // as if the release had failed
+			w.owners[shard] = ledger.ShardOwner{Epoch: owner.Epoch + 1, Name: first.self.ID}
+		}
+		w.mu.Unlock()
+		w.within(3*time.Second, "two share", func() bool { return w.spread(2) })
 	})
 }
 
