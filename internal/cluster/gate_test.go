@@ -127,7 +127,7 @@ func TestOutagesAreReportedWithoutTheShard(t *testing.T) {
 	}
 }
 
-func TestAReconcileThatLosesItsShardIsNotRetried(t *testing.T) {
+func TestReconcile_ShardLost_NotRetried(t *testing.T) {
 	gate := newGate(t, "mine", &v1beta1.AgentChat{ObjectMeta: clustertest.Named("mine", "mine")})
 	for err, want := range map[error]error{
 		fmt.Errorf("deliver: %w", engine.ErrNotOwned): nil, fmt.Errorf("record: %w", engine.ErrSuperseded): nil, context.DeadlineExceeded: context.DeadlineExceeded,
@@ -139,9 +139,9 @@ func TestAReconcileThatLosesItsShardIsNotRetried(t *testing.T) {
 	}
 }
 
-// TestADeletionDuringTheRecoveryOfAShardIsKept deletes an object after its agent was selected for the take-over: later, nothing would
+// TestDeletion_DuringRecovery_Kept deletes an object after its agent was selected for the take-over: later, nothing would
 // enqueue its name again.
-func TestADeletionDuringTheRecoveryOfAShardIsKept(t *testing.T) {
+func TestDeletion_DuringRecovery_Kept(t *testing.T) {
 	gate := newGate(t, otherUID("mine"), &v1beta1.AgentChat{ObjectMeta: clustertest.Named("mine", "mine")})
 	record := ledger.Agent{UID: "mine", Kind: "AgentChat", Namespace: "a", Name: "mine", Root: "mine", Chat: "mine", ShardHash: shard.Hash("mine"), CreatedAt: time.Now()}
 	e := gate.Engine.Engine(gate.Engine.ShardOf(record.ShardHash))

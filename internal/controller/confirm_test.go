@@ -60,9 +60,9 @@ func ledgerWithChat(t *testing.T) (ledger.Ledger, ledger.Agent) {
 	return kept, chat
 }
 
-// TestTheAgentOfADeletedObjectIsEndedAfterTheRecoveryOfItsShard confirms deletions, as the recovery of another shard does when it ends,
+// TestAgent_ObjectDeleted_EndedAfterRecovery confirms deletions, as the recovery of another shard does when it ends,
 // while the shard of an agent without an object is still being recovered.
-func TestTheAgentOfADeletedObjectIsEndedAfterTheRecoveryOfItsShard(t *testing.T) {
+func TestAgent_ObjectDeleted_EndedAfterRecovery(t *testing.T) {
 	kept, chat := ledgerWithChat(t)
 	confirmed := 0
 	d := &driver{unconfirmed: &unconfirmed{}, hasObject: func(context.Context, ledger.Agent, bool) (bool, error) {
@@ -90,8 +90,8 @@ func TestTheAgentOfADeletedObjectIsEndedAfterTheRecoveryOfItsShard(t *testing.T)
 	}
 }
 
-// TestAnObjectThatIsDeletedDuringTheRecoveryOfItsShard deletes a chat right after the cache showed that it exists.
-func TestAnObjectThatIsDeletedDuringTheRecoveryOfItsShard(t *testing.T) {
+// TestObject_DeletedDuringRecovery deletes a chat right after the cache showed that it exists.
+func TestObject_DeletedDuringRecovery(t *testing.T) {
 	for name, shards := range map[string]struct{ owned []int }{"of the only shard": {nil}, "of another shard": {[]int{0}}} {
 		t.Run(name, func(t *testing.T) {
 			kept, record := ledgerWithChat(t)
@@ -138,9 +138,9 @@ func TestAnObjectThatIsDeletedDuringTheRecoveryOfItsShard(t *testing.T) {
 	}
 }
 
-// TestAnObjectThatIsCreatedAgainInAnotherShard deletes a chat and creates another one with its name, and only then reconciles the name. The
+// TestObject_CreatedInAnotherShard deletes a chat and creates another one with its name, and only then reconciles the name. The
 // operator of the old chat ends its agent, and that of the new one acts on the new one.
-func TestAnObjectThatIsCreatedAgainInAnotherShard(t *testing.T) {
+func TestObject_CreatedInAnotherShard(t *testing.T) {
 	kept, record := ledgerWithChat(t)
 	name := types.NamespacedName{Namespace: record.Namespace, Name: record.Name}
 	other := "chat-0"

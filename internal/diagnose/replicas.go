@@ -43,7 +43,7 @@ func (t Target) replicas(ctx context.Context) []Finding {
 
 // shards reports whether every shard has an owner.
 func (t Target) shards(i health.Installation) Finding {
-	logs := fmt.Sprintf("Look at the pods and their logs: kubectl get pods -n %s; kubectl logs -n %s -l app.kubernetes.io/component=operator --prefix", t.OperatorNamespace, t.OperatorNamespace)
+	logs := fmt.Sprintf("Check the pods and their logs: kubectl get pods -n %s; kubectl logs -n %s -l app.kubernetes.io/component=operator --prefix", t.OperatorNamespace, t.OperatorNamespace)
 	switch {
 	case i.Live() == 0:
 		return found("replicas", Failed, "no replica of the operator renews its row in the ledger").advise("%s", logs)
@@ -51,7 +51,7 @@ func (t Target) shards(i health.Installation) Finding {
 		return found("replicas", Failed, "%d of %d shards have no owner, and their agents make no progress: %s", len(i.Unowned), i.Shards, numbers(i.Unowned)).advise("%s", logs)
 	case i.Uneven():
 		return found("replicas", Warning, "the %d shards are not spread evenly: %s", i.Shards, held(i)).
-			advise("Shards move for some seconds after replicas come or go. If it stays like this, look at the log of the replica that holds too many.")
+			advise("Shards move for some seconds after replicas come or go. If it stays like this, check the log of the replica that holds too many.")
 	}
 	return found("replicas", OK, "%d replicas share %d shards: %s", i.Live(), i.Shards, held(i))
 }

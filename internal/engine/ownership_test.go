@@ -135,7 +135,7 @@ func TestClosingEngineReleasesTheShardLast(t *testing.T) {
 
 // An agent is read slowly while the engine is superseded and takes over again. The stale read must not be appended in the new
 // epoch.
-func TestStaleReadIsNotAppendedInANewEpoch(t *testing.T) {
+func TestStaleRead_NewEpoch_NotAppended(t *testing.T) {
 	w, e, l := newTamperedWorld(t)
 	w.until("the chat to be evicted", func() bool { return e.EvictIdle(-time.Hour) > 0 })
 	in, out := make(chan struct{}), make(chan struct{})
@@ -161,7 +161,7 @@ func TestStaleReadIsNotAppendedInANewEpoch(t *testing.T) {
 }
 
 // The ledger refuses an append of the old epoch after the engine has acquired a new one.
-func TestLateRefusalDoesNotEndTheNewEpoch(t *testing.T) {
+func TestLateRefusal_NewEpoch_Continues(t *testing.T) {
 	w, e, l := newTamperedWorld(t)
 	in, out := make(chan struct{}), make(chan struct{})
 	var once sync.Once

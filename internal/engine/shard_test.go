@@ -169,7 +169,7 @@ func TestSuspendedEngineConfirmsItsEpochBeforeACall(t *testing.T) {
 }
 
 // Acquire keeps waiting while the ledger is down: giving up would restart the process, which would then replace a healthy owner.
-func TestAcquireKeepsWaitingWhileTheLedgerIsDown(t *testing.T) {
+func TestAcquire_LedgerDown_Waits(t *testing.T) {
 	w := newWorld(t, "load")
 	first := w.current()
 	flaky := &flakyLedger{Ledger: w.ledger}

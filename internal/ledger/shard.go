@@ -15,8 +15,8 @@ import (
 // appends of older epochs are refused within their own transaction. An operator that was suspended, or has not noticed its
 // successor, therefore cannot record anything after the take-over.
 //
-// The owner of a shard is an operator by its ID. While the operator's row expires in the future, nobody else takes the shard, unless
-// the operator releases it. All times are those of the database's clock.
+// The owner of a shard is an operator by its ID. While the operator's row expires in the future, no other operator takes the
+// shard, unless it is released. All times are those of the database's clock.
 type Shards interface {
 	// JoinReplicas adds the row of an operator that starts, valid for ttl. It deletes the row of an earlier process with the same
 	// name, whose shards are thus free.

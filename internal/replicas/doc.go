@@ -16,10 +16,10 @@
 //
 // Invariants:
 //
-//  1. A shard with a live owner is taken by nobody else; the transaction that takes it checks that.
+//  1. A shard with a live owner is not taken by another operator; the transaction that takes it checks that.
 //  2. An operator whose row may have expired since its last renewal neither takes nor hands over shards for half a lease duration after
 //     it can renew again: after an outage of the database, all operators renew their rows before any of them acts on an expired one.
-//  3. An operator keeps its shards while the database does not answer: nobody can take them, and appends of an old epoch are refused later.
+//  3. An operator keeps its shards while the database does not answer: no operator can take them, and appends of an old epoch are refused later.
 //
 // An operator that stops sets its state to Stopping at once, so the others take each shard as soon as it is released. A process with
 // the same name as an earlier one takes the earlier one's shards at once.

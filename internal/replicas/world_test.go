@@ -343,7 +343,7 @@ func TestCrashCostsALeaseDuration(t *testing.T) {
 	})
 }
 
-func TestRestartOfTheSamePodTakesItsShardsAtOnce(t *testing.T) {
+func TestRestart_SamePod_KeepsShards(t *testing.T) {
 	simulate(t, 8, func(w *world) {
 		first := w.start("a")
 		w.start("b")
