@@ -15,6 +15,8 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib" // driver for reading beside the operator
 	_ "modernc.org/sqlite"             // the same
+
+	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 // Ledger reads the operator's ledger while the operator runs.
@@ -44,6 +46,30 @@ func OpenLedger(url string) (*Ledger, error) {
 
 // Close ends the connection.
 func (l *Ledger) Close() error { return l.db.Close() }
+
+// Owners returns the IDs of the operators, and the owner of each shard that has one.
+func (l *Ledger) Owners(ctx context.Context) (members []string, holders map[int]string, err error) {
+	holders = map[int]string{}
+	rows, err := l.db.QueryContext(ctx, "SELECT r.id, COALESCE(s.shard, 0) FROM replicas r LEFT JOIN shards s ON s.holder = r.id AND NOT s.released")
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the owners of shards: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id string
+		var shard int
+		if err := rows.Scan(&id, &shard); err != nil {
+			return nil, nil, fmt.Errorf("read the owners of shards: %w", err)
+		}
+		if !slices.Contains(members, id) {
+			members = append(members, id)
+		}
+		if shard >= ledger.FirstShard {
+			holders[shard-ledger.FirstShard] = id
+		}
+	}
+	return members, holders, rows.Err()
+}
 
 // Bytes returns the size of the database.
 func (l *Ledger) Bytes(ctx context.Context) (int64, error) { return l.number(ctx, l.size) }

@@ -119,7 +119,7 @@ func (h *handOver) endOne(ctx context.Context, n int) error {
 	if err != nil {
 		return fmt.Errorf("the agents were not active at the same time: %w", err)
 	}
-	_, holders, err := h.leases(ctx)
+	_, holders, err := h.ledger.Owners(ctx)
 	if err != nil {
 		return err
 	}

@@ -67,15 +67,15 @@ func startHarness(ctx context.Context, env Environment, s Scenario) (r *harness,
 		return r, err // it was stopped
 	}
 	r.stack = started
+	if r.ledger, err = measure.OpenLedger(r.stack.LedgerURL); err != nil {
+		return r, err
+	}
 	if s.gateway { // the stack has started the operator
 		r.operators = []*operator{newOperator(r.stack)}
 	} else if err := r.startOperators(ctx, s.replicas); err != nil {
 		return r, err
 	}
-	if r.api, err = drive.NewClient(r.stack.Cluster.Config); err != nil {
-		return r, err
-	}
-	r.ledger, err = measure.OpenLedger(r.stack.LedgerURL)
+	r.api, err = drive.NewClient(r.stack.Cluster.Config)
 	return r, err
 }
 

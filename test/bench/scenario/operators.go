@@ -8,14 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/test/bench/cgroup"
 	"github.com/nestor-dev/nestor/test/patience"
@@ -23,12 +19,9 @@ import (
 )
 
 const (
-	// shards is the default number of shards of an operator, and leaseDuration that of its Leases.
+	// shards is the default number of shards of an operator, and leaseDuration how long it keeps them after its last renewal.
 	shards        = 32
 	leaseDuration = 8 * time.Second
-	// leaseLabel is the label of the Leases of replicas and shards.
-	leaseLabel  = "nestor.dev/lease"
-	shardPrefix = "nestor-shard-"
 )
 
 // replicas describes the operators of a scenario that share the work.
@@ -41,7 +34,7 @@ type replicas struct {
 // operator is a running operator.
 type operator struct {
 	*stack.Process
-	// id is the holder of its Leases; empty if it is the only operator.
+	// id is its ID in the ledger; empty if it is the only operator.
 	id string
 	// profiles is the address of its profiles.
 	profiles atomic.Value
@@ -91,7 +84,7 @@ func (r *harness) startOperators(ctx context.Context, several *replicas) error {
 
 // startReplica starts one of several operators.
 func (r *harness) startReplica(ctx context.Context, index int, cores float64) error {
-	if err := r.stack.LaunchOperator(ctx); err != nil {
+	if err := r.stack.LaunchOperator(ctx, fmt.Sprint("POD_NAME=operator-", index)); err != nil {
 		return err
 	}
 	o := newOperator(r.stack)
@@ -111,12 +104,12 @@ func (r *harness) startReplica(ctx context.Context, index int, cores float64) er
 	return r.identify(ctx, o)
 }
 
-// spreadTime is the time until the Leases of operators that ended have expired.
+// spreadTime is the time until the rows of operators that ended have expired.
 const spreadTime = 45 * time.Second
 
-// identify finds the ID of the operator that was started last, from its Lease.
+// identify finds the ID of the operator that was started last.
 func (r *harness) identify(ctx context.Context, o *operator) error {
-	err := r.awaitLeases(ctx, func(members []string, _ map[int]string) bool {
+	err := r.awaitOwners(ctx, func(members []string, _ map[int]string) bool {
 		known := map[string]bool{}
 		for _, other := range r.operators {
 			known[other.id] = true
@@ -130,14 +123,14 @@ func (r *harness) identify(ctx context.Context, o *operator) error {
 		return false
 	})
 	if err != nil {
-		return fmt.Errorf("find the Lease of a new operator: %w", err)
+		return fmt.Errorf("find the row of a new operator: %w", err)
 	}
 	return nil
 }
 
 // awaitSpread waits until each operator holds its part of the shards.
 func (r *harness) awaitSpread(ctx context.Context) error {
-	err := r.awaitLeases(ctx, func(_ []string, holders map[int]string) bool { return r.isSpread(holders) })
+	err := r.awaitOwners(ctx, func(_ []string, holders map[int]string) bool { return r.isSpread(holders) })
 	if err != nil {
 		return fmt.Errorf("wait until the shards are divided: %w\n%s", err, r.stack.OperatorLog())
 	}
@@ -160,33 +153,10 @@ func (r *harness) isSpread(holders map[int]string) bool {
 	return sum == shards
 }
 
-// awaitLeases waits until the Leases of the replicas and the shards are as wanted.
-func (r *harness) awaitLeases(ctx context.Context, wanted func(members []string, holders map[int]string) bool) error {
+// awaitOwners waits until the replicas and the owners of shards are as wanted.
+func (r *harness) awaitOwners(ctx context.Context, wanted func(members []string, holders map[int]string) bool) error {
 	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, spreadTime+patience.Limit(), true, func(ctx context.Context) (bool, error) {
-		members, holders, err := r.leases(ctx)
+		members, holders, err := r.ledger.Owners(ctx)
 		return err == nil && wanted(members, holders), err
 	})
-}
-
-// leases returns the IDs of the replicas, and the holder of each shard that has one.
-func (r *harness) leases(ctx context.Context) (members []string, holders map[int]string, err error) {
-	var all coordinationv1.LeaseList
-	if err := r.stack.API.List(ctx, &all, client.InNamespace(stack.OperatorNamespace), client.HasLabels{leaseLabel}); err != nil {
-		return nil, nil, fmt.Errorf("list the Leases: %w", err)
-	}
-	holders = map[int]string{}
-	for _, lease := range all.Items {
-		if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
-			continue
-		}
-		number, isShard := strings.CutPrefix(lease.Name, shardPrefix)
-		if !isShard {
-			members = append(members, *lease.Spec.HolderIdentity)
-			continue
-		}
-		if shard, err := strconv.Atoi(number); err == nil {
-			holders[shard] = *lease.Spec.HolderIdentity
-		}
-	}
-	return members, holders, nil
 }
