@@ -15,10 +15,10 @@ package v1beta1
 //   - False: QuotaExhausted, LedgerQuota, PolicyNotReady, RoleNotFound, ProviderNotFound, ModelNotSet,
 //     SecretNotFound, APIKeyFileNotFound, IdentityNotAllowed, ConfigMapNotFound, ToolServerNotFound,
 //     WorkspaceUnavailable, WorkspaceNotAllowed, PriceUnknown, KindNotFound, WatchNotAllowed, InvalidSpec,
-//     InvalidExpression, BudgetExhausted, HistoryLost, ToolServerNotReady, Unreachable, Unauthorized,
-//     EndpointNotAllowed, InvalidResponse, CreationRefused, PostRefused, ModelError, LedgerUnavailable,
-//     LedgerFull, LedgerReadOnly, LedgerCorrupt, LedgerDenied, LedgerMisconfigured, LedgerSchemaTooNew,
-//     LedgerSchemaTooOld, LedgerIOError, LedgerMissing and LedgerFailed.
+//     InvalidExpression, TooManyPolicies, BudgetExhausted, HistoryLost, ToolServerNotReady, Unreachable,
+//     Unauthorized, EndpointNotAllowed, InvalidResponse, CreationRefused, PostRefused, ModelError,
+//     LedgerUnavailable, LedgerFull, LedgerReadOnly, LedgerCorrupt, LedgerDenied, LedgerMisconfigured,
+//     LedgerSchemaTooNew, LedgerSchemaTooOld, LedgerIOError, LedgerMissing and LedgerFailed.
 //   - Unknown: NotChecked.
 const ConditionReady = "Ready"
 
@@ -60,7 +60,7 @@ const ConditionReconciling = "Reconciling"
 //   - True: PolicyNotReady, RoleNotFound, ProviderNotFound, ModelNotSet, SecretNotFound, APIKeyFileNotFound,
 //     IdentityNotAllowed, ConfigMapNotFound, ToolServerNotFound, ToolNotFound, SubAgentNotFound,
 //     WorkspaceUnavailable, WorkspaceNotAllowed, PriceUnknown, ChatNotFound, KindNotFound, WatchNotAllowed,
-//     InvalidSpec, InvalidExpression, BudgetExhausted, HistoryLost and TaskNotFound.
+//     InvalidSpec, InvalidExpression, TooManyPolicies, BudgetExhausted, HistoryLost and TaskNotFound.
 const ConditionStalled = "Stalled"
 
 // ConditionWorkspaceChangesLost is a condition of AgentChat and AgentTask.
@@ -139,8 +139,8 @@ const (
 	// ReasonLedgerQuota: The namespace has filled its share of the ledger (--ledger-namespace-quota). Other
 	// namespaces are not affected.
 	ReasonLedgerQuota = "LedgerQuota"
-	// ReasonPolicyNotReady: A ToolPolicy that matches a call cannot be evaluated, or the operator has not read the
-	// policies yet. The call waits.
+	// ReasonPolicyNotReady: A ToolPolicy that matches a call cannot be evaluated, or not in time, or the operator
+	// has not read and compiled the policies yet. The call waits.
 	ReasonPolicyNotReady = "PolicyNotReady"
 	// ReasonRoleNotFound: No AgentRole of that name may be used here.
 	ReasonRoleNotFound = "RoleNotFound"
@@ -186,6 +186,9 @@ const (
 	// ReasonInvalidExpression: An expression or template does not compile. The calls that a policy matches wait
 	// meanwhile.
 	ReasonInvalidExpression = "InvalidExpression"
+	// ReasonTooManyPolicies: Only the 64 oldest ToolPolicies of a namespace are evaluated. The calls that the others
+	// match wait.
+	ReasonTooManyPolicies = "TooManyPolicies"
 	// ReasonBudgetExhausted: The token or cost limit of the agent or of its chat is used up.
 	ReasonBudgetExhausted = "BudgetExhausted"
 	// ReasonHistoryLost: The chat or run had started, but the ledger has no events of it, or one of them cannot be

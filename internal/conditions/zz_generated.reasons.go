@@ -403,7 +403,7 @@ var reasons = map[string]Reason{
 		},
 	},
 	"PolicyNotReady": {
-		Text: "A ToolPolicy that matches a call cannot be evaluated, or the operator has not read the policies yet. The call waits.",
+		Text: "A ToolPolicy that matches a call cannot be evaluated, or not in time, or the operator has not read and compiled the policies yet. The call waits.",
 		Todo: "Correct or delete the ToolPolicy that the message names. Work continues automatically.",
 		States: []State{
 			{
@@ -837,6 +837,22 @@ var reasons = map[string]Reason{
 				Condition: "Ready",
 				Status:    "False",
 				Kinds:     []string{"AgentTrigger", "ToolPolicy"},
+				Stalled:   true,
+				Group:     "Invalid",
+				Doctor:    "Failed",
+				WaitState: "Blocked",
+				Event:     "Warning",
+			},
+		},
+	},
+	"TooManyPolicies": {
+		Text: "Only the 64 oldest ToolPolicies of a namespace are evaluated. The calls that the others match wait.",
+		Todo: "Delete ToolPolicies of the namespace, or put their rules into fewer.",
+		States: []State{
+			{
+				Condition: "Ready",
+				Status:    "False",
+				Kinds:     []string{"ToolPolicy"},
 				Stalled:   true,
 				Group:     "Invalid",
 				Doctor:    "Failed",

@@ -228,9 +228,8 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	quotas, quotaUsed := backend.Quotas{Reader: c}, wake.quotas
 	lost := &unconfirmed{}
 	log := mgr.GetLogger().WithName("engine")
-	policies := &toolpolicy.Store{
-		Finder: resolve.Finder{Reader: c, Live: c, OperatorNamespace: options.OperatorNamespace}, // without reads from the API server
-	}
+	// Without reads from the API server.
+	policies := toolpolicy.NewStore(resolve.Finder{Reader: c, Live: c, OperatorNamespace: options.OperatorNamespace}, wake.policies.Add)
 	if err := policies.Watch(context.Background(), mgr.GetCache()); err != nil {
 		return nil, err
 	}
@@ -343,7 +342,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		// Roles emit no Events: one that is applied before what it names is not ready for a moment.
 		&agentrole.Reconciler{Client: c, Status: &status.Writer{Client: c}, Finder: finder, Gate: gate, Changed: wake.roles},
 		&modelprovider.Reconciler{Client: c, Status: runner.Status, Finder: finder, Gate: gate, Changed: wake.providers, Clients: clients},
-		&toolpolicy.Reconciler{Client: c, Status: runner.Status, Finder: finder, Gate: gate, Changed: wake.policies},
+		&toolpolicy.Reconciler{Client: c, Status: runner.Status, Finder: finder, Gate: gate, Store: policies, Changed: wake.policies},
 		&toolserver.Reconciler{Client: c, Status: runner.Status, Finder: finder, Gate: gate, Pool: pool, Changed: wake.servers},
 		&agentchat.Reconciler{Client: c, Runner: runner, Changed: wake.chats, Tracker: trackers["AgentChat"], Unresolved: chats},
 		messages,

@@ -4,6 +4,8 @@
 package controller_test
 
 import (
+	"fmt"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,6 +48,20 @@ var _ = Describe("A ToolPolicy", func() {
 		Expect(api.Create(ctx, p)).To(Succeed())
 		Eventually(readiness(p)).Should(And(HavePrefix("True Ready"), ContainSubstring(`spec.match.roles: Create the AgentRole "nobody"`),
 			ContainSubstring(`Create the ToolServer "box"`), HaveSuffix(`spec.match.tools: "calculatr" matches no tool.`)))
+	})
+
+	It("is not evaluated while its namespace has 64 older ones", func() {
+		ns := namespace()
+		policies := make([]*v1beta1.ToolPolicy, 65)
+		for i := range policies {
+			policies[i] = policy(ns, fmt.Sprintf("p%02d", i), "call.readOnly")
+			Expect(api.Create(ctx, policies[i])).To(Succeed())
+		}
+		Eventually(readiness(policies[64])).Should(And(HavePrefix("False "+v1beta1.ReasonTooManyPolicies+": The policy is not evaluated: only the 64 oldest"),
+			ContainSubstring("wait until others are deleted")))
+		Eventually(readiness(policies[0])).Should(HavePrefix("True Ready"))
+		Expect(api.Delete(ctx, policies[0])).To(Succeed())
+		Eventually(readiness(policies[64])).Should(HavePrefix("True Ready"))
 	})
 
 	It("cannot apply to other namespaces, except in the operator's", func() {

@@ -12,12 +12,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Policies judge the calls of agents. They must answer from memory.
+// Policies judge the calls of agents, from memory.
 type Policies interface {
 	// Apply reports whether policies may restrict the agents of a namespace. It reports true while they are not known.
 	Apply(namespace string) bool
-	// Judge returns the verdicts of all policies that match a call. An error is why the call cannot be judged now; it
-	// waits.
+	// Judge returns the verdicts of all policies that match a call. An error is why the call cannot be judged now, also
+	// that the context has ended: the call waits.
 	Judge(ctx context.Context, in PolicyInput) ([]agent.Verdict, error)
 }
 

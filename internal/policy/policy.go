@@ -34,9 +34,12 @@ type Policy struct {
 	verdict agent.Verdict
 	match   v1beta1.PolicyMatch
 	rules   []rule
-	// broken is why the policy cannot be evaluated, or nil.
-	broken error
+	// waits is why the policy cannot be evaluated, or nil.
+	waits error
 }
+
+// ErrNotCompiled is why a call waits for policies that will be compiled.
+var ErrNotCompiled = errors.New("the ToolPolicies that match the call are not compiled yet")
 
 type rule struct {
 	spec v1beta1.PolicyRule
@@ -46,21 +49,18 @@ type rule struct {
 // Compile compiles a policy. One that does not compile is returned too: the calls that it matches cannot be judged. The
 // error is an *expr.Error.
 func Compile(object *v1beta1.ToolPolicy) (*Policy, error) {
-	p := &Policy{verdict: agent.Verdict{
-		Policy: object.Namespace + "/" + object.Name, UID: string(object.UID), Generation: object.Generation, Digest: digest(object.Spec),
-		Audit: object.Spec.Mode == v1beta1.PolicyAudit,
-	}}
-	if object.Spec.Match != nil {
-		p.match = *object.Spec.Match
-	}
+	p := Waiting(object, nil)
+	p.verdict.UID, p.verdict.Generation, p.verdict.Digest = string(object.UID), object.Generation, digest(object.Spec)
+	p.verdict.Audit = object.Spec.Mode == v1beta1.PolicyAudit
 	if _, err := metav1.LabelSelectorAsSelector(selectorOf(object.Spec.Namespaces)); err != nil {
-		p.broken = &expr.Error{Field: "spec.namespaces.selector", Problem: err.Error()}
-		return p, p.broken
+		problem := &expr.Error{Field: "spec.namespaces.selector", Problem: err.Error()}
+		p.waits = p.doesNotCompile(problem)
+		return p, problem
 	}
 	for i, spec := range object.Spec.Rules {
 		when, err := environment.Condition(fmt.Sprintf("spec.rules[%d].allowWhen", i), spec.AllowWhen)
 		if err != nil {
-			p.broken = err
+			p.waits = p.doesNotCompile(err)
 			return p, err
 		}
 		p.rules = append(p.rules, rule{spec, when})
@@ -74,6 +74,22 @@ func selectorOf(namespaces *v1beta1.AllowedNamespaces) *metav1.LabelSelector {
 	}
 	return namespaces.Selector
 }
+
+// Waiting returns a policy that cannot be evaluated: the calls that it matches wait.
+func Waiting(object *v1beta1.ToolPolicy, why error) *Policy {
+	p := &Policy{verdict: agent.Verdict{Policy: object.Namespace + "/" + object.Name}, waits: why}
+	if object.Spec.Match != nil {
+		p.match = *object.Spec.Match
+	}
+	return p
+}
+
+func (p *Policy) doesNotCompile(err error) error {
+	return fmt.Errorf("the ToolPolicy %s does not compile: %w", p.Name(), err)
+}
+
+// Name returns the namespace and name of the policy.
+func (p *Policy) Name() string { return p.verdict.Policy }
 
 // digest identifies the content of a policy: a person who approved a call has approved it under these rules.
 func digest(spec v1beta1.ToolPolicySpec) string {
@@ -93,16 +109,26 @@ func (p *Policy) Matches(in Input) bool {
 	return len(p.match.Roles) == 0 || in.Agent.Role == "" || slices.Contains(p.match.Roles, in.Agent.Role)
 }
 
+// Ready returns why one of the policies that match a call cannot be evaluated, or nil.
+func Ready(policies []*Policy, in Input) error {
+	var waits error
+	for _, p := range policies {
+		if p.waits != nil && p.Matches(in) && (waits == nil || errors.Is(waits, ErrNotCompiled)) {
+			waits = p.waits
+		}
+	}
+	return waits
+}
+
 // Judge returns the verdicts of the policies that match a call, in their order: one for each rule that does not allow
-// it, or one that allows it. The error is why a matching policy cannot be evaluated: the call has to wait.
+// it, or one that allows it. The error is why a matching policy cannot be evaluated, or that the context has ended: the
+// call has to wait.
 func Judge(ctx context.Context, policies []*Policy, in Input) ([]agent.Verdict, error) {
 	var verdicts []agent.Verdict
 	var variables map[string]any
 	var invalid error
-	for _, p := range policies {
-		if p.broken != nil && p.Matches(in) {
-			return nil, fmt.Errorf("the ToolPolicy %s does not compile: %w", p.verdict.Policy, p.broken)
-		}
+	if err := Ready(policies, in); err != nil {
+		return nil, err
 	}
 	for _, p := range policies {
 		if !p.Matches(in) {
@@ -117,17 +143,24 @@ func Judge(ctx context.Context, policies []*Policy, in Input) ([]agent.Verdict, 
 			verdicts = append(verdicts, v)
 			continue
 		}
-		verdicts = append(verdicts, p.judge(ctx, variables)...)
+		judged, err := p.judge(ctx, variables)
+		if err != nil {
+			return nil, err
+		}
+		verdicts = append(verdicts, judged...)
 	}
 	return verdicts, nil
 }
 
-func (p *Policy) judge(ctx context.Context, variables map[string]any) []agent.Verdict {
+func (p *Policy) judge(ctx context.Context, variables map[string]any) ([]agent.Verdict, error) {
 	var verdicts []agent.Verdict
 	for _, r := range p.rules {
 		holds, err := r.when.Holds(ctx, variables)
 		if holds {
 			continue
+		}
+		if err != nil && ctx.Err() != nil { // that the operator was busy says nothing about the call
+			return nil, ctx.Err()
 		}
 		v := p.verdict
 		v.Rule, v.Message = r.spec.Name, r.spec.Message
@@ -145,9 +178,9 @@ func (p *Policy) judge(ctx context.Context, variables map[string]any) []agent.Ve
 	if verdicts == nil {
 		v := p.verdict
 		v.Action = agent.PolicyAllow
-		return []agent.Verdict{v}
+		return []agent.Verdict{v}, nil
 	}
-	return verdicts
+	return verdicts, nil
 }
 
 // maxFailure bounds the text about an expression that failed.

@@ -4,6 +4,7 @@
 package policy
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -165,6 +166,34 @@ func TestMatch(t *testing.T) {
 		if got := compile(t, p).Matches(c.in); got != c.want {
 			t.Errorf("%v, %v match %s of %q: %t", c.tools, c.roles, c.in.Call.Tool, c.in.Agent.Role, got)
 		}
+	}
+}
+
+// An evaluation that was interrupted says nothing about the call: it gets no verdict.
+func TestInterruptedEvaluationIsNoVerdict(t *testing.T) {
+	p := compile(t, object(v1beta1.PolicyRule{Name: "r", AllowWhen: "call.arguments.list.all(x, x == 1)"}))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	in := call("read", `{"list":[1`+strings.Repeat(",1", 2000)+`]}`)
+	if verdicts, err := Judge(ctx, []*Policy{p}, in); !errors.Is(err, context.Canceled) || verdicts != nil {
+		t.Errorf("got %v, %v; want that the call waits", verdicts, err)
+	}
+	if got := actions(t, in, p); got != "Allow" {
+		t.Errorf("with time: %s", got)
+	}
+}
+
+// A policy that does not compile is named, rather than those that will be compiled.
+func TestWaitsForTheBrokenPolicy(t *testing.T) {
+	broken, _ := Compile(object(v1beta1.PolicyRule{Name: "r", AllowWhen: "nonsense"}))
+	pending := Waiting(object(), ErrNotCompiled)
+	for _, policies := range [][]*Policy{{broken, pending}, {pending, broken}} {
+		if _, err := Judge(t.Context(), policies, call("read", "{}")); err == nil || !strings.Contains(err.Error(), "team/p does not compile") {
+			t.Errorf("got %v", err)
+		}
+	}
+	if _, err := Judge(t.Context(), []*Policy{pending}, call("read", "{}")); !errors.Is(err, ErrNotCompiled) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -47,7 +47,7 @@ var expected = map[string]string{
 	"restricted": "ToolsWithheld",
 	"stalled": "PolicyNotReady RoleNotFound ProviderNotFound ModelNotSet SecretNotFound APIKeyFileNotFound IdentityNotAllowed ConfigMapNotFound ToolServerNotFound ToolNotFound " +
 		"SubAgentNotFound WorkspaceUnavailable WorkspaceNotAllowed PriceUnknown ChatNotFound KindNotFound WatchNotAllowed InvalidSpec " +
-		"InvalidExpression BudgetExhausted HistoryLost TaskNotFound/Unknown",
+		"InvalidExpression TooManyPolicies BudgetExhausted HistoryLost TaskNotFound/Unknown",
 	"ended": "ModelError Cancelled TimedOut IterationLimit DepthLimit LoopDetected ToolError SubAgentError ReviewRejected EmptyReply ReplyCutOff " +
 		"InvalidArguments OutputSchemaNotMet TaskNotFound TaskFinished NotWaiting WrongToolCall DigestMismatch AttachmentInvalid RequesterDenied " +
 		"AllowanceMismatch AllowanceLimit AllowanceNotFound",

@@ -123,14 +123,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	var t v1beta1.AgentTrigger
 	err := r.Client.Get(ctx, req.NamespacedName, &t)
 	if apierrors.IsNotFound(err) {
-		r.Recorder.programs.remove(req.NamespacedName)
 		r.Recorder.Evaluations.forget(req.NamespacedName)
 		r.Watches.remove(req.NamespacedName)
 	}
 	if err != nil || !t.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !r.Recorder.Evaluations.compiled(&r.Recorder.programs, &t) {
+	if !r.Recorder.Evaluations.compiled(&t) {
 		return ctrl.Result{}, nil
 	}
 	result, err := r.reconcile(ctx, &t)
@@ -183,7 +182,7 @@ func (r *Reconciler) reconcile(ctx context.Context, t *v1beta1.AgentTrigger) (ct
 
 // fire records the firings that are due, and acts on them. It reports whether one of them must wait.
 func (r *Reconciler) fire(ctx context.Context, t *v1beta1.AgentTrigger) (waits bool, err error) {
-	program, err := r.Recorder.programs.of(t)
+	program, err := r.Recorder.Evaluations.programs.Now(t)
 	if err != nil {
 		return false, r.refuseInvalid(ctx, t, err)
 	}

@@ -13,6 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/evaluation"
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
@@ -20,10 +21,10 @@ import (
 func block(t *testing.T, e *Evaluator, namespace string) (release func()) {
 	t.Helper()
 	blocked, ended := make(chan struct{}), make(chan struct{})
-	taken := make(chan struct{}, maxPerNamespace)
-	for range maxPerNamespace {
+	taken := make(chan struct{}, evaluation.PerNamespace)
+	for range evaluation.PerNamespace {
 		go func() {
-			_ = e.run(t.Context(), namespace, func(context.Context) error {
+			_ = e.slots.Run(t.Context(), namespace, func(context.Context) error {
 				taken <- struct{}{}
 				<-blocked
 				return nil
@@ -31,15 +32,20 @@ func block(t *testing.T, e *Evaluator, namespace string) (release func()) {
 			ended <- struct{}{}
 		}()
 	}
-	for range maxPerNamespace {
+	for range evaluation.PerNamespace {
 		<-taken
 	}
 	return func() {
 		close(blocked)
-		for range maxPerNamespace {
+		for range evaluation.PerNamespace {
 			<-ended
 		}
 	}
+}
+
+func isCompiled(e *Evaluator, t *v1beta1.AgentTrigger) bool {
+	_, known, _ := e.programs.Get(t)
+	return known
 }
 
 func program(t *testing.T, of *v1beta1.AgentTrigger) *trigger.Program {
@@ -103,16 +109,16 @@ func TestReconcilesDoNotCompile(t *testing.T) {
 	of := w.trigger()
 	release := block(t, e, of.Namespace)
 	for range 2 {
-		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: theTrigger}); err != nil || recorder.programs.has(of) {
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: theTrigger}); err != nil || isCompiled(e, of) {
 			t.Fatalf("compiled in the reconcile: %v", err)
 		}
 	}
 	release()
-	if name := <-woken; name != theTrigger || !e.compiled(&recorder.programs, of) {
-		t.Errorf("%s was woken, compiled: %t", name, recorder.programs.has(of))
+	if name := <-woken; name != theTrigger || !e.compiled(of) {
+		t.Errorf("%s was woken, compiled: %t", name, isCompiled(e, of))
 	}
 	of.Generation++
-	if recorder.programs.has(of) {
+	if isCompiled(e, of) {
 		t.Error("the program of another generation was used")
 	}
 }
@@ -139,7 +145,7 @@ func TestCancelledRequestsAreNotDropped(t *testing.T) {
 func TestRecreatedTriggersAreEvaluatedAgain(t *testing.T) {
 	e := NewEvaluator(func(types.NamespacedName) {})
 	var running []func()
-	e.spawn = func(f func()) { running = append(running, f) }
+	e.slots.Spawn = func(f func()) { running = append(running, f) }
 	before := nightly(v1beta1.ConcurrencyAllow)
 	before.UID = "before"
 	after := before.DeepCopy()

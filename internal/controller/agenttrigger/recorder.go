@@ -62,8 +62,6 @@ type Recorder struct {
 	Now func() time.Time
 	// Reached is called at each point; optional.
 	Reached func(engine.Point)
-
-	programs programs
 }
 
 func (r *Recorder) now() time.Time {
@@ -151,7 +149,7 @@ func (r *Recorder) decide(ctx context.Context, t *v1beta1.AgentTrigger, current 
 	drop := func(err error) (v1beta1.AgentTriggerStatus, trigger.Decision) {
 		return trigger.Drop(t.Spec, current, now, f, v1beta1.DropExpressionFailed, err.Error())
 	}
-	program, err := r.programs.of(t)
+	program, err := r.Evaluations.programs.Now(t)
 	if err != nil {
 		return drop(err)
 	}
@@ -202,7 +200,7 @@ func (r *Recorder) refresh(ctx context.Context, t *v1beta1.AgentTrigger, now tim
 
 // complete sets what follows from the rest of a status: the next time and the condition.
 func (r *Recorder) complete(t *v1beta1.AgentTrigger, next v1beta1.AgentTriggerStatus, now time.Time) v1beta1.AgentTriggerStatus {
-	program, err := r.programs.of(t)
+	program, err := r.Evaluations.programs.Now(t)
 	next.NextScheduleTime = nil
 	if err == nil && program.Schedule != nil && !t.Spec.Suspend {
 		if at := trigger.NextTime(program.Schedule, next, now); !at.IsZero() {

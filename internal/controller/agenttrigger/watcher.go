@@ -88,7 +88,7 @@ func (w *watcher) changed(before, after any) {
 	f.FillTrigger(w.name)
 	matches, late := false, false
 	if w.program.Selector.Matches(labels.Set(now.GetLabels())) {
-		err := w.evaluations.run(context.Background(), w.name.Namespace, func(ctx context.Context) (err error) {
+		err := w.evaluations.slots.Run(context.Background(), w.name.Namespace, func(ctx context.Context) (err error) {
 			matches, err = w.program.Matches(ctx, f)
 			late = err != nil && ctx.Err() != nil
 			return err

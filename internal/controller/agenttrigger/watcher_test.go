@@ -12,6 +12,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/evaluation"
 	"github.com/nestor-dev/nestor/internal/trigger"
 	"github.com/nestor-dev/nestor/internal/trigger/expr"
 )
@@ -103,13 +104,13 @@ func TestLateEvaluationIsNotFalse(t *testing.T) {
 	w.OnAdd(pod("a", 1, "bad", "web"), false)
 	f, _ := w.next()
 	w.done(f)
-	w.evaluations.timeout = -1
+	w.evaluations.slots = evaluation.NewSlots(-1)
 	w.OnUpdate(pod("a", 1, "bad", "web"), pod("a", 2, "bad", "web"))
 	w.OnAdd(pod("b", 3, "bad", "web"), true)
 	if released := w.released([]string{a, b}); len(released) != 0 || len(*failures) != 2 {
 		t.Errorf("released: %v, failures: %v", released, *failures)
 	}
-	w.evaluations.timeout = expr.Timeout
+	w.evaluations.slots = evaluation.NewSlots(expr.Timeout)
 	w.OnUpdate(pod("a", 2, "bad", "web"), pod("a", 4, "bad", "web"))
 	if len(w.candidates) != 0 || *wakes != 1 {
 		t.Errorf("it fires again: %+v, %d wakes", w.candidates, *wakes)

@@ -221,7 +221,7 @@ func (o *operator) reconciler() *Reconciler {
 // continues.
 func newEvaluator() *Evaluator {
 	e := NewEvaluator(func(types.NamespacedName) {})
-	e.spawn = func(f func()) { f() }
+	e.slots.Spawn = func(f func()) { f() }
 	return e
 }
 

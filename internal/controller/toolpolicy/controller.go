@@ -6,13 +6,18 @@ package toolpolicy
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -29,6 +34,8 @@ type Reconciler struct {
 	Status *status.Writer
 	Finder resolve.Finder
 	Gate   cluster.Gate
+	// Store compiles the policies.
+	Store *Store
 	// Changed queues the policies to check again.
 	Changed *cluster.Queue
 }
@@ -40,9 +47,19 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("toolpolicy").
 		For(&v1beta1.ToolPolicy{}).
 		Watches(&v1beta1.AgentRole{}, every, builder.WithPredicates(cluster.Edited())).
-		Watches(&v1beta1.ToolServer{}, every).
+		Watches(&v1beta1.ToolServer{}, every, builder.WithPredicates(predicate.Or(cluster.Edited(), toolsChanged()))).
 		WatchesRawSource(r.Changed.Source()).
 		Complete(r.Gate.Object(&v1beta1.ToolPolicy{}, r))
+}
+
+// toolsChanged selects ToolServers whose status lists other tools.
+func toolsChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*v1beta1.ToolServer)
+		after, alsoOK := e.ObjectNew.(*v1beta1.ToolServer)
+		sameName := func(a, b v1beta1.ToolInfo) bool { return a.Name == b.Name }
+		return ok && alsoOK && (before.Status.ToolCount != after.Status.ToolCount || !slices.EqualFunc(before.Status.Tools, after.Status.Tools, sameName))
+	}}
 }
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=toolpolicies,verbs=get;list;watch
@@ -54,17 +71,26 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, req.NamespacedName, &object); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	condition, err := r.check(ctx, &object)
+	problem, known := r.Store.Problem(&object)
+	if !known {
+		return ctrl.Result{}, nil // the store wakes the policy
+	}
+	condition, err := r.check(ctx, &object, problem)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	return status.Result(r.Status.WriteCondition(ctx, &object, condition, nil))
 }
 
-func (r *Reconciler) check(ctx context.Context, object *v1beta1.ToolPolicy) (metav1.Condition, error) {
-	if err := validation.CheckPolicy(object); err != nil {
-		message := err.Error() + ". The calls that the policy matches wait until it is corrected or deleted."
-		return status.NotReady(object.Generation, v1beta1.ReasonInvalidExpression, message), nil //nolint:nilerr // the condition has it
+func (r *Reconciler) check(ctx context.Context, object *v1beta1.ToolPolicy, problem error) (metav1.Condition, error) {
+	var excess tooMany
+	switch {
+	case errors.As(problem, &excess):
+		message := fmt.Sprintf("The policy is not evaluated: %s. The calls that it matches wait until others are deleted.", problem)
+		return status.NotReady(object.Generation, v1beta1.ReasonTooManyPolicies, message), nil
+	case problem != nil:
+		message := problem.Error() + ". The calls that the policy matches wait until it is corrected or deleted."
+		return status.NotReady(object.Generation, v1beta1.ReasonInvalidExpression, message), nil
 	}
 	contents, err := catalog.Cluster{Finder: r.Finder}.Of(ctx, object.Namespace, object)
 	if err != nil {

@@ -4,6 +4,7 @@
 package toolpolicy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,32 +23,46 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/engine"
+	"github.com/nestor-dev/nestor/internal/evaluation"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/policy"
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
+	"github.com/nestor-dev/nestor/internal/trigger/expr"
 )
 
-// Store has the policies of the cluster, compiled once for each generation. It implements engine.Policies and answers
-// from memory.
-type Store struct {
-	// Finder finds ToolServers, roles and namespaces in the cache.
-	Finder resolve.Finder
+// maxPolicies bounds the policies of a namespace that are evaluated. The programs of one may take a megabyte.
+const maxPolicies = 64
 
-	mu       sync.RWMutex
-	policies map[types.NamespacedName]*entry
+// Store has the policies of the cluster, compiled once for each generation. It implements engine.Policies and answers
+// from memory. Policies are compiled in the background and evaluated in slots, a few of each namespace at a time.
+type Store struct {
+	// finder finds ToolServers, roles and namespaces in the cache.
+	finder   resolve.Finder
+	slots    *evaluation.Slots
+	programs *evaluation.Programs[*v1beta1.ToolPolicy, *policy.Policy]
+	// wake reconciles a policy whose state in the store has changed.
+	wake func(types.NamespacedName)
+
+	mu sync.RWMutex
+	// policies are those of each namespace, the oldest first. They are the cache's objects, and a list never changes.
+	policies map[string][]*v1beta1.ToolPolicy
 	synced   func() bool
 }
 
-// entry is a policy and the namespaces to which it applies.
-type entry struct {
-	*policy.Policy
-	uid        types.UID
-	generation int64
-	namespaces *v1beta1.AllowedNamespaces
-}
+var (
+	errNotSynced = errors.New("the operator has not read the ToolPolicies yet")
+	errTooSlow   = errors.New("the ToolPolicies that match the call could not be evaluated in time, which is tried again")
+)
 
-var errNotSynced = errors.New("the operator has not read the ToolPolicies yet")
+// NewStore returns a store. The finder reads from the cache only.
+func NewStore(finder resolve.Finder, wake func(types.NamespacedName)) *Store {
+	slots := evaluation.NewSlots(expr.Timeout)
+	return &Store{
+		finder: finder, slots: slots, programs: evaluation.NewPrograms(slots, policy.Compile, wake), wake: wake,
+		policies: map[string][]*v1beta1.ToolPolicy{},
+	}
+}
 
 // Watch begins to read the policies.
 func (s *Store) Watch(ctx context.Context, informers cache.Informers) error {
@@ -72,121 +87,199 @@ func (s *Store) set(object any) {
 	if !ok {
 		return
 	}
-	name := client.ObjectKeyFromObject(p)
-	s.mu.RLock()
-	old := s.policies[name]
-	s.mu.RUnlock()
-	if old != nil && old.uid == p.UID && old.generation == p.Generation {
+	old := s.in(p.Namespace)
+	if i := slices.IndexFunc(old, named(p)); i >= 0 && sameSpec(old[i], p) {
 		return
 	}
-	compiled, _ := policy.Compile(p) // one that does not compile makes the calls that it matches wait
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.policies == nil {
-		s.policies = map[types.NamespacedName]*entry{}
+	list := slices.DeleteFunc(slices.Clone(old), named(p))
+	at, _ := slices.BinarySearchFunc(list, p, byAge)
+	list = slices.Insert(list, at, p)
+	s.replace(p.Namespace, list)
+	if at < maxPolicies {
+		s.programs.Later(p)
+		return
 	}
-	s.policies[name] = &entry{compiled, p.UID, p.Generation, p.Spec.Namespaces}
+	name := client.ObjectKeyFromObject(p)
+	s.programs.Remove(name)
+	s.wake(name)
 }
 
 func (s *Store) remove(object any) {
 	if tombstone, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
 		object = tombstone.Obj
 	}
-	if p, ok := object.(*v1beta1.ToolPolicy); ok {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.policies, client.ObjectKeyFromObject(p))
+	p, ok := object.(*v1beta1.ToolPolicy)
+	if !ok {
+		return
 	}
+	list := slices.DeleteFunc(slices.Clone(s.in(p.Namespace)), named(p))
+	s.replace(p.Namespace, list)
+	s.programs.Remove(client.ObjectKeyFromObject(p))
+}
+
+// in returns the policies of a namespace, the oldest first.
+func (s *Store) in(namespace string) []*v1beta1.ToolPolicy {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.policies[namespace]
+}
+
+// replace sets the policies of a namespace. One more or less changes whether those at the limit are evaluated.
+func (s *Store) replace(namespace string, list []*v1beta1.ToolPolicy) {
+	s.mu.Lock()
+	s.policies[namespace] = list
+	if len(list) == 0 {
+		delete(s.policies, namespace)
+	}
+	s.mu.Unlock()
+	if len(list) >= maxPolicies {
+		s.programs.Later(list[maxPolicies-1])
+	}
+	if len(list) > maxPolicies {
+		name := client.ObjectKeyFromObject(list[maxPolicies])
+		s.programs.Remove(name)
+		s.wake(name)
+	}
+}
+
+func (s *Store) isSynced() bool {
+	s.mu.RLock()
+	synced := s.synced
+	s.mu.RUnlock()
+	return synced != nil && synced()
+}
+
+func named(p *v1beta1.ToolPolicy) func(*v1beta1.ToolPolicy) bool {
+	return func(other *v1beta1.ToolPolicy) bool { return other.Name == p.Name }
+}
+
+func sameSpec(a, b *v1beta1.ToolPolicy) bool { return a.UID == b.UID && a.Generation == b.Generation }
+
+func byAge(a, b *v1beta1.ToolPolicy) int {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+}
+
+// Problem returns why calls that a policy matches wait: it does not compile, or it is one too many. It reports false if
+// this is not known yet; the policy is reconciled when it is.
+func (s *Store) Problem(p *v1beta1.ToolPolicy) (problem error, known bool) {
+	list := s.in(p.Namespace)
+	i := slices.IndexFunc(list, named(p))
+	if i < 0 || !sameSpec(list[i], p) {
+		return nil, false
+	}
+	if i >= maxPolicies {
+		return tooMany(p.Namespace), true
+	}
+	_, known, problem = s.programs.Get(p)
+	return problem, known
+}
+
+// tooMany is the problem of the policies of a namespace that are not evaluated.
+type tooMany string
+
+func (namespace tooMany) Error() string {
+	return fmt.Sprintf("only the %d oldest ToolPolicies of a namespace are evaluated, and %s has more", maxPolicies, string(namespace))
 }
 
 // Apply implements engine.Policies.
 func (s *Store) Apply(namespace string) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.synced == nil || !s.synced() {
+	if !s.isSynced() || len(s.in(namespace)) > 0 {
 		return true
 	}
-	for name, p := range s.policies {
-		if applies, err := s.applies(context.Background(), name, p, namespace); applies || err != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.in(s.finder.OperatorNamespace), func(p *v1beta1.ToolPolicy) bool {
+		applies, err := s.applies(context.Background(), p, namespace)
+		return applies || err != nil
+	})
 }
 
 // applies reports whether a policy is about the agents of a namespace.
-func (s *Store) applies(ctx context.Context, name types.NamespacedName, p *entry, namespace string) (bool, error) {
-	if name.Namespace == namespace {
+func (s *Store) applies(ctx context.Context, p *v1beta1.ToolPolicy, namespace string) (bool, error) {
+	if p.Namespace == namespace {
 		return true, nil
 	}
-	if name.Namespace != s.Finder.OperatorNamespace {
-		return false, nil
-	}
-	if p.namespaces != nil {
-		if _, err := metav1.LabelSelectorAsSelector(p.namespaces.Selector); err != nil {
+	if namespaces := p.Spec.Namespaces; namespaces != nil {
+		if _, err := metav1.LabelSelectorAsSelector(namespaces.Selector); err != nil {
 			return true, nil //nolint:nilerr // it may select any namespace, and has no verdicts until it is corrected
 		}
 	}
-	allows, err := s.Finder.Allows(ctx, p.namespaces, namespace)
+	allows, err := s.finder.Allows(ctx, p.Spec.Namespaces, namespace)
 	if err != nil {
-		return false, fmt.Errorf("the namespaces of the ToolPolicy %s: %w", name, err)
+		return false, fmt.Errorf("the namespaces of the ToolPolicy %s: %w", client.ObjectKeyFromObject(p), err)
 	}
 	return allows, nil
 }
 
-// of returns the policies that apply to a namespace, by name. The error is why they are not known.
-func (s *Store) of(ctx context.Context, namespace string) ([]*policy.Policy, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.synced == nil || !s.synced() {
+// matching returns the policies that match a call, by name. The error is why they are not known.
+func (s *Store) matching(ctx context.Context, in policy.Input) ([]*policy.Policy, error) {
+	if !s.isSynced() {
 		return nil, errNotSynced
 	}
-	var names []types.NamespacedName
-	for name, p := range s.policies {
-		applies, err := s.applies(ctx, name, p, namespace)
-		if err != nil {
-			return nil, err
-		}
-		if applies {
-			names = append(names, name)
+	var policies []*policy.Policy
+	for _, namespace := range slices.Compact([]string{in.Agent.Namespace, s.finder.OperatorNamespace}) {
+		for i, object := range s.in(namespace) {
+			p := s.state(object, i)
+			if !p.Matches(in) {
+				continue
+			}
+			applies, err := s.applies(ctx, object, in.Agent.Namespace)
+			if err != nil {
+				return nil, err
+			}
+			if applies {
+				policies = append(policies, p)
+			}
 		}
 	}
-	slices.SortFunc(names, func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
-	policies := make([]*policy.Policy, len(names))
-	for i, name := range names {
-		policies[i] = s.policies[name].Policy
-	}
+	slices.SortFunc(policies, func(a, b *policy.Policy) int { return strings.Compare(a.Name(), b.Name()) })
 	return policies, nil
+}
+
+// state returns the i-th oldest policy of a namespace, compiled, or waiting if it cannot be evaluated.
+func (s *Store) state(object *v1beta1.ToolPolicy, i int) *policy.Policy {
+	if i >= maxPolicies {
+		return policy.Waiting(object, fmt.Errorf("the ToolPolicy %s is not evaluated: %w", client.ObjectKeyFromObject(object), tooMany(object.Namespace)))
+	}
+	if p, known, _ := s.programs.Get(object); known {
+		return p
+	}
+	return policy.Waiting(object, policy.ErrNotCompiled)
 }
 
 // Judge implements engine.Policies.
 func (s *Store) Judge(ctx context.Context, in engine.PolicyInput) ([]agent.Verdict, error) {
-	policies, err := s.of(ctx, in.Agent.Namespace)
-	if err != nil {
-		return nil, err
-	}
 	input := policy.Input{
 		Call:   policy.Call{Tool: in.Call.Tool, Arguments: in.Call.Arguments, ReadOnly: in.Call.ReadOnly, Role: in.Call.TargetRole},
 		Agent:  policy.Agent{Role: in.Role, Namespace: in.Agent.Namespace, Depth: in.Depth},
 		Labels: in.Labels, Now: in.Now,
 		Usage: policy.Usage{Tokens: in.Usage.Tokens, CostMicros: in.Usage.CostMicros, Tasks: in.Usage.Tasks},
 	}
-	policies = slices.DeleteFunc(policies, func(p *policy.Policy) bool { return !p.Matches(input) })
-	if len(policies) == 0 {
-		return nil, nil
+	policies, err := s.matching(ctx, input)
+	if err != nil || len(policies) == 0 {
+		return nil, err
+	}
+	if err := policy.Ready(policies, input); err != nil { // known without a slot
+		return nil, err
 	}
 	s.addTarget(ctx, in, &input)
 	if err := s.addRoot(ctx, in, &input); err != nil {
 		return nil, err
 	}
-	return policy.Judge(ctx, policies, input)
+	var verdicts []agent.Verdict
+	err = s.slots.Run(ctx, in.Agent.Namespace, func(ctx context.Context) (err error) {
+		verdicts, err = policy.Judge(ctx, policies, input)
+		return err
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, errTooSlow // without a verdict, the call waits
+	}
+	return verdicts, err
 }
 
 // addTarget describes the tool or role that is called. Whether a tool of a server changes
 // something is the decision of the ToolServer's owner, not of the server.
 func (s *Store) addTarget(ctx context.Context, in engine.PolicyInput, input *policy.Input) {
 	if role := in.Call.TargetRole; role != "" {
-		found, err := s.Finder.WithoutTexts(ctx, in.Agent.Namespace, role)
+		found, err := s.finder.WithoutTexts(ctx, in.Agent.Namespace, role)
 		input.Call.Remote = err != nil || found.Remote != nil
 		input.Call.ReadOnly = !input.Call.Remote
 		return
@@ -196,7 +289,7 @@ func (s *Store) addTarget(ctx context.Context, in engine.PolicyInput, input *pol
 		return
 	}
 	input.Call.Server = name
-	server, err := s.Finder.ToolServer(ctx, in.Agent.Namespace, name)
+	server, err := s.finder.ToolServer(ctx, in.Agent.Namespace, name)
 	input.Call.ReadOnly = err == nil && slices.ContainsFunc(server.Spec.ReadOnlyTools, func(own string) bool {
 		return mcp.ToolName(mcp.Prefix(name), own) == in.Call.Tool
 	})
@@ -236,11 +329,11 @@ func (s *Store) addRoot(ctx context.Context, in engine.PolicyInput, input *polic
 func (s *Store) root(ctx context.Context, a ledger.Agent, task string) (*v1beta1.Workspace, []string, error) {
 	if a.Chat != "" {
 		var chat v1beta1.AgentChat
-		err := s.Finder.Reader.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Chat}, &chat)
+		err := s.finder.Reader.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Chat}, &chat)
 		return chat.Spec.Workspace, []string{chat.Spec.User}, err
 	}
 	var top v1beta1.AgentTask
-	err := s.Finder.Reader.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: task}, &top)
+	err := s.finder.Reader.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: task}, &top)
 	return top.Spec.Workspace, []string{top.Spec.User, top.Spec.FireUser}, err
 }
 

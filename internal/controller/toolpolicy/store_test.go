@@ -40,10 +40,10 @@ func newStore(t *testing.T, objects ...client.Object) *Store {
 		}
 	}
 	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
-	return &Store{
-		Finder: resolve.Finder{Reader: reader, Live: reader, OperatorNamespace: "nestor-system"},
-		synced: func() bool { return true },
-	}
+	s := NewStore(resolve.Finder{Reader: reader, Live: reader, OperatorNamespace: "nestor-system"}, func(types.NamespacedName) {})
+	s.slots.Spawn = func(f func()) { f() } // what is set is compiled
+	s.synced = func() bool { return true }
+	return s
 }
 
 func toolPolicy(namespace, name, when string, from *v1beta1.AllowedNamespaces) *v1beta1.ToolPolicy {
@@ -101,7 +101,7 @@ func TestPoliciesApplyToNamespaces(t *testing.T) {
 		in := input(agent.PlannedCall{Tool: "read"})
 		in.Agent.Namespace = name
 		if name == "other" || name == "nestor-system" {
-			if err := s.Finder.Reader.(client.Client).Create(t.Context(), namespace(name, "")); err != nil {
+			if err := s.finder.Reader.(client.Client).Create(t.Context(), namespace(name, "")); err != nil {
 				t.Fatal(err)
 			}
 		}
