@@ -13,8 +13,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// person has the reasons for which DESIGN section 22 sets Stalled, besides those of the group MissingReference.
-var person = map[string]bool{"InvalidSpec": true, "InvalidExpression": true, "BudgetExhausted": true, "HistoryLost": true}
+// person has the reasons for which a person must act, so that DESIGN section 22 sets Stalled, besides those of the group MissingReference.
+var person = map[string]bool{"InvalidSpec": true, "InvalidExpression": true, "TooManyPolicies": true, "BudgetExhausted": true, "HistoryLost": true}
 
 func TestSet_EveryRow_Stalled(t *testing.T) {
 	for name, row := range reasons {
