@@ -7,12 +7,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/nestor-dev/nestor/internal/similar"
 )
-
-// maxCompared bounds the bytes of a name that are compared: a model may have written a name of any length.
-const maxCompared = 64
 
 // nearest returns up to three names that a model may have meant by name.
 func nearest(name string, names []string) []string {
@@ -21,11 +16,10 @@ func nearest(name string, names []string) []string {
 		distance int
 	}
 	wanted := normalizeName(name)
-	beginning := wanted[:min(len(wanted), maxCompared)]
 	var near []candidate
 	for _, n := range names {
 		folded := normalizeName(n)
-		distance := similar.Distance(beginning, folded[:min(len(folded), maxCompared)])
+		distance := editDistance(wanted, folded)
 		// A name that differs only in the server's prefix is a candidate at any distance.
 		_, base, prefixed := strings.Cut(n, "__")
 		sameBase := prefixed && normalizeName(base) != "" && strings.HasSuffix(wanted, normalizeName(base))
@@ -45,4 +39,27 @@ func nearest(name string, names []string) []string {
 // normalizeName removes differences in case and separators, which models confuse.
 func normalizeName(name string) string {
 	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(name))
+}
+
+// editDistance returns the Levenshtein distance of two names in bytes. Only the beginning of a name counts, because a model may
+// have written a name of any length.
+func editDistance(a, b string) int {
+	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			substituted := diagonal
+			if a[i] != b[j] {
+				substituted++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(substituted, diagonal+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
 }

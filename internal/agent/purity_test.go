@@ -35,7 +35,6 @@ var shared = map[string]string{
 	"github.com/nestor-dev/nestor/internal/money":     "amounts of different currencies have no sum, here and in quotas",
 	"github.com/nestor-dev/nestor/internal/plainjson": "the encoding of texts that are stored once",
 	"github.com/nestor-dev/nestor/internal/shorten":   "how texts are cut",
-	"github.com/nestor-dev/nestor/internal/similar":   "how far names are from each other",
 	"github.com/nestor-dev/nestor/internal/tokens":    "budgets of the core and the engine must use the same estimate",
 }
 

@@ -21,7 +21,7 @@ func DidYouMean(name string, candidates []string) string {
 	}
 	var matches []match
 	for _, candidate := range candidates {
-		distance := Distance(strings.ToLower(name), strings.ToLower(candidate))
+		distance := editDistance(strings.ToLower(name), strings.ToLower(candidate))
 		begins := len(name) >= 3 && strings.HasPrefix(candidate, name)
 		if distance < len(name) && distance <= max(1, len(name)/3) || begins {
 			matches = append(matches, match{candidate, distance})
@@ -40,8 +40,8 @@ func DidYouMean(name string, candidates []string) string {
 	return "; did you mean " + strings.Join(slices.Compact(names), " or ") + "?"
 }
 
-// Distance returns how many insertions, deletions, substitutions and swaps of neighbours turn a into b.
-func Distance(a, b string) int {
+// editDistance returns how many insertions, deletions, substitutions and swaps of neighbours turn a into b.
+func editDistance(a, b string) int {
 	var before []int // the row before the last one
 	last := make([]int, len(b)+1)
 	for j := range last {

@@ -26,7 +26,7 @@ func TestSimilarNamesAreSuggested(t *testing.T) {
 		a, b string
 		want int
 	}{{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"abc", "abc", 0}, {"frist", "first", 1}, {"ab", "ba", 1}, {"abcd", "badc", 2}} {
-		if got := Distance(c.a, c.b); got != c.want || Distance(c.b, c.a) != c.want {
+		if got := editDistance(c.a, c.b); got != c.want || editDistance(c.b, c.a) != c.want {
 			t.Errorf("%q and %q: %d, want %d", c.a, c.b, got, c.want)
 		}
 	}
