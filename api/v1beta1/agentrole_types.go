@@ -218,8 +218,21 @@ const (
 	ApprovalNever ApprovalMode = "Never"
 )
 
+// TimeoutAction is what happens when nobody has decided about a call in time.
+// +kubebuilder:validation:Enum=Deny;Fail
+type TimeoutAction string
+
+// The values of TimeoutAction.
+const (
+	// TimeoutDeny: the call is denied, and the agent continues.
+	TimeoutDeny TimeoutAction = "Deny"
+	// TimeoutFail: the run fails with ApprovalExpired.
+	TimeoutFail TimeoutAction = "Fail"
+)
+
 // ApprovalPolicy configures which tool calls need a person's decision.
 // +kubebuilder:validation:XValidation:rule="!self.?allowServiceAccounts.orValue(false) || self.?denyRequesters.orValue(false)",message="allowServiceAccounts has an effect with denyRequesters only: set denyRequesters, or leave it out"
+// +kubebuilder:validation:XValidation:rule="!has(self.onTimeout) || has(self.timeoutSeconds)",message="onTimeout has an effect with timeoutSeconds only: set timeoutSeconds, or leave it out"
 type ApprovalPolicy struct {
 	// mode is WriteTools, Always or Never.
 	// +optional
@@ -237,6 +250,15 @@ type ApprovalPolicy struct {
 	// allowServiceAccounts lets service accounts decide under denyRequesters. By default only people can.
 	// +optional
 	AllowServiceAccounts bool `json:"allowServiceAccounts,omitempty"`
+	// timeoutSeconds is how long people can decide about a call. If absent, calls wait without a limit.
+	// +optional
+	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Maximum=31536000
+	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
+	// onTimeout is what happens after timeoutSeconds: with Deny, which is the default, the call is denied; with Fail, the run fails with
+	// ApprovalExpired.
+	// +optional
+	OnTimeout TimeoutAction `json:"onTimeout,omitempty"`
 }
 
 // Delegation lists the roles that an agent may delegate to.

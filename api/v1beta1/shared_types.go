@@ -192,6 +192,9 @@ type Waiting struct {
 	// startTime is when the wait started.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
+	// expireTime is until when people can decide; absent without a limit.
+	// +optional
+	ExpireTime *metav1.Time `json:"expireTime,omitempty"`
 }
 
 // PolicyReasons are why ToolPolicies require the approval of a call, as far as the person who decides is shown them.

@@ -249,6 +249,9 @@ type ToolCallStatus struct {
 	ArgumentsDigest ArgumentsDigest `json:"argumentsDigest,omitempty"`
 
 	PolicyReasons `json:",inline"`
+	// expireTime is until when people can decide about a call that waits for approval; absent without a limit.
+	// +optional
+	ExpireTime *metav1.Time `json:"expireTime,omitempty"`
 	// phase is the phase of the call.
 	// +required
 	Phase ToolCallPhase `json:"phase"`

@@ -29,8 +29,8 @@ const ConditionReady = "Ready"
 //
 //   - True: Success and Handled.
 //   - False: InvalidSpec, BudgetExhausted, HistoryLost, ModelError, Cancelled, TimedOut, IterationLimit,
-//     DepthLimit, LoopDetected, ToolError, SubAgentError, ReviewRejected, EmptyReply, ReplyCutOff,
-//     InvalidArguments, OutputSchemaNotMet, TaskNotFound, TaskFinished, NotWaiting, WrongToolCall,
+//     DepthLimit, LoopDetected, ToolError, SubAgentError, ReviewRejected, ApprovalExpired, EmptyReply,
+//     ReplyCutOff, InvalidArguments, OutputSchemaNotMet, TaskNotFound, TaskFinished, NotWaiting, WrongToolCall,
 //     DigestMismatch, AttachmentInvalid, RequesterDenied, AllowanceMismatch, AllowanceLimit and
 //     AllowanceNotFound.
 //   - Unknown: Running, Pending, ParallelLimit, Delivered, ChatNotReady, WaitingForUser, WaitingForApproval,
@@ -275,7 +275,7 @@ const (
 )
 
 // ErrorKind is why a run ended without success. It is the reason of the condition Succeeded.
-// +kubebuilder:validation:Enum=InvalidSpec;BudgetExhausted;HistoryLost;ModelError;Cancelled;TimedOut;IterationLimit;DepthLimit;LoopDetected;ToolError;SubAgentError;ReviewRejected;EmptyReply;ReplyCutOff;InvalidArguments;OutputSchemaNotMet
+// +kubebuilder:validation:Enum=InvalidSpec;BudgetExhausted;HistoryLost;ModelError;Cancelled;TimedOut;IterationLimit;DepthLimit;LoopDetected;ToolError;SubAgentError;ReviewRejected;ApprovalExpired;EmptyReply;ReplyCutOff;InvalidArguments;OutputSchemaNotMet
 type ErrorKind string
 
 // The kinds of errors of a run.
@@ -307,6 +307,9 @@ const (
 	// ErrorReviewRejected: The agent's result was rejected by its review or could not be reviewed, and onReject of
 	// its role is Fail.
 	ErrorReviewRejected ErrorKind = "ReviewRejected"
+	// ErrorApprovalExpired: Nobody decided about a call within approval.timeoutSeconds of the role, and onTimeout is
+	// Fail.
+	ErrorApprovalExpired ErrorKind = "ApprovalExpired"
 	// ErrorEmptyReply: At maxIterations, the last three replies of the model, or all of them, were empty.
 	ErrorEmptyReply ErrorKind = "EmptyReply"
 	// ErrorReplyCutOff: At maxIterations, the last three replies of the model, or all of them, were cut off at the

@@ -2308,6 +2308,10 @@ func (in *ToolCallStatus) DeepCopyInto(out *ToolCallStatus) {
 		(*in).DeepCopyInto(*out)
 	}
 	in.PolicyReasons.DeepCopyInto(&out.PolicyReasons)
+	if in.ExpireTime != nil {
+		in, out := &in.ExpireTime, &out.ExpireTime
+		*out = (*in).DeepCopy()
+	}
 	if in.Time != nil {
 		in, out := &in.Time, &out.Time
 		*out = (*in).DeepCopy()
@@ -2784,6 +2788,10 @@ func (in *Waiting) DeepCopyInto(out *Waiting) {
 	in.PolicyReasons.DeepCopyInto(&out.PolicyReasons)
 	if in.StartTime != nil {
 		in, out := &in.StartTime, &out.StartTime
+		*out = (*in).DeepCopy()
+	}
+	if in.ExpireTime != nil {
+		in, out := &in.ExpireTime, &out.ExpireTime
 		*out = (*in).DeepCopy()
 	}
 }

@@ -39,6 +39,9 @@ func (a Ask) display() string {
 // to the person, unless an allowance covers it.
 func asked(s State, f Asked) State {
 	same := func(a Ask) bool { return a.Agent == f.Agent && a.Call == f.Call }
+	if i := slices.IndexFunc(s.Asks, same); i >= 0 && s.Asks[i].Open && s.Asks[i].ExpireTime < f.ExpireTime {
+		return s.withAsk(i, func(a *Ask) { a.ExpireTime = f.ExpireTime })
+	}
 	if s.Config.Kind != Orchestrator || slices.ContainsFunc(s.Asks, same) || s.Children.hasEnded(f.Task) {
 		return s
 	}
@@ -86,6 +89,9 @@ func askResolved(s State, f AskResolved) State {
 	for i, a := range s.Asks {
 		if a.Agent == f.Agent && a.Call == f.Call && a.Open {
 			s = s.withAsk(i, func(a *Ask) { a.Open = false })
+			if f.Expired {
+				s = s.post(Item{System: true, Task: a.Task, Text: textAskExpired(a)})
+			}
 			return s.dropQuestions(func(in Input) bool { return in.Agent == f.Agent && in.Call == f.Call })
 		}
 	}

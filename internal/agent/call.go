@@ -55,6 +55,8 @@ type BatchCall struct {
 	// Ask is the id of the newest ask for approval if it is not ID, and Decisions counts the decisions.
 	Ask       string `json:"ask,omitempty"`
 	Decisions int    `json:"decisions,omitempty"`
+	// ExpireTime is until when people can decide about the newest ask; zero means no limit.
+	ExpireTime Time `json:"expireTime,omitempty"`
 	// Unverified reports that the call was interrupted and is not made again without a verdict. Repeats counts how often it begins anew: the
 	// record has an intent for each time.
 	Unverified bool `json:"unverified,omitempty"`

@@ -92,6 +92,10 @@ type Role struct {
 	DenyRequesters bool `json:"denyRequesters,omitempty"`
 	// AllowServiceAccounts accepts decisions of service accounts under DenyRequesters.
 	AllowServiceAccounts bool `json:"allowServiceAccounts,omitempty"`
+	// ApprovalTimeout is how long people can decide about a call; zero means no limit. FailOnTimeout ends the agent when it has passed,
+	// instead of denying the call.
+	ApprovalTimeout Millis `json:"approvalTimeout,omitempty"`
+	FailOnTimeout   bool   `json:"failOnTimeout,omitempty"`
 	// Temperature is nil if the role leaves it to the model.
 	Temperature *float64 `json:"temperature,omitempty"`
 	// ReasoningEffort is how much the model should reason: None, Low, Medium or High. It is empty if the role leaves it to the model.

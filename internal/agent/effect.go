@@ -68,6 +68,9 @@ type AskPerson struct {
 	AllowServiceAccounts bool `json:"allowServiceAccounts,omitempty"`
 	// OfTool reports that a tool server asks. Only a person may answer it.
 	OfTool bool `json:"ofTool,omitempty"`
+	// ExpireTime is until when people can decide, and Timeout how long they could; zero means no limit.
+	ExpireTime Time   `json:"expireTime,omitempty"`
+	Timeout    Millis `json:"timeout,omitempty"`
 	// Policy contains the rules of policies that require the approval; nil if there are none.
 	Policy *CallVerdict `json:"policy,omitempty"`
 }

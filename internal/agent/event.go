@@ -208,6 +208,9 @@ type Asked struct {
 	DenyRequesters bool `json:"denyRequesters,omitempty"`
 	// OfTool reports that a tool server asks: a model must not answer it, because the text is not trusted.
 	OfTool bool `json:"ofTool,omitempty"`
+	// ExpireTime is until when people can decide, and Timeout how long they could; zero means no limit.
+	ExpireTime Time   `json:"expireTime,omitempty"`
+	Timeout    Millis `json:"timeout,omitempty"`
 	// Labels are the content labels of the agent that asks.
 	Labels []string `json:"labels,omitempty"`
 	// Policy contains the rules of policies that require the approval; nil if there are none.
@@ -228,6 +231,8 @@ type AskResolved struct {
 	Call  string `json:"call"`
 	// AgentEnded reports that the agent has ended, which resolves its other asks too.
 	AgentEnded bool `json:"agentEnded,omitempty"`
+	// Expired reports that nobody decided in time.
+	Expired bool `json:"expired,omitempty"`
 }
 
 // Cancelled stops the agent, or all work of an orchestrator. A single task of a chat is cancelled by an event of its own agent.

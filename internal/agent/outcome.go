@@ -22,6 +22,7 @@ const (
 	ErrorInvalidSpec     ErrorKind = "InvalidSpec"
 	ErrorHistoryLost     ErrorKind = "HistoryLost"
 	ErrorReviewRejected  ErrorKind = "ReviewRejected"
+	ErrorApprovalExpired ErrorKind = "ApprovalExpired"
 
 	ErrorEmptyReply         ErrorKind = "EmptyReply"
 	ErrorReplyCutOff        ErrorKind = "ReplyCutOff"

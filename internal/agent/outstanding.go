@@ -74,7 +74,8 @@ func ToolCalls(s State) []RunTool {
 func (s State) askEffect(c BatchCall) AskPerson {
 	if c.State == CallUndecided {
 		return AskPerson{
-			Call: c.ApprovalID(), Kind: AskApproval, Tool: c.Tool, Arguments: c.Arguments, Policy: c.policy(),
+			Call: c.ApprovalID(), Kind: AskApproval, Tool: c.Tool, Arguments: c.Arguments, Policy: c.policy(), ExpireTime: c.ExpireTime,
+			Timeout:        s.Config.Role.ApprovalTimeout,
 			DenyRequesters: s.DeniesRequesters(c), AllowServiceAccounts: s.Config.Role.AllowServiceAccounts,
 		}
 	}
@@ -105,9 +106,12 @@ func (c Child) effect() Effect {
 	return StartChild{Child: c.ChildSpec}
 }
 
-// nextWake returns the next time at which time alone changes the state: a retry is due, or the deadline is reached.
+// nextWake returns the next time at which time alone changes the state: a retry is due, the deadline is reached, or an approval expires.
 func (s State) nextWake() (Time, bool) {
 	at, ok := s.deadline()
+	if expiry, expires := s.nextExpiry(); expires && (!ok || expiry < at) {
+		at, ok = expiry, true
+	}
 	if s.Phase == PhaseRequesting && s.ModelCall.RetryTime > 0 && (!ok || s.ModelCall.RetryTime < at) {
 		return s.ModelCall.RetryTime, true
 	}
@@ -194,5 +198,8 @@ func (e SendItem) Key() string {
 // Key returns a constant: an agent has one outcome.
 func (e ReportOutcome) Key() string { return "tell" }
 
+// WakePrefix is the beginning of the keys of timers.
+const WakePrefix = "wake/"
+
 // Key identifies the time.
-func (e WakeAt) Key() string { return fmt.Sprintf("wake/%d", e.At) }
+func (e WakeAt) Key() string { return fmt.Sprintf("%s%d", WakePrefix, e.At) }

@@ -375,7 +375,7 @@ func (s State) askForApproval(i int, c BatchCall) State {
 	if c.Decisions > 0 {
 		c.Ask, s = s.newAskID(c.ID, c.Decisions)
 	}
-	c.State = CallUndecided
+	c.State, c.ExpireTime = CallUndecided, 0
 	return s.withCall(i, c)
 }
 

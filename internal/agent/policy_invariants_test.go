@@ -90,7 +90,7 @@ func TestInvariant14NoCallWithoutVerdict(t *testing.T) {
 			if f, ok := s.event.Fact.(Decided); ok && f.Approve {
 				for _, ask := range PendingAsks(s.before) {
 					i := s.before.findUndecided(f.Call)
-					if i >= 0 && ask.Call == f.Call && s.after.findUndecided(f.Call) < 0 {
+					if i >= 0 && !s.expires(ask) && ask.Call == f.Call && s.after.findUndecided(f.Call) < 0 {
 						if denyRequesters(ask.Policy.rules()) && !f.Requesters.MayDecide(f.User) {
 							t.Fatalf("%s approved %s, although a rule denies requesters", f.User, f.Call)
 						}
@@ -155,7 +155,7 @@ func TestInvariant14AsksStayOpen(t *testing.T) {
 				return
 			}
 			for _, ask := range PendingAsks(s.before) {
-				if ask.Kind != AskApproval {
+				if ask.Kind != AskApproval || s.expires(ask) {
 					continue
 				}
 				i := s.after.findUndecided(ask.Call)

@@ -134,8 +134,9 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 	case "asks":
 		return Asked{Agent: first, Task: first, Display: argument(td, "display"), Call: argument(td, "call"), Kind: AskQuestion, Text: td.Input, OfTool: td.HasArg("of-tool")}
 	case "asks-approval":
+		seconds, _ := strconv.Atoi(argument(td, "seconds"))
 		return Asked{Agent: first, Task: first, Display: argument(td, "display"), Call: argument(td, "call"), Kind: AskApproval,
-			Tool: argument(td, "tool"), Arguments: td.Input, DenyRequesters: td.HasArg("deny-requesters")}
+			Tool: argument(td, "tool"), Arguments: td.Input, DenyRequesters: td.HasArg("deny-requesters"), Timeout: Millis(seconds * 1000)}
 	case "allow":
 		f := Allowed{Message: first, Tool: argument(td, "tool"), User: argument(td, "by"), Call: argument(td, "call"), Comment: td.Input}
 		for _, p := range values(td, "match") {
@@ -146,7 +147,7 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 	case "revoke":
 		return AllowanceRevoked{Allowance: argument(td, "allowance"), Message: first, User: argument(td, "by")}
 	case "resumed":
-		return AskResolved{Agent: first, Call: argument(td, "call"), AgentEnded: td.HasArg("gone")}
+		return AskResolved{Agent: first, Call: argument(td, "call"), AgentEnded: td.HasArg("gone"), Expired: td.HasArg("expired")}
 	case "cancel":
 		return Cancelled{Message: argument(td, "message"), User: argument(td, "by"), Reply: td.Input}
 	case "remote-cancelled":
@@ -237,9 +238,12 @@ func (d *dialogue) config(td *datadriven.TestData, kind Kind) Config {
 			*field = int64(n)
 		}
 	}
-	if n, err := strconv.Atoi(argument(td, "seconds")); err == nil {
-		c.Limits.MaxDuration = Millis(n * 1000)
+	for key, field := range map[string]*Millis{"seconds": &c.Limits.MaxDuration, "approval-seconds": &c.Role.ApprovalTimeout} {
+		if n, err := strconv.Atoi(argument(td, key)); err == nil {
+			*field = Millis(n * 1000)
+		}
 	}
+	c.Role.FailOnTimeout = td.HasArg("fail-on-timeout")
 	for _, name := range values(td, "tools") {
 		c.Tools = append(c.Tools, Tool{Name: name, ReadOnly: !slices.Contains([]string{"write", "patch", "bash", "deploy"}, name)})
 	}

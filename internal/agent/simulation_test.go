@@ -315,6 +315,8 @@ func drawConfig(t *rapid.T) Config {
 			Allow:          rapid.SampledFrom([][]string{nil, {}, {"*"}, {"read", "b*"}}).Draw(t, "allow"),
 			Approval:       rapid.SampledFrom([]ApprovalMode{"", ApproveWrites, ApproveAlways, ApproveNever}).Draw(t, "approval"),
 			DenyRequesters: rapid.Bool().Draw(t, "denyRequesters"),
+			// the smaller one is shorter than restartGrace
+			ApprovalTimeout: rapid.SampledFrom([]Millis{0, 10_000, 150_000}).Draw(t, "approval timeout"), FailOnTimeout: rapid.Bool().Draw(t, "fail on timeout"),
 		},
 		Tools: []Tool{
 			{Name: "read", ReadOnly: true, BuiltIn: true}, {Name: "bash"},

@@ -122,6 +122,10 @@ func advance(s State) State {
 			s = applyNextConfig(s)
 		case s.Phase == PhaseIdle && s.Hold == nil && len(s.Inbox) > 0 && s.Paused == nil:
 			s = beginTurn(s)
+		case s.findUntimed() >= 0:
+			s = s.beginTimeout(s.findUntimed())
+		case s.findExpired() >= 0:
+			s = expire(s, s.findExpired())
 		case s.Phase == PhaseActing && s.allDecided():
 			s = releaseHeld(s)
 		case s.Phase == PhaseActing && len(s.startableCalls()) > 0:

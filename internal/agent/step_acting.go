@@ -44,7 +44,7 @@ func stepActing(s State, fact Fact) State {
 				s = s.withCall(i, c.done(ToolUnknown, textUnknownOutcome))
 			}
 		}
-		return requeueRunning(s.policedIf(f.Policed), f.OpenCalls)
+		return requeueRunning(s.extendWaits().policedIf(f.Policed), f.OpenCalls)
 	}
 	return s
 }

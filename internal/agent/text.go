@@ -122,12 +122,20 @@ func textQuestionForOrchestrator(a Ask) string {
 func textAsk(a Ask) string {
 	if a.Kind == AskApproval {
 		text := fmt.Sprintf("Agent %s asks for approval of `%s` (task %s, call %s)", a.display(), a.Tool, a.Task, a.Call)
-		if reasons := a.Policy.Reasons().Lines(); len(reasons) > 0 { // as package view reads them
+		reasons := a.Policy.Reasons().Lines()
+		if a.Timeout > 0 {
+			reasons = append(reasons, fmt.Sprintf("Expires %d seconds after the request.", a.Timeout/1000))
+		}
+		if len(reasons) > 0 { // as package view reads them
 			text += ".\n" + strings.Join(reasons, "\n") + "\nArguments"
 		}
 		return text + ":\n" + a.Arguments
 	}
 	return fmt.Sprintf("Agent %s needs input: %s", a.display(), a.Text)
+}
+
+func textAskExpired(a Ask) string {
+	return fmt.Sprintf("The request of agent %s to approve `%s` (task %s, call %s) has expired: it was not approved.", a.display(), a.Tool, a.Task, a.Call)
 }
 
 func textForwarded(a Ask, text string) string {

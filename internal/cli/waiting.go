@@ -66,6 +66,8 @@ type waitingRow struct {
 	Text      string              `json:"text"`
 	Truncated bool                `json:"truncated,omitempty"`
 	StartTime *time.Time          `json:"startTime,omitempty"`
+	// ExpireTime is until when people can decide.
+	ExpireTime time.Time `json:"expireTime,omitzero"`
 	// Command resolves the ask.
 	Command string `json:"command"`
 }
@@ -76,7 +78,7 @@ func waitingRows(now view.Snapshot) []waitingRow {
 	for _, part := range now.ByNamespace() {
 		for _, a := range part.AllAsks() {
 			row := waitingRow{Namespace: part.Namespace, Kind: a.Kind, Chat: a.Chat, Task: a.Task, Role: a.Role, ToolCall: a.Call, Tool: a.Tool,
-				Text: cmp.Or(a.Question, a.Tool+" "+terminal.JSON(a.Arguments)), Truncated: a.Truncated, Command: narrate.Command(a)}
+				Text: cmp.Or(a.Question, a.Tool+" "+terminal.JSON(a.Arguments)), Truncated: a.Truncated, ExpireTime: a.ExpireTime, Command: narrate.Command(a)}
 			if !a.StartTime.IsZero() {
 				row.StartTime = &a.StartTime
 			}

@@ -1529,6 +1529,21 @@ var reasons = map[string]Reason{
 			},
 		},
 	},
+	"ApprovalExpired": {
+		Text: "Nobody decided about a call within approval.timeoutSeconds of the role, and onTimeout is Fail.",
+		Todo: "Start the work again when somebody can decide, or raise approval.timeoutSeconds.",
+		States: []State{
+			{
+				Condition: "Succeeded",
+				Status:    "False",
+				Kinds:     []string{"AgentTask", "SubAgent"},
+				Stalled:   false,
+				Group:     "Ended",
+				Doctor:    "OK",
+				Event:     "Warning",
+			},
+		},
+	},
 	"EmptyReply": {
 		Text: "At maxIterations, the last three replies of the model, or all of them, were empty.",
 		Todo: "Try another model, and check that the provider supports tools.",

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -339,10 +340,20 @@ func (a *actor) performEffects(r *stepResult) {
 func (a *actor) retire(before time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.isIdle(before) || len(a.inFlight) > 0 {
+	if !a.isIdle(before) || !a.onlyTimersRun() {
 		return false
 	}
 	a.mailbox.drop()
+	return true
+}
+
+// onlyTimersRun reports whether no effect in flight needs the actor. A timer finds it, or loads the agent.
+func (a *actor) onlyTimersRun() bool {
+	for key := range a.inFlight {
+		if !strings.HasPrefix(key, agent.WakePrefix) {
+			return false
+		}
+	}
 	return true
 }
 

@@ -45,8 +45,8 @@ func (a *actor) perform(r *stepResult, e agent.Effect) {
 }
 
 // finishEffect ends an effect with a delivery. At every moment the effect is either in flight or its result is in the mailbox;
-// otherwise a take-over in between would perform it again.
-func (a *actor) finishEffect(e agent.Effect, d delivery) {
+// otherwise a take-over in between would perform it again. It reports false if the actor was dropped.
+func (a *actor) finishEffect(e agent.Effect, d delivery) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if stop, ok := a.inFlight[e.Key()]; ok {
@@ -65,16 +65,28 @@ func (a *actor) finishEffect(e agent.Effect, d delivery) {
 	if detached := a.detached[e.Key()]; detached != nil {
 		delete(a.detached, e.Key())
 		detached.finish(a, e, d)
-		return
+		return true
 	}
-	a.enqueueLocked(d)
+	return a.enqueueLocked(d)
 }
 
-// wakeAt sets a timer; no goroutine waits.
+// wakeAt sets a timer. No goroutine waits, and the timer does not keep the agent in memory: an approval may expire in a week.
 func (a *actor) wakeAt(ctx context.Context, e agent.WakeAt) {
-	wait := time.UnixMilli(int64(e.At)).Sub(a.engine.options.Now())
-	timer := time.AfterFunc(max(wait, 0), func() { a.finishEffect(e, delivery{fact: agent.Woke{}, at: e.At}) })
+	engine, uid := a.engine, a.uid
+	wait := time.UnixMilli(int64(e.At)).Sub(engine.options.Now())
+	timer := time.AfterFunc(max(wait, 0), func() { engine.wake(uid, e) })
 	context.AfterFunc(ctx, func() { timer.Stop() })
+}
+
+// wake delivers agent.Woke, also to an agent that was evicted after the timer was set.
+func (e *Engine) wake(uid string, timer agent.WakeAt) {
+	woke := delivery{fact: agent.Woke{}, at: timer.At}
+	if a := e.actors.find(uid); a != nil && a.finishEffect(timer, woke) {
+		return
+	}
+	if err := e.enqueue(uid, woke); err != nil && !errors.Is(err, ErrClosed) {
+		e.options.ReportError(fmt.Errorf("wake agent %s: %w", uid, err))
+	}
 }
 
 // runTool runs a tool on its own goroutine.

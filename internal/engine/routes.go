@@ -59,7 +59,7 @@ func askedFact(uid string, s agent.State, e agent.AskPerson) agent.Asked {
 	}
 	return agent.Asked{
 		Agent: s.Config.Name, UID: uid, Task: s.Config.ChildName(), Display: display, Call: e.Call, Kind: e.Kind, Text: e.Text, Tool: e.Tool,
-		Arguments: e.Arguments, DenyRequesters: e.DenyRequesters, OfTool: e.OfTool, Labels: s.LabelNames(), Policy: e.Policy,
+		Arguments: e.Arguments, DenyRequesters: e.DenyRequesters, OfTool: e.OfTool, ExpireTime: e.ExpireTime, Timeout: e.Timeout, Labels: s.LabelNames(), Policy: e.Policy,
 	}
 }
 
@@ -136,12 +136,20 @@ func (a *actor) notifyResolved(r *stepResult) {
 	open := agent.PendingAsks(r.next)
 	for _, ask := range before {
 		if !contains(open, ask.Call) {
-			a.engine.notify(r.record.Root, agent.AskResolved{Agent: r.next.Config.Name, Call: ask.Call})
+			a.engine.notify(r.record.Root, agent.AskResolved{Agent: r.next.Config.Name, Call: ask.Call, Expired: r.expired(ask)})
 		}
 	}
 	if r.takeOver {
 		a.engine.closeResolvedAsks(r.record)
 	}
+}
+
+// expired reports whether an ask was resolved because nobody decided in time.
+func (r *stepResult) expired(ask agent.AskPerson) bool {
+	return ask.ExpireTime != 0 && ask.ExpireTime <= r.next.Clock.Now && !slices.ContainsFunc(r.events, func(e agent.Event) bool {
+		decided, ok := e.Fact.(agent.Decided)
+		return ok && decided.Call == ask.Call
+	})
 }
 
 // closeResolvedAsks closes the asks of an agent that are open in its orchestrator's state but not in its own. The orchestrator is

@@ -74,7 +74,7 @@ func callStatus(c agent.BatchCall) v1beta1.ToolCallStatus {
 	status.Arguments, status.ArgumentsOmitted = callArguments(c.Arguments)
 	if c.State == agent.CallUndecided {
 		status.ID, status.PolicyReasons = c.ApprovalID(), reasons(c.Verdict)
-		status.ArgumentsDigest = agent.CallDigest(c.Tool, c.Arguments)
+		status.ArgumentsDigest, status.ExpireTime = agent.CallDigest(c.Tool, c.Arguments), moment(c.ExpireTime)
 	}
 	if c.State != agent.CallDone {
 		return status

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -42,12 +43,14 @@ type Ask struct {
 	// they are not known.
 	DenyRequesters bool     `json:"denyRequesters,omitempty"`
 	Requesters     []string `json:"-"`
-	// Reasons are lines on why policies require the approval.
+	// Reasons are lines on why policies require the approval, and until when people can decide.
 	Reasons []string `json:"reasons,omitempty"`
 	// Barred is why the user of For may not decide.
 	Barred Bar `json:"barred,omitempty"`
 	// StartTime is when the work began to wait. It is zero if the operator is of a release that does not record it.
 	StartTime time.Time `json:"startTime,omitzero"`
+	// ExpireTime is until when people can decide. It is zero without a limit.
+	ExpireTime time.Time `json:"expireTime,omitzero"`
 	// Truncated means that Arguments or Question are truncated; the ledger has them in full.
 	Truncated bool `json:"truncated,omitempty"`
 }
@@ -75,8 +78,8 @@ func (a Ask) For(user string) Ask {
 	return a
 }
 
-// reasonLines describes why policies require an approval, as the posted request does.
-func reasonLines(p v1beta1.PolicyReasons) []string {
+// reasonLines describes why policies require an approval, as the posted request does, and until when people can decide.
+func reasonLines(p v1beta1.PolicyReasons, expires *metav1.Time) []string {
 	reasons := agent.Reasons{MoreRules: int(p.PolicyRulesOmitted), MoreLabels: int(p.ContentLabelsOmitted)}
 	for _, r := range p.PolicyRules {
 		reasons.Rules = append(reasons.Rules, agent.Verdict{Policy: r.Policy, Rule: r.Rule, Message: r.Message})
@@ -84,7 +87,18 @@ func reasonLines(p v1beta1.PolicyReasons) []string {
 	for _, l := range p.ContentLabels {
 		reasons.Labels = append(reasons.Labels, agent.Label{Name: l.Name, Source: l.Source, Call: l.ToolCall})
 	}
-	return reasons.Lines()
+	lines := reasons.Lines()
+	if expires != nil {
+		lines = append(lines, "Expires at "+expires.UTC().Format("2006-01-02 15:04:05 UTC")+".")
+	}
+	return lines
+}
+
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
 }
 
 // WithArguments returns the ask with the given arguments, and reports whether they match the digest.
@@ -182,7 +196,8 @@ func otherCalls(first Ask, calls []v1beta1.ToolCallStatus) []Ask {
 		}
 		other := first
 		other.Call, other.Tool, other.Arguments, other.Digest = call.ID, call.Tool, Arguments(call), call.ArgumentsDigest
-		other.Truncated, other.Reasons = call.ArgumentsOmitted, reasonLines(call.PolicyReasons)
+		other.Truncated, other.Reasons = call.ArgumentsOmitted, reasonLines(call.PolicyReasons, call.ExpireTime)
+		other.ExpireTime = timeOf(call.ExpireTime)
 		asks = append(asks, other)
 	}
 	return asks
@@ -226,14 +241,12 @@ func (s Snapshot) rootTask(task v1beta1.AgentTask) v1beta1.AgentTask {
 // NewAsk returns the ask in a status.
 func NewAsk(chat, task string, w v1beta1.Waiting) Ask {
 	ask := Ask{Kind: w.Kind, Chat: chat, Task: task, Agent: w.SubAgent, Call: w.ToolCall, Digest: w.ArgumentsDigest, DenyRequesters: w.DenyRequesters}
-	if w.StartTime != nil {
-		ask.StartTime = w.StartTime.Time
-	}
+	ask.StartTime = timeOf(w.StartTime)
 	if w.Kind == v1beta1.WaitingQuestion {
 		ask.Question, ask.Truncated = w.Text, strings.HasSuffix(w.Text, shorten.Ellipsis)
 		return ask
 	}
-	ask.Reasons = reasonLines(w.PolicyReasons)
+	ask.Reasons, ask.ExpireTime = reasonLines(w.PolicyReasons, w.ExpireTime), timeOf(w.ExpireTime)
 	ask.Tool, ask.Arguments, ask.Truncated = w.Tool, textOf(w.Arguments), w.ArgumentsOmitted
 	if w.ArgumentsOmitted {
 		ask.Arguments = strings.TrimPrefix(w.Text, w.Tool+" ")
