@@ -4,6 +4,7 @@
 package view
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,7 +22,8 @@ func TestRequestsShowWhyPoliciesRequireThem(t *testing.T) {
 	for _, rule := range []string{"a", "b", "c"} {
 		policy.Rules = append(policy.Rules, agent.Verdict{Policy: "team/writes", UID: "1", Rule: rule, Message: "Ask:\n{}", Action: agent.PolicyRequireApproval})
 	}
-	asked := agent.Asked{Agent: "chat-1", Display: "Coder", Task: "chat-1", Call: "w", Kind: agent.AskApproval, Tool: "write", Arguments: arguments, Policy: policy}
+	asked := agent.Asked{Agent: "chat-1", Display: "Coder", Task: "chat-1", Call: "w", Kind: agent.AskApproval, Tool: "write", Arguments: arguments, Policy: policy,
+		ExpireTime: 60_002, Timeout: 60_000}
 	s, _ := agent.Step(agent.State{}, agent.Event{At: 1, Fact: agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat", MaxDepth: 2}}})
 	s, effects := agent.Step(s, agent.Event{At: 2, Fact: asked})
 	item := effects[0].(agent.SendItem).Item
@@ -37,14 +39,14 @@ func TestRequestsShowWhyPoliciesRequireThem(t *testing.T) {
 	if len(asks) != 1 || asks[0].Arguments != arguments || asks[0].Truncated {
 		t.Fatalf("the asks are %+v", asks)
 	}
-	if diff := cmp.Diff(want, asks[0].Reasons); diff != "" {
+	if diff := cmp.Diff(append(slices.Clip(want), "Expires at 1970-01-01 00:01:00 UTC."), asks[0].Reasons); diff != "" {
 		t.Errorf("the ask: %s", diff)
 	}
 	shown := now.Display("chat").Messages["chat-post-1"].Request
 	if shown == nil || !shown.Whole || shown.Arguments != arguments || shown.Tool != "write" || shown.Who != "Coder" {
 		t.Fatalf("the request is %+v", shown)
 	}
-	if diff := cmp.Diff(want, shown.Reasons); diff != "" {
+	if diff := cmp.Diff(append(slices.Clip(want), "Expires 60 seconds after the request."), shown.Reasons); diff != "" {
 		t.Errorf("the request: %s", diff)
 	}
 }

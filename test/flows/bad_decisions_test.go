@@ -5,6 +5,7 @@ package flows
 
 import (
 	"context"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -87,6 +88,21 @@ func badDecisions(w *world) []TableEntry {
 			Eventually(r.message("words")).WithContext(ctx).Should(BeIn(v1beta1.MessageHandled))
 			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1beta1.ChatWaiting))
 			Expect(w.tools.writeCount(path)()).To(BeZero(), "a model cannot approve")
+		})),
+		Entry("an approval after its time", badInput(func(ctx context.Context, r *testNamespace) {
+			role := MakeRole("general").Obj()
+			role.Spec.Approval = &v1beta1.ApprovalPolicy{TimeoutSeconds: 10, OnTimeout: v1beta1.TimeoutFail}
+			r.create(ctx, role)
+			call, path := waitForWrite(ctx, r)
+			waits := must(ctx, r.chat).Status.Waiting[0]
+			Expect(waits.ExpireTime.Sub(waits.StartTime.Time)).To(BeNumerically("~", 10*time.Second, 5*time.Second))
+			Expect(must(ctx, r.task("chat-1")).Status.Waiting.ExpireTime).To(Equal(waits.ExpireTime))
+			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Expires 10 seconds after the request.")))
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorApprovalExpired), "nobody decided about box__write within 10 seconds"))
+			r.create(ctx, MakeMessage("late").Approve("chat-1", call).Obj())
+			Eventually(r.message("late")).WithContext(ctx).Should(BeDone(v1beta1.MessageRejected, v1beta1.ReasonTaskFinished, `"chat-1"`))
+			Expect(must(ctx, r.chat).Status.Waiting).To(BeEmpty())
+			Expect(w.tools.writeCount(path)()).To(BeZero())
 		})),
 		Entry("a cancel of everything when nothing is running", badInput(func(ctx context.Context, r *testNamespace) {
 			r.create(ctx, MakeProvider("default", w.ModelURL).Obj())
