@@ -218,7 +218,7 @@ const (
 	ApprovalNever ApprovalMode = "Never"
 )
 
-// TimeoutAction is what happens when nobody has decided about a call in time.
+// TimeoutAction is what happens when no one has decided about a call in time.
 // +kubebuilder:validation:Enum=Deny;Fail
 type TimeoutAction string
 

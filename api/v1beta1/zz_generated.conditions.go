@@ -307,7 +307,7 @@ const (
 	// ErrorReviewRejected: The agent's result was rejected by its review or could not be reviewed, and onReject of
 	// its role is Fail.
 	ErrorReviewRejected ErrorKind = "ReviewRejected"
-	// ErrorApprovalExpired: Nobody decided about a call within approval.timeoutSeconds of the role, and onTimeout is
+	// ErrorApprovalExpired: No one decided about a call within approval.timeoutSeconds of the role, and onTimeout is
 	// Fail.
 	ErrorApprovalExpired ErrorKind = "ApprovalExpired"
 	// ErrorEmptyReply: At maxIterations, the last three replies of the model, or all of them, were empty.

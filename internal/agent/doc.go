@@ -140,7 +140,7 @@
 //     Labels are only added.
 //  14. In a policed state a call becomes performable only in the step of a Judged that contains it and in which no verdict denies it; every
 //     rule that requires an approval was shown to a person who approved the call. No change of policies releases an open ask.
-//  15. With a timeout, no call waits for a decision after its time, a timer ends the wait, and nobody's silence performs a call.
+//  15. With a timeout, no call waits for a decision after its time, a timer ends the wait, and silence never performs a call.
 //
 // # Files
 //

@@ -231,7 +231,7 @@ type AskResolved struct {
 	Call  string `json:"call"`
 	// AgentEnded reports that the agent has ended, which resolves its other asks too.
 	AgentEnded bool `json:"agentEnded,omitempty"`
-	// Expired reports that nobody decided in time.
+	// Expired reports that no one decided in time.
 	Expired bool `json:"expired,omitempty"`
 }
 

@@ -22,7 +22,7 @@ func (s State) findUntimed() int {
 	return slices.IndexFunc(s.Batch, func(c BatchCall) bool { return c.ExpireTime == 0 && s.limitsWait(c) })
 }
 
-// findExpired returns the index of a call about which nobody has decided in time, or -1.
+// findExpired returns the index of a call about which no one has decided in time, or -1.
 func (s State) findExpired() int {
 	return slices.IndexFunc(s.Batch, func(c BatchCall) bool { return c.ExpireTime != 0 && c.ExpireTime <= s.Clock.Now && s.limitsWait(c) })
 }
@@ -45,7 +45,7 @@ func (s State) nextExpiry() (Time, bool) {
 	return first, first != 0
 }
 
-// expire ends a call about which nobody has decided in time, or the agent if the role says so.
+// expire ends a call about which no one has decided in time, or the agent, as the role configures.
 func expire(s State, i int) State {
 	c := s.Batch[i]
 	if s.Config.Role.FailOnTimeout {
@@ -56,7 +56,7 @@ func expire(s State, i int) State {
 }
 
 func (s State) textExpired(c BatchCall) string {
-	return fmt.Sprintf("nobody decided about %s within %d seconds", c.Tool, s.Config.Role.ApprovalTimeout/1000)
+	return fmt.Sprintf("no one decided about %s within %d seconds", c.Tool, s.Config.Role.ApprovalTimeout/1000)
 }
 
 // extendWaits keeps approvals open for restartGrace.

@@ -118,7 +118,7 @@ func TestInvariant14NoCallWithoutVerdict(t *testing.T) {
 				}
 				for _, rule := range rules {
 					if !slices.ContainsFunc(approved[call], rule.sameRule) {
-						t.Fatalf("%s started, and nobody who approved it was shown %s", key, rule)
+						t.Fatalf("%s started, and no one who approved it was shown %s", key, rule)
 					}
 				}
 			}

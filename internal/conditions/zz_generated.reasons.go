@@ -1530,8 +1530,8 @@ var reasons = map[string]Reason{
 		},
 	},
 	"ApprovalExpired": {
-		Text: "Nobody decided about a call within approval.timeoutSeconds of the role, and onTimeout is Fail.",
-		Todo: "Start the work again when somebody can decide, or raise approval.timeoutSeconds.",
+		Text: "No one decided about a call within approval.timeoutSeconds of the role, and onTimeout is Fail.",
+		Todo: "Start the work again when a person can decide, or raise approval.timeoutSeconds.",
 		States: []State{
 			{
 				Condition: "Succeeded",

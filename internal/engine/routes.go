@@ -144,7 +144,7 @@ func (a *actor) notifyResolved(r *stepResult) {
 	}
 }
 
-// expired reports whether an ask was resolved because nobody decided in time.
+// expired reports whether an ask was resolved because no one decided in time.
 func (r *stepResult) expired(ask agent.AskPerson) bool {
 	return ask.ExpireTime != 0 && ask.ExpireTime <= r.next.Clock.Now && !slices.ContainsFunc(r.events, func(e agent.Event) bool {
 		decided, ok := e.Fact.(agent.Decided)

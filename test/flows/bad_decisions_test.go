@@ -98,7 +98,7 @@ func badDecisions(w *world) []TableEntry {
 			Expect(waits.ExpireTime.Sub(waits.StartTime.Time)).To(BeNumerically("~", 10*time.Second, 5*time.Second))
 			Expect(must(ctx, r.task("chat-1")).Status.Waiting.ExpireTime).To(Equal(waits.ExpireTime))
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Expires 10 seconds after the request.")))
-			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorApprovalExpired), "nobody decided about box__write within 10 seconds"))
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorApprovalExpired), "no one decided about box__write within 10 seconds"))
 			r.create(ctx, MakeMessage("late").Approve("chat-1", call).Obj())
 			Eventually(r.message("late")).WithContext(ctx).Should(BeDone(v1beta1.MessageRejected, v1beta1.ReasonTaskFinished, `"chat-1"`))
 			Expect(must(ctx, r.chat).Status.Waiting).To(BeEmpty())
