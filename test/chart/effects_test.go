@@ -88,6 +88,7 @@ var effects = map[string]effect{
 
 	"web.enabled":               {set: webOn, object: webService, path: name, shows: "nestor-web"},
 	"web.tlsElsewhere":          {given: []string{webOn}, set: "web.tlsElsewhere=true,web.service.type=LoadBalancer", object: webService, path: ".spec.type", shows: "LoadBalancer"},
+	"gateway.url":               {given: []string{webOn, gatewayOn}, set: "gateway.url=https://agents.example.com", object: gatewayObject, path: flags, shows: "--gateway-url=https://agents.example.com"},
 	"web.url":                   {given: []string{webOn}, set: "web.url=https://y.example", object: gatewayObject, path: flags, shows: "--web-url=https://y.example"},
 	"web.oidc.issuer":           {given: oidc, set: "web.oidc.issuer=https://other.example", object: gatewayObject, path: flags, shows: "--web-oidc-issuer=https://other.example"},
 	"web.oidc.clientID":         {given: oidc, set: "web.oidc.clientID=other", object: gatewayObject, path: flags, shows: "--web-oidc-client-id=other"},
