@@ -70,3 +70,21 @@ func (s State) extendWaits() State {
 	}
 	return s
 }
+
+// ExpiredCalls returns the calls that a step has ended because no one had decided about them in time.
+func ExpiredCalls(before, after State, fact Fact) []BatchCall {
+	if after.Outcome != nil && after.Outcome.Kind != ErrorApprovalExpired {
+		return nil // something else has ended the agent
+	}
+	var expired []BatchCall
+	for _, c := range before.Batch {
+		decided, ok := fact.(Decided)
+		switch {
+		case !before.limitsWait(c) || c.ExpireTime == 0 || c.ExpireTime > after.Clock.Now || after.findCall(c.ID, CallUndecided) >= 0:
+		case ok && decided.Call == c.ApprovalID() && before.Config.Role.allowsDecision(decided, c.rules()) && decided.about(c):
+		default:
+			expired = append(expired, c)
+		}
+	}
+	return expired
+}

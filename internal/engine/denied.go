@@ -18,6 +18,9 @@ func findCall(s agent.State, id string) (agent.BatchCall, bool) {
 	return agent.BatchCall{}, false
 }
 
+// decidedByTimeout is who denied a call about which no one decided in time.
+const decidedByTimeout = "approval.timeoutSeconds"
+
 // recordDenied records a call that a person denied. It never runs, so its row starts and ends with the decision.
 func (a *actor) recordDenied(r *stepResult, before agent.State, f agent.Decided, now time.Time) {
 	for _, c := range before.Batch {

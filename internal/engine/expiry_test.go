@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 const writesOnce = `
@@ -33,6 +34,17 @@ func (w *world) untilWaitsForApproval() string {
 	return agent.PendingAsks(w.view("uid-task"))[0].Call
 }
 
+func (w *world) checkExpired() {
+	w.t.Helper()
+	calls := w.toolCalls("uid-task", "write")
+	if len(calls) != 1 || calls[0].Result == nil || calls[0].Result.Status != ledger.StatusDenied || calls[0].Decision != ledger.DecisionDeny || calls[0].DecidedBy != decidedByTimeout {
+		w.t.Errorf("the ledger has %+v", calls)
+	}
+	if runs, _ := w.tools.count("write"); runs != 0 {
+		w.t.Errorf("the tool ran %d times", runs)
+	}
+}
+
 // The timer of an approval does not keep the agent in memory, and reaches it when it is no longer there.
 func TestEvictedApprovalExpires(t *testing.T) {
 	w := waitsForApproval(t, 24*time.Hour)
@@ -42,17 +54,13 @@ func TestEvictedApprovalExpires(t *testing.T) {
 	w.until("the agent to be evicted again", func() bool { w.engine.EvictIdle(0); return w.engine.Stats().Agents == 0 })
 	w.engine.wake("uid-task", agent.WakeAt{At: expires}) // as its timer does
 	w.untilEnded("task")
-	if calls := w.toolCalls("uid-task", "write"); len(calls) > 0 {
-		t.Errorf("the call was made: %+v", calls)
-	}
+	w.checkExpired()
 }
 
 func TestApprovalExpiresByItself(t *testing.T) {
 	w := waitsForApproval(t, 200*time.Millisecond)
 	w.untilEnded("task")
-	if calls := w.toolCalls("uid-task", "write"); len(calls) > 0 {
-		t.Errorf("the call was made: %+v", calls)
-	}
+	w.checkExpired()
 }
 
 // A decision that was made while no operator ran counts, although its time has passed when the next one starts.

@@ -136,20 +136,12 @@ func (a *actor) notifyResolved(r *stepResult) {
 	open := agent.PendingAsks(r.next)
 	for _, ask := range before {
 		if !contains(open, ask.Call) {
-			a.engine.notify(r.record.Root, agent.AskResolved{Agent: r.next.Config.Name, Call: ask.Call, Expired: r.expired(ask)})
+			a.engine.notify(r.record.Root, agent.AskResolved{Agent: r.next.Config.Name, Call: ask.Call, Expired: slices.Contains(r.expired, ask.Call)})
 		}
 	}
 	if r.takeOver {
 		a.engine.closeResolvedAsks(r.record)
 	}
-}
-
-// expired reports whether an ask was resolved because no one decided in time.
-func (r *stepResult) expired(ask agent.AskPerson) bool {
-	return ask.ExpireTime != 0 && ask.ExpireTime <= r.next.Clock.Now && !slices.ContainsFunc(r.events, func(e agent.Event) bool {
-		decided, ok := e.Fact.(agent.Decided)
-		return ok && decided.Call == ask.Call
-	})
 }
 
 // closeResolvedAsks closes the asks of an agent that are open in its orchestrator's state but not in its own. The orchestrator is

@@ -44,6 +44,8 @@ type stepResult struct {
 	nextSnapshot snapshotCadence
 	// grantedTasks are the tasks that were reserved for the replies of the batch.
 	grantedTasks budget.Amount
+	// expired are the asks about which no one decided in time.
+	expired []string
 	// inlineCalls are the inline tool calls.
 	inlineCalls []CompletedCall
 }
@@ -179,6 +181,10 @@ func (a *actor) stepFact(r *stepResult, d delivery, now time.Time) {
 	cause := r.newest()
 	if decided, ok := event.Fact.(agent.Decided); ok && !decided.Approve {
 		a.recordDenied(r, before, decided, now)
+	}
+	for _, c := range agent.ExpiredCalls(before, next, event.Fact) {
+		r.expired = append(r.expired, c.ApprovalID())
+		a.recordRow(r, c, decidedByTimeout, now)
 	}
 	for _, e := range effects {
 		if run, ok := e.(agent.RunTool); ok && !r.end {

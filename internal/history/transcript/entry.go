@@ -5,6 +5,7 @@ package transcript
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -102,7 +103,29 @@ func (s Step) fill(e *api.Entry) bool {
 		e.Kind, e.Error = api.EntryError, string(agent.ErrorHistoryLost)
 		e.Content = f.Text()
 	default:
+		return s.fillEnded(e)
+	}
+	return true
+}
+
+// fillEnded fills in the results of calls that end without a fact of their own: a policy denies them, or no one decides in time.
+func (s Step) fillEnded(e *api.Entry) bool {
+	if e.Limit != "" || e.Outcome != nil {
+		return false // the entry of the limit or outcome has the calls
+	}
+	e.ToolCalls = slices.DeleteFunc(e.ToolCalls, func(c api.ToolCall) bool {
+		switch c.Phase {
+		case api.ToolCallRunning, api.ToolCallWaitingForApproval, api.ToolCallWaitingForUser, api.ToolCallDelegated:
+			return true
+		}
 		return false
+	})
+	if len(e.ToolCalls) == 0 {
+		return false
+	}
+	e.Kind = api.EntryToolResult
+	if len(e.ToolCalls) == 1 {
+		e.Content = e.ToolCalls[0].Result
 	}
 	return true
 }

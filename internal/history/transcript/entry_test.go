@@ -211,3 +211,22 @@ func TestReasoningIsInReplyEntry(t *testing.T) {
 		t.Errorf("%d reasoning tokens, want 13", n)
 	}
 }
+
+// A call that a policy denies, or about which no one decides in time, has its result in the transcript, although no fact is about it.
+func TestCallsThatNeverRunHaveResults(t *testing.T) {
+	pen := historytest.SubAgent(historytest.Chat("team", "talk", "uid-chat"), "talk-1", "uid")
+	started := pen.Researcher(agent.Limits{})
+	started.Policed, started.Config.Role.ApprovalTimeout = true, 2000
+	denied := agent.Verdict{Policy: "team/p", UID: "1", Rule: "r", Action: agent.PolicyDeny}
+	got := entriesAfter(t, pen,
+		constantFact(started),
+		func() agent.Fact { return pen.Replied("", agent.ToolCall{ID: "r1", Tool: "read"}, agent.ToolCall{ID: "w1", Tool: "write"}) },
+		constantFact(agent.Judged{Policed: true, Calls: []agent.JudgedCall{{Call: "r1", Verdicts: []agent.Verdict{denied}}, {Call: "w1"}}}),
+		constantFact(agent.Woke{}),
+		constantFact(agent.Woke{}),
+	)
+	expect(t, got[2:],
+		`3 ToolResult "Not done: it is not allowed (policy team/p, rule r). Do not try it again; find another way." [r1 read  Denied]`,
+		`5 ToolResult "Not done: no one decided about write within 2 seconds. Do not try it again: say what is missing." [w1 write  Denied]`,
+	)
+}
