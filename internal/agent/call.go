@@ -52,6 +52,8 @@ type BatchCall struct {
 	// Verdict is the newest judgement by policies; nil before the first. Approved are the rules that an approving person was shown.
 	Verdict  *CallVerdict `json:"verdict,omitempty"`
 	Approved []Verdict    `json:"approved,omitempty"`
+	// Writes is how many writes of the call count in the usage: a call that begins anew counts once.
+	Writes int64 `json:"writes,omitempty"`
 	// Ask is the id of the newest ask for approval if it is not ID, and Decisions counts the decisions.
 	Ask       string `json:"ask,omitempty"`
 	Decisions int    `json:"decisions,omitempty"`

@@ -33,7 +33,7 @@ func TestInvariants(t *testing.T) {
 		childrenAreConserved, terminalStatesAbsorbEvents, cancelEnds, limitsHold, windowLimitsHold, answersOnceInOrder, forbiddenToolsAreWithheld,
 		exclusiveCallsRunAlone, allowancesAreBounded, answersReachTools, stepReturnsAddedOutstandingEffects, unchangedSinceDetectsChanges,
 		promptFrameMatchesConfig, promptGrowthEqualsBuildPrompt, reviewsHold, reasoningStaysWithItsMessage, outputSchemaRequiresData,
-		decisionWithOtherDigestIsIgnored, takenNameRenamesOnce, childNamesAreUniqueLabels, approvalsExpire,
+		decisionWithOtherDigestIsIgnored, takenNameRenamesOnce, childNamesAreUniqueLabels, approvalsExpire, writesCountOnce,
 	}
 	atTheEnd := []func(*rapid.T, *simulation){duplicatesAreInert, replayIsExact, quarantineEndsTheAgent, stepDoesNotModifyInput, fairRunnerEnds}
 	rapid.Check(t, func(t *rapid.T) {

@@ -119,7 +119,8 @@ func (s State) plainTool(name string) (Tool, bool) {
 // startCalls starts queued calls: a plain tool runs, a delegation starts its children.
 func startCalls(s State, indices []int) State {
 	for _, i := range indices {
-		c := s.Batch[i]
+		var c BatchCall
+		s, c = s.countWrites(s.Batch[i])
 		if _, plain := s.plainTool(c.Tool); plain && s.Config.Kind != Orchestrator {
 			c.State = CallRunning
 		} else {

@@ -32,6 +32,8 @@ type JudgedCall struct {
 	// Labels are the content labels with which it was judged.
 	Labels   []string  `json:"labels,omitempty"`
 	Verdicts []Verdict `json:"verdicts,omitempty"`
+	// Writes is how often the call may write: once if it is not read-only, and for each of its children that is not.
+	Writes int64 `json:"writes,omitempty"`
 }
 
 // Verdict is what one rule says about a call, or that a whole policy allows it.
@@ -87,6 +89,8 @@ type CallVerdict struct {
 	Labels []string  `json:"labels,omitempty"`
 	// Sources are the labels with their first sources, for the person who decides.
 	Sources Labels `json:"sources,omitempty"`
+	// Writes is how often the call may write.
+	Writes int64 `json:"writes,omitempty"`
 }
 
 // The bounds of what an ask shows. They are those of a status.
@@ -162,6 +166,16 @@ type PlannedCall struct {
 	TargetRole string
 	// Control reports that the call is one of the agent's own tools, not one of a tool server.
 	Control bool
+	// Counted is how many writes of the call are part of the usage already.
+	Counted int64
+	// call is the call of the batch.
+	call BatchCall
+}
+
+// Starts reports whether the call needs no person before it starts, if these are the verdicts on it.
+func (p PlannedCall) Starts(verdicts []Verdict) bool {
+	rules, denied := p.call.unapproved(verdicts)
+	return p.call.State == CallQueued && len(rules) == 0 && denied == nil
 }
 
 // Unjudged returns the calls that wait for a verdict: those that were just planned, and those that could start now.
@@ -232,7 +246,7 @@ func (s State) IsPlainTool(name string) bool {
 
 // plannedCalls returns a call as policies judge it.
 func (s State) plannedCalls(c BatchCall) []PlannedCall {
-	planned := PlannedCall{Call: c.ID, Tool: c.Tool, Arguments: json.RawMessage(c.Arguments)}
+	planned := PlannedCall{Call: c.ID, Tool: c.Tool, Arguments: json.RawMessage(c.Arguments), Counted: c.Writes, call: c}
 	if tool, plain := s.plainTool(c.Tool); plain {
 		planned.ReadOnly = tool.ReadOnly
 		return []PlannedCall{planned}
@@ -346,17 +360,11 @@ func judged(s State, f Judged) State {
 // withVerdict applies the strictest verdict on a call.
 func (s State) withVerdict(i int, judged JudgedCall) State {
 	c := s.Batch[i]
-	var rules []Verdict
-	for _, v := range judged.Verdicts {
-		switch {
-		case v.Audit:
-		case v.Action == PolicyDeny:
-			return s.withCall(i, c.refused(s.Config, v))
-		case v.Action == PolicyRequireApproval && !slices.ContainsFunc(rules, v.sameRule) && !slices.ContainsFunc(c.Approved, v.sameRule):
-			rules = append(rules, v)
-		}
+	rules, denied := c.unapproved(judged.Verdicts)
+	if denied != nil {
+		return s.withCall(i, c.refused(s.Config, *denied))
 	}
-	c.Verdict = &CallVerdict{Rules: rules, Labels: judged.Labels}
+	c.Verdict = &CallVerdict{Rules: rules, Labels: judged.Labels, Writes: judged.Writes}
 	if len(rules) > 0 {
 		c.Verdict.Sources = s.Labels
 		if s.Config.Kind == Orchestrator {
@@ -367,6 +375,20 @@ func (s State) withVerdict(i int, judged JudgedCall) State {
 	c.Unverified = false
 	s.judgedNow = append(slices.Clip(s.judgedNow), c.ID)
 	return s.withCall(i, c)
+}
+
+// unapproved returns the rules that require an approval which the call does not have, and the first verdict that denies it, if any.
+func (c BatchCall) unapproved(verdicts []Verdict) (rules []Verdict, denied *Verdict) {
+	for _, v := range verdicts {
+		switch {
+		case v.Audit:
+		case v.Action == PolicyDeny:
+			return nil, &v
+		case v.Action == PolicyRequireApproval && !slices.ContainsFunc(rules, v.sameRule) && !slices.ContainsFunc(c.Approved, v.sameRule):
+			rules = append(rules, v)
+		}
+	}
+	return rules, nil
 }
 
 // askForApproval makes a call wait for a person. A call that was approved without being shown one of its rules gets a new

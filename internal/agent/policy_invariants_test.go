@@ -25,7 +25,7 @@ func drawJudged(t *rapid.T, calls []PlannedCall) Judged {
 		if rapid.IntRange(0, 9).Draw(t, "left out") == 0 {
 			continue
 		}
-		judged := JudgedCall{Call: call.Call}
+		judged := JudgedCall{Call: call.Call, Writes: int64(rapid.IntRange(0, 2).Draw(t, "writes"))}
 		for range rapid.IntRange(0, 4).Draw(t, "verdicts") {
 			judged.Verdicts = append(judged.Verdicts, Verdict{
 				Policy: "team/p", UID: "1", Digest: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "digest"),

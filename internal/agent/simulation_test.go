@@ -203,7 +203,8 @@ func (sim *simulation) answer(effect Effect) Fact {
 				`{"verdict":"approve","reasons":[]}`, `{"verdict":"reject","reasons":["It is wrong."]}`, `{"verdict":"reject","reasons":[]}`}).Draw(t, "judged"))}}
 		}
 		return ChildFinished{Child: e.Child.Name, Outcome: outcome, Usage: budget.Usage{
-			PromptTokens: rapid.Int64Range(0, 500).Draw(t, "child used"), ModelCalls: 1, Tasks: rapid.Int64Range(0, 2).Draw(t, "child tasks")}}
+			PromptTokens: rapid.Int64Range(0, 500).Draw(t, "child used"), ModelCalls: 1, Tasks: rapid.Int64Range(0, 2).Draw(t, "child tasks"),
+			Writes: rapid.Int64Range(0, 2).Draw(t, "child writes")}}
 	case CancelChild:
 		return ChildFinished{Child: e.Child, Outcome: Outcome{Kind: ErrorCancelled, Error: "cancelled"}}
 	case CancelRemote:

@@ -162,7 +162,7 @@ func (a *actor) handle(batch []delivery) (err error) {
 	committed := false
 	defer func() {
 		if !committed {
-			a.engine.budgets.Release(a.uid, r.grantedTasks)
+			a.engine.budgets.Release(a.uid, r.granted)
 		}
 	}()
 	// An agent that ended before its object was deleted may still have calls that are being stopped. Close them now: after the

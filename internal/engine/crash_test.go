@@ -76,14 +76,8 @@ func TestInterruptedWriteToolIsNotRepeated(t *testing.T) {
 
 func TestInterruptedReadOnlyToolIsRepeated(t *testing.T) {
 	w := newWorld(t, strings.NewReplacer("name: write,", "name: read,").Replace(writerScript))
-	var calls atomic.Int32
 	running := make(chan struct{}, 1)
-	w.tools.beforeAny = func(ctx context.Context, _ tool.Invocation) {
-		if calls.Add(1) == 1 {
-			running <- struct{}{}
-			<-ctx.Done()
-		}
-	}
+	w.tools.hangOnce(running)
 	w.task("task", nil)
 	<-running
 	w.restart()

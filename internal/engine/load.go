@@ -73,7 +73,7 @@ func (a *actor) commit(r *stepResult) {
 		a.snapshot, a.ignoreSnapshot = a.seq, false
 	}
 	a.nextSnapshot, a.lastRequest = r.nextSnapshot, r.lastRequest
-	released := []budget.Amount{r.grantedTasks}
+	released := []budget.Amount{r.granted}
 	for _, d := range r.deliveries {
 		released = append(released, d.reserved)
 	}

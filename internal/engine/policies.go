@@ -5,6 +5,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -16,9 +17,9 @@ import (
 type Policies interface {
 	// Apply reports whether policies may restrict the agents of a namespace. It reports true while they are not known.
 	Apply(namespace string) bool
-	// Judge returns the verdicts of all policies that match a call. An error is why the call cannot be judged now, also
-	// that the context has ended: the call waits.
-	Judge(ctx context.Context, in PolicyInput) ([]agent.Verdict, error)
+	// Judge returns the verdicts of all policies that match a call, and whether the call may write. An error is why the call
+	// cannot be judged now, also that the context has ended: the call waits.
+	Judge(ctx context.Context, in PolicyInput) (verdicts []agent.Verdict, writes bool, err error)
 }
 
 // PolicyInput is a call with what policies may know about it.
@@ -32,7 +33,7 @@ type PolicyInput struct {
 	Root func(ctx context.Context) (PolicyRoot, error)
 	// Labels are the content labels of the agent.
 	Labels []string
-	// Usage is that of the whole tree, with what is reserved for calls in flight.
+	// Usage is that of the whole tree, with what is reserved for calls in flight. It does not contain the call.
 	Usage budget.Amount
 	Now   time.Time
 }
@@ -103,7 +104,10 @@ func (a *actor) judge(r *stepResult, now time.Time) {
 		if len(calls) == 0 || r.end || r.quarantine {
 			return
 		}
-		fact := a.verdicts(r, calls, now)
+		fact, judgedWith := a.verdicts(r, calls, now)
+		if !a.reserveWrites(r, fact, judgedWith) {
+			continue // another agent of the tree has begun a write since then
+		}
 		if fact.Waits != "" {
 			a.judgeLater()
 		}
@@ -116,11 +120,26 @@ func (a *actor) judge(r *stepResult, now time.Time) {
 	}
 }
 
-// verdicts judges calls. If one of them cannot be judged, all wait: the calls of a reply belong together.
-func (a *actor) verdicts(r *stepResult, calls []agent.PlannedCall, now time.Time) agent.Judged {
-	fact := agent.Judged{Policed: a.policed(r.record.Namespace)}
+// reserveWrites reserves the writes that a verdict starts, until they are part of the recorded state. It reports false if the calls were
+// judged with an older number of writes.
+func (a *actor) reserveWrites(r *stepResult, fact agent.Judged, judgedWith int64) bool {
+	if !slices.ContainsFunc(fact.Calls, func(c agent.JudgedCall) bool { return c.Writes > 0 }) {
+		return true
+	}
+	writes := agent.StartedWrites(r.next, fact)
+	if writes > 0 && !a.engine.budgets.ReserveWrites(r.record, judgedWith, writes) {
+		return false
+	}
+	r.granted.Writes += writes
+	return true
+}
+
+// verdicts judges calls, and returns the writes of the tree with which it did. If one of the calls cannot be judged, all wait: the calls
+// of a reply belong together.
+func (a *actor) verdicts(r *stepResult, calls []agent.PlannedCall, now time.Time) (fact agent.Judged, judgedWith int64) {
+	fact = agent.Judged{Policed: a.policed(r.record.Namespace)}
 	if !fact.Policed {
-		return fact
+		return fact, 0
 	}
 	usage, labels, c := a.engine.budgets.RootUsage(a.uid, r.record.Parent, r.record.Root), r.next.LabelNames(), r.next.Config
 	ctx, cancel := context.WithTimeout(a.engine.ctx, judgeTimeout)
@@ -129,26 +148,34 @@ func (a *actor) verdicts(r *stepResult, calls []agent.PlannedCall, now time.Time
 	if c.Kind == agent.ToolRun {
 		var err error
 		if role, err = a.callerRole(ctx, r); err != nil {
-			return agent.Judged{Policed: true, Waits: "the caller's role is not known: " + err.Error()}
+			return agent.Judged{Policed: true, Waits: "the caller's role is not known: " + err.Error()}, 0
 		}
 	}
-	for _, call := range calls {
+	judgedWith = usage.Writes
+	var starting int64 // the writes of the calls that may start before
+	for i, call := range calls {
+		if i == 0 || calls[i-1].Call != call.Call {
+			fact.Calls = append(fact.Calls, agent.JudgedCall{Call: call.Call, Labels: labels})
+		}
+		judged := &fact.Calls[len(fact.Calls)-1] // all children of a call share one
+		usage.Writes = judgedWith + starting + judged.Writes - call.Counted
 		in := PolicyInput{
 			Call: call, Agent: r.record, Role: role, Depth: c.Depth, Labels: labels, Usage: usage, Now: now,
 			Root: func(ctx context.Context) (PolicyRoot, error) { return a.policyRoot(ctx, r) },
 		}
-		verdicts, err := a.engine.options.Policies.Judge(ctx, in)
+		verdicts, writes, err := a.engine.options.Policies.Judge(ctx, in)
 		if err != nil {
-			return agent.Judged{Policed: true, Waits: err.Error()}
+			return agent.Judged{Policed: true, Waits: err.Error()}, 0
 		}
-		last := len(fact.Calls) - 1
-		if last >= 0 && fact.Calls[last].Call == call.Call { // another child of the same call
-			fact.Calls[last].Verdicts = append(fact.Calls[last].Verdicts, verdicts...)
-			continue
+		judged.Verdicts = append(judged.Verdicts, verdicts...)
+		if writes {
+			judged.Writes++
 		}
-		fact.Calls = append(fact.Calls, agent.JudgedCall{Call: call.Call, Labels: labels, Verdicts: verdicts})
+		if last := i == len(calls)-1 || calls[i+1].Call != call.Call; last && call.Starts(judged.Verdicts) {
+			starting += max(0, judged.Writes-call.Counted)
+		}
 	}
-	return fact
+	return fact, judgedWith
 }
 
 // callerRole returns the role of the orchestrator that runs a tool as a task, or "" for a person's task.

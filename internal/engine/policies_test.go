@@ -37,13 +37,14 @@ func (p *changingPolicies) Apply(namespace string) bool {
 	return p.judge != nil && namespace == "ns"
 }
 
-func (p *changingPolicies) Judge(_ context.Context, in PolicyInput) ([]agent.Verdict, error) {
+func (p *changingPolicies) Judge(_ context.Context, in PolicyInput) ([]agent.Verdict, bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.judge == nil {
-		return nil, nil
+		return nil, !in.Call.ReadOnly, nil
 	}
-	return p.judge(in)
+	verdicts, err := p.judge(in)
+	return verdicts, !in.Call.ReadOnly, err
 }
 
 // verdict returns policies that say the same about each call of a tool.

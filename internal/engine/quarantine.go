@@ -110,9 +110,32 @@ func (e *Engine) usageBelow(top ledger.Agent) (budget.Usage, error) {
 			}
 			page.Cursor = list.Next
 		}
+		writes, err := e.startedTools(uid)
+		if err != nil {
+			return used, err
+		}
+		used.Writes += writes
 	}
 	used.Tasks = int64(len(below))
 	return used, nil
+}
+
+// startedTools returns how many tool calls an agent has started. Each may have written: whether it is read-only is not recorded.
+func (e *Engine) startedTools(uid string) (int64, error) {
+	started, page := map[[2]string]bool{}, ledger.Page{Limit: ledger.MaxLimit}
+	for more := true; more; more = page.Cursor != "" {
+		list, err := e.options.Ledger.ToolCalls(e.ctx, uid, page)
+		if err != nil {
+			return 0, fmt.Errorf("count the tool calls of agent %s: %w", uid, err)
+		}
+		for _, call := range list.Items {
+			if call.Decision != ledger.DecisionDeny {
+				started[[2]string{call.ModelCall, call.CallID}] = true // rounds and repetitions have keys of their own
+			}
+		}
+		page.Cursor = list.Next
+	}
+	return int64(len(started)), nil
 }
 
 func usageOf(call ledger.ModelCall) budget.Usage {

@@ -42,8 +42,8 @@ type stepResult struct {
 	lastRequest *exchange.Recorded
 	// nextSnapshot is when the next snapshot is due.
 	nextSnapshot snapshotCadence
-	// grantedTasks are the tasks that were reserved for the replies of the batch.
-	grantedTasks budget.Amount
+	// granted are the tasks and writes that were reserved for the batch.
+	granted budget.Amount
 	// expired are the asks about which no one decided in time.
 	expired []string
 	// inlineCalls are the inline tool calls.
@@ -214,7 +214,7 @@ func (a *actor) completeFact(r *stepResult, fact agent.Fact) agent.Fact {
 	case agent.ModelReplied:
 		if requested := agent.RequestedTasks(r.next, f); requested > 0 {
 			left := a.engine.budgets.GrantTasks(a.uid, requested)
-			r.grantedTasks.Tasks += left
+			r.granted.Tasks += left
 			f.TasksLeft = &left
 		}
 		return f

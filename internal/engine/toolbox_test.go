@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -67,6 +68,17 @@ func (w *toolbox) run(t agent.Tool) tool.Func {
 			return tool.Output{Text: w.text(call)}, ctx.Err()
 		}
 		return tool.Output{Text: call.Name + " is done"}, ctx.Err()
+	}
+}
+
+// hangOnce makes the next run hang until it is cancelled.
+func (w *toolbox) hangOnce(running chan<- struct{}) {
+	var calls atomic.Int32
+	w.beforeAny = func(ctx context.Context, _ tool.Invocation) {
+		if calls.Add(1) == 1 {
+			running <- struct{}{}
+			<-ctx.Done()
+		}
 	}
 }
 

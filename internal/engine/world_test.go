@@ -65,6 +65,8 @@ type world struct {
 	// models, if set, wraps the models, and onCall is called after each call.
 	models func(Models) Models
 	onCall func(CompletedCall)
+	// policies are those of every engine; nil means none.
+	policies Policies
 	// shardHash is the hash of all trees.
 	shardHash int
 	// ledgerQuota is the ledger quota of a namespace in bytes.
@@ -150,7 +152,7 @@ func (w *world) options(l Ledger) Options {
 	}
 	return Options{
 		Ledger: l, Scheduler: scheduler, Tools: w.tools, LedgerRetryDelay: 10 * time.Millisecond,
-		Models: models, CallCompleted: w.recordCall, Quotas: w, Now: w.now, LedgerQuota: w.ledgerQuota,
+		Models: models, CallCompleted: w.recordCall, Quotas: w, Policies: w.policies, Now: w.now, LedgerQuota: w.ledgerQuota,
 		SlotGroups: func(_ context.Context, a ledger.Agent) []slots.Group {
 			return []slots.Group{{Key: a.Root, Limit: w.parallel}}
 		},

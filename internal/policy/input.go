@@ -44,7 +44,7 @@ type Agent struct {
 }
 
 // Usage is the variable usage: that of the whole tree, with what is reserved for calls in flight.
-type Usage struct{ Tokens, CostMicros, Tasks int64 }
+type Usage struct{ Tokens, CostMicros, Tasks, Writes int64 }
 
 // Workspace is the variable workspace. Its fields are empty without one.
 type Workspace struct {
@@ -68,7 +68,7 @@ var environment = expr.NewEnvironment(map[string]*cel.Type{
 	"Agent": {
 		"role": cel.StringType, "depth": cel.IntType, "namespace": cel.StringType, "requesters": cel.ListType(cel.StringType),
 	},
-	"Usage":     {"tokens": cel.IntType, "costMicros": cel.IntType, "tasks": cel.IntType},
+	"Usage":     {"tokens": cel.IntType, "costMicros": cel.IntType, "tasks": cel.IntType, "writes": cel.IntType},
 	"Workspace": {"source": cel.StringType, "repository": cel.StringType, "ref": cel.StringType, "push": cel.BoolType},
 })
 
@@ -90,7 +90,9 @@ func (in Input) variables() (map[string]any, error) {
 			"role": in.Agent.Role, "depth": int64(in.Agent.Depth), "namespace": in.Agent.Namespace, "requesters": list(in.Agent.Requesters),
 		},
 		"labels": list(in.Labels),
-		"usage":  map[string]any{"tokens": in.Usage.Tokens, "costMicros": in.Usage.CostMicros, "tasks": in.Usage.Tasks},
+		"usage": map[string]any{
+			"tokens": in.Usage.Tokens, "costMicros": in.Usage.CostMicros, "tasks": in.Usage.Tasks, "writes": in.Usage.Writes,
+		},
 		"workspace": map[string]any{
 			"source": in.Workspace.Source, "repository": in.Workspace.Repository, "ref": in.Workspace.Ref, "push": in.Workspace.Push,
 		},

@@ -40,7 +40,7 @@ func call(tool, arguments string) Input {
 	return Input{
 		Call:  Call{Tool: tool, Server: "github", Arguments: json.RawMessage(arguments), Role: "coder", Remote: true},
 		Agent: Agent{Role: "writer", Namespace: "team", Depth: 1, Requesters: []string{"alice"}}, Labels: []string{"untrusted"},
-		Usage:     Usage{Tokens: 1000, CostMicros: 5, Tasks: 2},
+		Usage:     Usage{Tokens: 1000, CostMicros: 5, Tasks: 2, Writes: 3},
 		Workspace: Workspace{Source: "Git", Repository: "https://git.example.com/a.git", Ref: "main", Push: true},
 		Now:       time.Date(2026, 11, 18, 20, 0, 0, 0, time.UTC),
 	}
@@ -63,21 +63,22 @@ func actions(t testing.TB, in Input, policies ...*Policy) string {
 func TestExpressionsReadTheCall(t *testing.T) {
 	in := call("github__push", `{"path":"docs/a","n":7,"ratio":0.5,"deep":{"list":["x"]}}`)
 	for text, want := range map[string]string{
-		"call.tool == 'github__push' && call.server == 'github'":                            "Allow",
-		"call.arguments.path.startsWith('docs/') && call.arguments.n == 7":                  "Allow",
-		"call.arguments.ratio == 0.5 && 'x' in call.arguments.deep.list":                    "Allow",
-		"has(call.arguments.force)":                                                         "Deny r",
-		"call.readOnly":                                                                     "Deny r",
-		"call.target.role == 'coder' && call.target.remote":                                 "Allow",
-		"agent.role == 'writer' && agent.depth == 1 && agent.namespace == 'team'":           "Allow",
-		"'alice' in agent.requesters && !('untrusted' in labels)":                           "Deny r",
-		"usage.tokens == 1000 && usage.costMicros == 5 && usage.tasks == 2":                 "Allow",
+		"call.tool == 'github__push' && call.server == 'github'":                  "Allow",
+		"call.arguments.path.startsWith('docs/') && call.arguments.n == 7":        "Allow",
+		"call.arguments.ratio == 0.5 && 'x' in call.arguments.deep.list":          "Allow",
+		"has(call.arguments.force)":                                               "Deny r",
+		"call.readOnly":                                                           "Deny r",
+		"call.target.role == 'coder' && call.target.remote":                       "Allow",
+		"agent.role == 'writer' && agent.depth == 1 && agent.namespace == 'team'": "Allow",
+		"'alice' in agent.requesters && !('untrusted' in labels)":                 "Deny r",
+		"usage.tokens == 1000 && usage.costMicros == 5 && usage.tasks == 2":       "Allow",
+		"usage.writes == 3": "Allow",
 		"workspace.source == 'Git' && workspace.push && workspace.ref == 'main'":            "Allow",
 		"workspace.repository.startsWith('https://git.example.com/') && now.getHours() < 6": "Deny r",
-		"call.arguments.missing == 1":                                                       "Deny r", // an expression that fails denies
-		"call.arguments.path":                                                               "Deny r",
-		"call == call":                                                                      "Allow",
-		"has(call.target)":                                                                  "Allow",
+		"call.arguments.missing == 1": "Deny r", // an expression that fails denies
+		"call.arguments.path":         "Deny r",
+		"call == call":                "Allow",
+		"has(call.target)":            "Allow",
 	} {
 		p, err := Compile(object(v1beta1.PolicyRule{Name: "r", AllowWhen: text, Otherwise: v1beta1.OutcomeDeny}))
 		if err != nil {
@@ -100,7 +101,7 @@ func TestUnknownFieldsDoNotCompile(t *testing.T) {
 		"labels.untrusted":           "does not support field selection",
 		"workspace.branch == 'a'":    "undefined field 'branch'",
 		"1 +":                        "Syntax error",
-		"has(usage.writes)":          "undefined field 'writes'",
+		"has(usage.calls)":           "undefined field 'calls'",
 		"Call{tool: 'a'}.tool == ''": "undefined",
 	} {
 		compiled, err := Compile(object(v1beta1.PolicyRule{Name: "r", AllowWhen: text}))

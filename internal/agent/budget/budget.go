@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/money"
 )
 
-// Amount is a quantity of tokens, of money in millionths of the currency, and of tasks.
+// Amount is a quantity of tokens, of money in millionths of the currency, of tasks, and of calls that may write.
 type Amount struct {
 	Tokens     int64 `json:"tokens,omitempty"`
 	CostMicros int64 `json:"costMicros,omitempty"`
@@ -21,18 +21,21 @@ type Amount struct {
 	// they count.
 	Currency string `json:"currency,omitempty"`
 	Tasks    int64  `json:"tasks,omitempty"`
+	// Writes has no limit: policies read it.
+	Writes int64 `json:"writes,omitempty"`
 }
 
 // Plus adds two amounts. Sums saturate, so that nonsensical numbers from a provider cannot overflow them.
 func (a Amount) Plus(b Amount) Amount {
-	return Amount{Tokens: Sum(a.Tokens, b.Tokens), CostMicros: Sum(a.CostMicros, b.CostMicros), Tasks: Sum(a.Tasks, b.Tasks),
+	return Amount{Tokens: Sum(a.Tokens, b.Tokens), CostMicros: Sum(a.CostMicros, b.CostMicros), Tasks: Sum(a.Tasks, b.Tasks), Writes: Sum(a.Writes, b.Writes),
 		Currency: money.Join(a.CostMicros, a.Currency, b.CostMicros, b.Currency)}
 }
 
 // Minus subtracts an amount. The result is never negative.
 func (a Amount) Minus(b Amount) Amount {
 	rest := max(0, a.CostMicros-b.CostMicros)
-	return Amount{Tokens: max(0, a.Tokens-b.Tokens), CostMicros: rest, Tasks: max(0, a.Tasks-b.Tasks), Currency: money.Join(rest, a.Currency, 0, "")}
+	return Amount{Tokens: max(0, a.Tokens-b.Tokens), CostMicros: rest, Tasks: max(0, a.Tasks-b.Tasks), Writes: max(0, a.Writes-b.Writes),
+		Currency: money.Join(rest, a.Currency, 0, "")}
 }
 
 // within reports whether the amount exceeds no limit. A zero limit means no limit.
@@ -114,15 +117,16 @@ type Usage struct {
 	CostMicros *int64 `json:"costMicros,omitempty"`
 	// Currency is that of CostMicros.
 	Currency string `json:"currency,omitempty"`
-	// Tasks counts the tasks started by the agent and below it.
-	Tasks int64 `json:"tasks,omitempty"`
+	// Tasks counts the tasks started by the agent and below it, Writes the calls that may change something.
+	Tasks  int64 `json:"tasks,omitempty"`
+	Writes int64 `json:"writes,omitempty"`
 }
 
 func (u Usage) Total() int64 { return Sum(u.PromptTokens, u.CompletionTokens) }
 
 // Amount returns what counts against a budget.
 func (u Usage) Amount() Amount {
-	a := Amount{Tokens: u.Total(), Tasks: u.Tasks}
+	a := Amount{Tokens: u.Total(), Tasks: u.Tasks, Writes: u.Writes}
 	if u.CostMicros != nil {
 		a.CostMicros, a.Currency = *u.CostMicros, u.Currency
 	}
@@ -137,6 +141,7 @@ func (u Usage) Plus(v Usage) Usage {
 		ReasoningTokens:  Sum(u.ReasoningTokens, v.ReasoningTokens),
 		ModelCalls:       Sum(u.ModelCalls, v.ModelCalls),
 		Tasks:            Sum(u.Tasks, v.Tasks),
+		Writes:           Sum(u.Writes, v.Writes),
 	}
 	switch {
 	case u.CostMicros != nil && v.CostMicros != nil:
@@ -169,7 +174,7 @@ func Cost(tokens, price int64) int64 {
 func (u Usage) Max(v Usage) Usage {
 	highest := Usage{
 		PromptTokens: max(u.PromptTokens, v.PromptTokens), CompletionTokens: max(u.CompletionTokens, v.CompletionTokens),
-		ModelCalls: max(u.ModelCalls, v.ModelCalls), Tasks: max(u.Tasks, v.Tasks), CostMicros: u.CostMicros, Currency: u.Currency,
+		ModelCalls: max(u.ModelCalls, v.ModelCalls), Tasks: max(u.Tasks, v.Tasks), Writes: max(u.Writes, v.Writes), CostMicros: u.CostMicros, Currency: u.Currency,
 	}
 	if v.CostMicros != nil && (u.CostMicros == nil || *v.CostMicros > *u.CostMicros) {
 		highest.CostMicros, highest.Currency = v.CostMicros, v.Currency
@@ -179,6 +184,6 @@ func (u Usage) Max(v Usage) Usage {
 
 // Max returns the maximum of two amounts, field by field.
 func (a Amount) Max(b Amount) Amount {
-	return Amount{Tokens: max(a.Tokens, b.Tokens), CostMicros: max(a.CostMicros, b.CostMicros), Tasks: max(a.Tasks, b.Tasks),
+	return Amount{Tokens: max(a.Tokens, b.Tokens), CostMicros: max(a.CostMicros, b.CostMicros), Tasks: max(a.Tasks, b.Tasks), Writes: max(a.Writes, b.Writes),
 		Currency: money.Join(a.CostMicros, a.Currency, b.CostMicros, b.Currency)}
 }

@@ -100,7 +100,7 @@ func TestOthersDoNotWaitForEvaluation(t *testing.T) {
 	release := block(t, s, "lab")
 	ctx, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
-	if verdicts, err := s.Judge(ctx, inNamespace("lab", "read")); !errors.Is(err, errTooSlow) || verdicts != nil {
+	if verdicts, _, err := s.Judge(ctx, inNamespace("lab", "read")); !errors.Is(err, errTooSlow) || verdicts != nil {
 		t.Errorf("got %v, %v; want that the call waits", verdicts, err)
 	}
 	if got := judged(t, s, inNamespace("team", "read")); got != "nestor-system/everywhere" {

@@ -246,33 +246,33 @@ func (s *Store) state(object *v1beta1.ToolPolicy, i int) *policy.Policy {
 }
 
 // Judge implements engine.Policies.
-func (s *Store) Judge(ctx context.Context, in engine.PolicyInput) ([]agent.Verdict, error) {
+func (s *Store) Judge(ctx context.Context, in engine.PolicyInput) (verdicts []agent.Verdict, writes bool, err error) {
 	input := policy.Input{
 		Call:   policy.Call{Tool: in.Call.Tool, Arguments: in.Call.Arguments, ReadOnly: in.Call.ReadOnly, Role: in.Call.TargetRole},
 		Agent:  policy.Agent{Role: in.Role, Namespace: in.Agent.Namespace, Depth: in.Depth},
 		Labels: in.Labels, Now: in.Now,
-		Usage: policy.Usage{Tokens: in.Usage.Tokens, CostMicros: in.Usage.CostMicros, Tasks: in.Usage.Tasks},
-	}
-	policies, err := s.matching(ctx, input)
-	if err != nil || len(policies) == 0 {
-		return nil, err
-	}
-	if err := policy.Ready(policies, input); err != nil { // known without a slot
-		return nil, err
+		Usage: policy.Usage{Tokens: in.Usage.Tokens, CostMicros: in.Usage.CostMicros, Tasks: in.Usage.Tasks, Writes: in.Usage.Writes},
 	}
 	s.addTarget(ctx, in, &input)
-	if err := s.addRoot(ctx, in, &input); err != nil {
-		return nil, err
+	writes = !input.Call.ReadOnly
+	policies, err := s.matching(ctx, input)
+	if err != nil || len(policies) == 0 {
+		return nil, writes, err
 	}
-	var verdicts []agent.Verdict
+	if err := policy.Ready(policies, input); err != nil { // known without a slot
+		return nil, writes, err
+	}
+	if err := s.addRoot(ctx, in, &input); err != nil {
+		return nil, writes, err
+	}
 	err = s.slots.Run(ctx, in.Agent.Namespace, func(ctx context.Context) (err error) {
 		verdicts, err = policy.Judge(ctx, policies, input)
 		return err
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, errTooSlow // without a verdict, the call waits
+		return nil, writes, errTooSlow // without a verdict, the call waits
 	}
-	return verdicts, err
+	return verdicts, writes, err
 }
 
 // addTarget describes the tool or role that is called. Whether a tool of a server changes

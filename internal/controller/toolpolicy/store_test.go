@@ -69,7 +69,7 @@ func input(call agent.PlannedCall) engine.PolicyInput {
 // judged returns the policies whose rule denies a call.
 func judged(t *testing.T, s *Store, in engine.PolicyInput) string {
 	t.Helper()
-	verdicts, err := s.Judge(t.Context(), in)
+	verdicts, _, err := s.Judge(t.Context(), in)
 	if err != nil {
 		return err.Error()
 	}
@@ -211,6 +211,14 @@ func TestJudgeReadsWhatTheOperatorKnows(t *testing.T) {
 		s.set(toolPolicy("team", "p", c.when, nil))
 		if got := judged(t, s, c.in); got != "" {
 			t.Errorf("%s of %s is false: %s", c.when, c.in.Call.Tool, got)
+		}
+	}
+	unmatched := toolPolicy("team", "p", "true", nil)
+	unmatched.Spec.Match = &v1beta1.PolicyMatch{Tools: []string{"other"}}
+	s.set(unmatched)
+	for name, want := range map[string]bool{"github__push": true, "read": false} {
+		if _, writes, err := s.Judge(t.Context(), plain(name, true)); writes != want || err != nil {
+			t.Errorf("%s, which no policy matches, may write: %t (%v)", name, writes, err)
 		}
 	}
 }

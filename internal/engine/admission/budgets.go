@@ -31,6 +31,8 @@ type node struct {
 	used, reserved total
 	// treeUsed and treeReserved include everything below the agent.
 	treeUsed, treeReserved total
+	// starting reports that nothing of the agent is recorded yet: its first call has reserved something.
+	starting bool
 }
 
 // NewBudgets returns budgets without agents for calls of the queue.
@@ -47,9 +49,10 @@ func (b *Budgets) Set(record ledger.Agent, s agent.State, released ...budget.Amo
 			return // its parent has its usage already
 		}
 		if !ok {
-			n = &node{uid: record.UID, name: cmp.Or(s.Config.TaskName, record.Name), parent: record.Parent}
+			n = &node{uid: record.UID, parent: record.Parent}
 			b.insert(n)
 		}
+		n.name, n.starting = cmp.Or(s.Config.TaskName, record.Name), false
 		n.limit, n.until = s.Budget.Limit, s.Budget.Until
 		b.add(n, totalOf(clampAmount(s.Budget.Used)).minus(n.used), total{})
 		for _, amount := range released {
@@ -183,6 +186,23 @@ func (b *Budgets) GrantTasks(uid string, requested int64) int64 {
 	return granted
 }
 
+// ReserveWrites reserves calls that may write, for an agent that may be about to start, unless the number of its tree is no
+// longer the one with which the calls were judged. Set releases them when they are part of the state.
+func (b *Budgets) ReserveWrites(record ledger.Agent, judgedWith, writes int64) bool {
+	b.queue.mu.Lock()
+	defer b.queue.mu.Unlock()
+	if b.rootUsage(record.UID, record.Parent, record.Root).Writes != judgedWith {
+		return false
+	}
+	n := b.nodes[record.UID]
+	if n == nil {
+		n = &node{uid: record.UID, parent: record.Parent, starting: true}
+		b.insert(n)
+	}
+	b.add(n, total{}, total{writes: writes})
+	return true
+}
+
 // TreeUsage returns the usage and the reservations of an agent and everything below it.
 func (b *Budgets) TreeUsage(uid string) (used, reserved budget.Amount) {
 	b.queue.mu.Lock()
@@ -197,6 +217,10 @@ func (b *Budgets) TreeUsage(uid string) (used, reserved budget.Amount) {
 func (b *Budgets) RootUsage(uid, parent, root string) budget.Amount {
 	b.queue.mu.Lock()
 	defer b.queue.mu.Unlock()
+	return b.rootUsage(uid, parent, root)
+}
+
+func (b *Budgets) rootUsage(uid, parent, root string) budget.Amount {
 	n := cmp.Or(b.nodes[uid], b.nodes[parent], b.nodes[root])
 	for n != nil && b.nodes[n.parent] != nil {
 		n = b.nodes[n.parent]
@@ -245,9 +269,12 @@ func (b *Budgets) giveBack(uid string, amount budget.Amount) {
 	back := totalOf(budget.Amount{
 		Tokens:     min(amount.Tokens, n.reserved.tokens),
 		CostMicros: min(amount.CostMicros, n.reserved.micros[amount.Currency]), Currency: amount.Currency,
-		Tasks: min(amount.Tasks, n.reserved.tasks),
+		Tasks: min(amount.Tasks, n.reserved.tasks), Writes: min(amount.Writes, n.reserved.writes),
 	})
 	b.add(n, total{}, total{}.minus(back))
+	if n.starting { // it has not started
+		b.remove(n)
+	}
 }
 
 // addToSums changes the sums of a node and all its ancestors.
@@ -263,6 +290,7 @@ const maxAmount = 1 << 48
 // clampAmount clamps an amount: one that saturated in an agent must not overflow its ancestors.
 func clampAmount(a budget.Amount) budget.Amount {
 	a.Tokens, a.CostMicros, a.Tasks = min(a.Tokens, maxAmount), min(a.CostMicros, maxAmount), min(a.Tasks, maxAmount)
+	a.Writes = min(a.Writes, maxAmount)
 	return a
 }
 

@@ -130,6 +130,25 @@ func TestTreeCountsMoneyInOneCurrency(t *testing.T) {
 	}
 }
 
+// Writes are reserved only with the number with which they were judged, whatever other agents of the tree reserve meanwhile.
+func TestWritesAreReservedAsJudged(t *testing.T) {
+	b := newBudgetTree(t, 100)
+	fresh := ledger.Agent{UID: "new", Name: "new", Parent: "a", Root: "top"}
+	if !b.ReserveWrites(fresh, 0, 2) || b.ReserveWrites(ledger.Agent{UID: "b", Parent: "top", Root: "top"}, 0, 1) {
+		t.Fatal("an agent reserved with an old number")
+	}
+	if b.Release("new", budget.Amount{Writes: 2}); b.nodes["new"] != nil || b.RootUsage("b", "top", "top").Writes != 0 {
+		t.Fatal("an agent that did not start is kept")
+	}
+	if !b.ReserveWrites(fresh, 0, 1) {
+		t.Fatal("what was released cannot be reserved")
+	}
+	b.Set(fresh, agent.State{Budget: budget.Budget{Used: budget.Amount{Writes: 1}}}, budget.Amount{Writes: 1})
+	if got := b.RootUsage("b", "top", "top"); got.Writes != 1 {
+		t.Errorf("%d writes are used, want 1", got.Writes)
+	}
+}
+
 func TestRootUsageOfStartingAgent(t *testing.T) {
 	b := newBudgetTree(t, 100)
 	b.Set(ledger.Agent{UID: "a", Name: "a", Parent: "top"}, stateWithUsage(30))

@@ -12,13 +12,13 @@ import (
 
 // total is a sum of amounts that are also subtracted again, so money is kept for each currency.
 type total struct {
-	tokens, tasks int64
+	tokens, tasks, writes int64
 	// micros is money by currency, without zeros.
 	micros map[string]int64
 }
 
 func totalOf(a budget.Amount) total {
-	return total{tokens: a.Tokens, tasks: a.Tasks, micros: plusMicros(nil, a.Currency, a.CostMicros)}
+	return total{tokens: a.Tokens, tasks: a.Tasks, writes: a.Writes, micros: plusMicros(nil, a.Currency, a.CostMicros)}
 }
 
 func (t total) plus(other total) total { return t.combine(other, 1) }
@@ -26,7 +26,7 @@ func (t total) plus(other total) total { return t.combine(other, 1) }
 func (t total) minus(other total) total { return t.combine(other, -1) }
 
 func (t total) combine(other total, factor int64) total {
-	t.tokens, t.tasks = t.tokens+factor*other.tokens, t.tasks+factor*other.tasks
+	t.tokens, t.tasks, t.writes = t.tokens+factor*other.tokens, t.tasks+factor*other.tasks, t.writes+factor*other.writes
 	for currency, micros := range other.micros {
 		t.micros = plusMicros(t.micros, currency, factor*micros)
 	}
@@ -35,7 +35,7 @@ func (t total) combine(other total, factor int64) total {
 
 // amount returns the sum. That of several currencies is none that a limit allows.
 func (t total) amount() budget.Amount {
-	a := budget.Amount{Tokens: t.tokens, Tasks: t.tasks}
+	a := budget.Amount{Tokens: t.tokens, Tasks: t.tasks, Writes: t.writes}
 	for currency, micros := range t.micros {
 		a.Currency = money.Join(a.CostMicros, a.Currency, micros, currency)
 		a.CostMicros += micros
