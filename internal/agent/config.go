@@ -41,6 +41,8 @@ type Config struct {
 	// OutputSchema is the JSON schema of the data that a sub-agent submits with its result. It is nil if the result is text only. It is
 	// used in the parameters of submit_result as the property data, and its references start there.
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	// Isolated reports that nothing but data of the OutputSchema leaves the agent. It has no tools, delegates nothing and asks no questions.
+	Isolated bool `json:"isolated,omitempty"`
 	// Review configures the review of a sub-agent's results; nil means that they are not reviewed.
 	Review   *Review      `json:"review,omitempty"`
 	ToolCall *ToolRunCall `json:"toolCall,omitempty"`
@@ -128,6 +130,8 @@ type Delegate struct {
 	// When contains short phrases that describe when to delegate to it.
 	When   []string `json:"when,omitempty"`
 	AsTool *AsTool  `json:"asTool,omitempty"`
+	// Isolated reports that only data leaves agents with the role.
+	Isolated bool `json:"isolated,omitempty"`
 }
 
 // AsTool offers a role as a tool with its own input.

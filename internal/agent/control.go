@@ -64,7 +64,7 @@ func (c Config) submission(call ToolCall) (Outcome, bool) {
 
 			Data json.RawMessage `json:"data"`
 		}
-		if json.Unmarshal([]byte(call.Arguments), &in) != nil || in.Result == "" {
+		if json.Unmarshal([]byte(call.Arguments), &in) != nil || in.Result == "" && !c.Isolated {
 			return Outcome{}, false
 		}
 		data, ok := c.submittedData(in.Data)
@@ -91,6 +91,9 @@ func (c Config) submission(call ToolCall) (Outcome, bool) {
 // submittedData returns the data of a submission as a log stores it. It reports false if the agent must submit data and this is not
 // an object. The driver has checked it against the schema.
 func (c Config) submittedData(data json.RawMessage) (json.RawMessage, bool) {
+	if c.Isolated {
+		return c.closedData(data)
+	}
 	if len(c.OutputSchema) == 0 {
 		return nil, true
 	}
@@ -106,6 +109,9 @@ func badSubmission(s State, c BatchCall) (State, BatchCall) {
 	field := "result"
 	if c.Tool == ToolGiveUp {
 		field = "error"
+	}
+	if c.Tool == ToolSubmit && s.Config.Isolated {
+		return s, c.done(ToolFailed, `submit_result needs "data", an object that matches its schema, with integers as plain digits. Nothing was submitted; call it again.`)
 	}
 	if c.Tool == ToolSubmit && len(s.Config.OutputSchema) > 0 {
 		return s, c.done(ToolFailed, `submit_result needs a non-empty "result", and "data", an object that matches its schema. Nothing was submitted; call it again.`)
@@ -184,6 +190,8 @@ func (d delegation) spec(config Config) (spec ChildSpec, problem string) {
 		return spec, `"context" must be none, summary, full or selective.`
 	case mode == ContextSelective && len(d.ContextFiles) == 0:
 		return spec, `"context" selective shows the agent the files in "context_files": name at least one, or choose another context.`
+	case config.isolates(d.Role) && len(d.ContextFiles) > 0:
+		return spec, fmt.Sprintf(`the role %s is isolated and reads no files: leave "context_files" out.`, d.Role)
 	case d.Cwd != "" && !insideWorkspace(d.Cwd):
 		return spec, `"cwd" must be a relative path inside the workspace.`
 	}

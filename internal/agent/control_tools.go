@@ -49,6 +49,12 @@ const submitProperties = `"summary":{"type":"string","description":"One or two s
 
 // submitTool returns submit_result. An agent with an OutputSchema must submit data too.
 func submitTool(c Config) Tool {
+	if c.Isolated {
+		return Tool{Name: ToolSubmit,
+			Description: "Submit your result and end. Only data is passed on: the rest of what you write is not.",
+			Parameters:  json.RawMessage(`{"type":"object","required":["data"],"additionalProperties":false,"properties":{"data":` + string(c.OutputSchema) + `}}`),
+		}
+	}
 	t := Tool{Name: ToolSubmit,
 		Description: "Submit your final result and end. Call it once, alone, when the task is done. Report only what you did and found.",
 		Parameters: json.RawMessage(`{"type":"object","required":["result"],"properties":{` +

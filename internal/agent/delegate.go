@@ -121,6 +121,9 @@ func continueAgent(s State, c BatchCall) (State, BatchCall) {
 	if !ok {
 		return s, c.done(ToolFailed, fmt.Sprintf("There is no finished agent %q: use a name from the results that you got, or delegate again.", in.SubAgent))
 	}
+	if s.Config.isolates(role) {
+		return s, c.done(ToolFailed, fmt.Sprintf("%s is isolated and cannot be continued: delegate again.", in.SubAgent))
+	}
 	return startGroup(s, c, Group{Style: StyleDelegate}, ChildSpec{Role: role, Task: in.Message, ContinueFrom: in.SubAgent})
 }
 
@@ -168,6 +171,9 @@ func (s State) detachRunningTools() State {
 // childFinished records the end of a child. When its group is complete, the results become the answer of the waiting tool call or
 // an input of a later turn.
 func childFinished(s State, f ChildFinished) State {
+	if i := s.Children.find(f.Child); i >= 0 && s.Config.isolates(s.Children.Live[i].Role) {
+		f.Outcome = f.Outcome.Isolated()
+	}
 	children, ok := s.Children.finish(f.Child, f.Outcome)
 	if !ok {
 		return s

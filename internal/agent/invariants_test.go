@@ -34,6 +34,7 @@ func TestInvariants(t *testing.T) {
 		exclusiveCallsRunAlone, allowancesAreBounded, answersReachTools, stepReturnsAddedOutstandingEffects, unchangedSinceDetectsChanges,
 		promptFrameMatchesConfig, promptGrowthEqualsBuildPrompt, reviewsHold, reasoningStaysWithItsMessage, outputSchemaRequiresData,
 		decisionWithOtherDigestIsIgnored, takenNameRenamesOnce, childNamesAreUniqueLabels, approvalsExpire, writesCountOnce,
+		isolatedAgentsPassOnDataOnly,
 	}
 	atTheEnd := []func(*rapid.T, *simulation){duplicatesAreInert, replayIsExact, quarantineEndsTheAgent, stepDoesNotModifyInput, fairRunnerEnds}
 	rapid.Check(t, func(t *rapid.T) {

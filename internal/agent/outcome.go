@@ -3,7 +3,10 @@
 
 package agent
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // ErrorKind is the reason why an agent failed.
 type ErrorKind string
@@ -87,5 +90,5 @@ func (r *Result) briefWithData() string {
 	if r == nil || len(r.Data) == 0 {
 		return r.Brief()
 	}
-	return r.Brief() + "\n\nData: " + string(r.Data)
+	return strings.TrimSpace(r.Brief() + "\n\nData: " + string(r.Data))
 }

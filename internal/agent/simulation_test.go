@@ -354,12 +354,15 @@ func drawConfig(t *rapid.T) Config {
 	if c.Kind == SubAgent && rapid.IntRange(0, 2).Draw(t, "reviewed") == 0 {
 		c.Review = &Review{Role: "helper", MaxRounds: rapid.IntRange(1, 3).Draw(t, "rounds"), Required: rapid.Bool().Draw(t, "required")}
 	}
+	if c.Isolated = c.Kind == SubAgent && c.Review == nil && rapid.IntRange(0, 5).Draw(t, "isolated") == 0; c.Isolated {
+		c.OutputSchema = json.RawMessage(closedVerdict)
+	}
 	c.Remote = c.Kind == SubAgent && c.Review == nil && c.OutputSchema == nil && rapid.IntRange(0, 4).Draw(t, "remote") == 0
 	if rapid.IntRange(0, 9).Draw(t, "files") == 0 {
 		c.Task.ContextMode, c.Task.ContextFiles = ContextSelective, []string{"a.txt", "b.txt"}
 	}
 	if rapid.Bool().Draw(t, "delegates") {
-		c.Delegates = []Delegate{{Name: "helper", AsTool: &AsTool{Name: "Help"}}, {Name: "general"}}
+		c.Delegates = []Delegate{{Name: "helper", AsTool: &AsTool{Name: "Help"}}, {Name: "general", Isolated: rapid.IntRange(0, 2).Draw(t, "isolates") == 0}}
 	}
 	return c
 }

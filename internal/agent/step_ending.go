@@ -83,6 +83,9 @@ func finish(s State) State {
 	outcome := *s.Outcome
 	outcome.Duration = Millis(s.Clock.Now - s.Clock.Started)
 	outcome.Labels = s.LabelNames()
+	if s.Config.Isolated {
+		outcome = outcome.Isolated()
+	}
 	s.Outcome = &outcome
 	s.Children.Groups = nil
 	s.Children = s.Children.dropEnded()

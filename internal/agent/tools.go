@@ -51,7 +51,7 @@ func (c Config) offered(name string) (Tool, bool) {
 		return d.tool(), true
 	}
 	t, ok := c.tool(name)
-	return t, ok && c.Role.allows(t)
+	return t, ok && !c.Isolated && c.Role.allows(t)
 }
 
 func (c Config) controlTool(name string) (Tool, bool) {
@@ -61,7 +61,7 @@ func (c Config) controlTool(name string) (Tool, bool) {
 	case ToolSpawn:
 		return spawnTool(c), c.mayDelegate()
 	case ToolAskUser:
-		return askUserTool, c.Kind != ToolRun
+		return askUserTool, c.Kind != ToolRun && !c.Isolated
 	case ToolSubmit:
 		return submitTool(c), c.Kind == SubAgent
 	case ToolGiveUp:
@@ -80,7 +80,7 @@ func (c Config) controlTool(name string) (Tool, bool) {
 
 // mayDelegate reports whether kind, role and depth let an agent delegate at all.
 func (c Config) mayDelegate() bool {
-	return c.Kind != ToolRun && len(c.Delegates) > 0 && c.Depth < c.MaxDepth
+	return c.Kind != ToolRun && !c.Isolated && len(c.Delegates) > 0 && c.Depth < c.MaxDepth
 }
 
 func (c Config) mayDelegateTo(role string) bool { return slices.Contains(c.delegateNames(), role) }

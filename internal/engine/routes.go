@@ -70,6 +70,9 @@ func finishedFact(child string, s agent.State) agent.ChildFinished {
 	if s.Outcome != nil {
 		outcome = *s.Outcome
 	}
+	if s.Config.Isolated {
+		outcome = outcome.Isolated()
+	}
 	fact := agent.ChildFinished{Child: child, Outcome: outcome, Usage: s.Usage}
 	if s.Budget.Used != s.Usage.Amount() {
 		fact.Counted = s.Budget.Used
