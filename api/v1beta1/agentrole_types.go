@@ -12,6 +12,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="!(has(self.systemPrompt) && has(self.systemPromptFrom))",message="set only one of systemPrompt and systemPromptFrom"
 // +kubebuilder:validation:XValidation:rule="!has(self.remote) || !(has(self.systemPrompt) || has(self.systemPromptFrom) || has(self.modelProvider) || has(self.model) || has(self.maxOutputTokens) || has(self.reasoningEffort) || has(self.tools) || has(self.approval) || has(self.delegation) || has(self.outputSchema) || has(self.skills) || has(self.review))",message="a role with remote has no prompt, model, tools, approval, delegation, outputSchema, skills or review: the remote agent has its own"
 // +kubebuilder:validation:XValidation:rule="!has(self.remote) || !has(self.limits) || !has(self.limits.maxCostMicros) || self.limits.maxCostMicros == 0",message="a role with remote cannot limit the cost, which is not known here: limit the duration or the tokens",fieldPath=".limits.maxCostMicros"
+// +kubebuilder:validation:XValidation:rule="!has(self.isolated) || !self.isolated || !(has(self.tools) || has(self.approval) || has(self.delegation) || has(self.skills) || has(self.review) || has(self.remote))",message="a role with isolated has no tools, approval, delegation, skills, review or remote: nothing but data leaves its agents"
+// +kubebuilder:validation:XValidation:rule="!has(self.isolated) || !self.isolated || has(self.outputSchema)",message="a role with isolated needs outputSchema: only data leaves its agents"
 type AgentRoleSpec struct {
 	// displayName is the name that people see. Defaults to the role's name.
 	// +optional
@@ -89,6 +91,12 @@ type AgentRoleSpec struct {
 	// the reasons and continues.
 	// +optional
 	Review *ResultReview `json:"review,omitempty"`
+	// isolated makes agents with this role safe readers of untrusted content: they have no tools, delegate nothing and ask no questions, and
+	// only data of the outputSchema leaves them, without the content label untrusted. The outputSchema must be an object of booleans, enums of short
+	// identifiers and integers with minimum and maximum, with at most 64 bits, which a task cannot replace. To set it, or to change
+	// the spec while it is set, a user needs the verb trust on this AgentRole.
+	// +optional
+	Isolated bool `json:"isolated,omitempty"`
 	// limits apply to each agent with this role.
 	// +optional
 	Limits *RoleLimits `json:"limits,omitempty"`

@@ -12,11 +12,14 @@ import (
 )
 
 // Overlay returns r with the fields that are set in over. A part such as Tools or Delegation is replaced as a whole, while limits
-// are replaced one by one. A remote role keeps no prompt, model or tools. SystemPromptFrom and AllowedNamespaces are left out: they are for finding and reading a role.
+// are replaced one by one. A remote role keeps no prompt, model or tools, and an isolated one nothing that its agents could act with. SystemPromptFrom and AllowedNamespaces are left out: they are for finding and reading a role.
 func (r Role) Overlay(over Role) Role {
 	if over.Remote != nil { // the remote agent has its own
 		r.ModelProvider, r.Model, r.Temperature, r.MaxOutputTokens, r.ReasoningEffort, r.SystemPrompt = "", "", "", 0, "", ""
 		r.Tools, r.Approval, r.Delegation = nil, nil, nil
+	}
+	if over.Isolated { // nothing but data leaves its agents
+		r.Tools, r.Approval, r.Delegation, r.Skills, r.Review = nil, nil, nil, nil, nil
 	}
 	skills := over.Skills
 	if len(skills) == 0 {
@@ -43,6 +46,7 @@ func (r Role) Overlay(over Role) Role {
 			Remote:          cmp.Or(over.Remote, r.Remote),
 			Review:          cmp.Or(over.Review, r.Review),
 			OutputSchema:    cmp.Or(over.OutputSchema, r.OutputSchema),
+			Isolated:        over.Isolated,
 			Limits:          overlayLimits(r.Limits, over.Limits),
 		},
 	}

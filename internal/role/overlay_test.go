@@ -58,6 +58,8 @@ func TestOverlayTakesEveryField(t *testing.T) {
 			field.Set(reflect.New(field.Type().Elem()))
 		case reflect.Slice:
 			field.Set(reflect.MakeSlice(field.Type(), 1, 1))
+		case reflect.Bool:
+			field.SetBool(true)
 		case reflect.Int32:
 			field.SetInt(1)
 		default:

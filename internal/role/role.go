@@ -60,6 +60,9 @@ func (r Role) OutputFields() []string {
 
 // CannotReview returns why agents with a role cannot review results, or "".
 func CannotReview(reviewer Role) string {
+	if reviewer.Isolated {
+		return fmt.Sprintf("The role %s is isolated, and a verdict has text: name another role in spec.review.role.", reviewer.Name)
+	}
 	if reviewer.Remote == nil {
 		return ""
 	}

@@ -5,11 +5,13 @@ package validation
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/agent/closedschema"
 	"github.com/nestor-dev/nestor/internal/policy"
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/trigger"
@@ -31,6 +33,9 @@ func (p *Problem) Unwrap() error { return p.cause }
 // CheckRole returns the *Problem of a role's schemas, or nil.
 func CheckRole(spec v1beta1.AgentRoleSpec) error {
 	if err := checkOutput("spec.outputSchema", spec.OutputSchema); err != nil {
+		return err
+	}
+	if err := checkClosed(spec); err != nil {
 		return err
 	}
 	if spec.AsTool == nil || spec.AsTool.InputSchema == nil {
@@ -72,6 +77,17 @@ func CheckPolicy(object *v1beta1.ToolPolicy) error {
 		return &Problem{path, text, err}
 	}
 	return err
+}
+
+// checkClosed returns the *Problem of the outputSchema of an isolated role, or nil.
+func checkClosed(spec v1beta1.AgentRoleSpec) error {
+	if !spec.Isolated || spec.OutputSchema == nil {
+		return nil
+	}
+	if _, err := closedschema.Parse(spec.OutputSchema.Raw); err != nil {
+		return badSchema("spec.outputSchema", fmt.Errorf("spec.isolated allows only booleans, enums and bounded integers: %w", err))
+	}
+	return nil
 }
 
 func checkOutput(field string, schema *runtime.RawExtension) error {

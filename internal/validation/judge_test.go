@@ -94,6 +94,22 @@ func TestRefusalNamesField(t *testing.T) {
 }
 
 // TestOldErrorsPermitUpdates: a trigger that was created while no operator answered must be suspended first, not repaired first.
+func TestIsolatedRoleNeedsClosedSchema(t *testing.T) {
+	for properties, want := range map[string]string{
+		`{"spam":{"type":"boolean"}}`: "",
+		`{"note":{"type":"string"}}`:  "the property note: it must be a boolean, an enum",
+	} {
+		schema := `{"type":"object","additionalProperties":false,"properties":` + properties + `}`
+		isolated := role(func(s *v1beta1.AgentRoleSpec) {
+			s.Isolated, s.OutputSchema = true, &runtime.RawExtension{Raw: []byte(schema)}
+		})
+		v := validation.Judge(isolated, nil, validation.Catalog{})
+		if (len(v.Errors) > 0) != (want != "") || want != "" && !strings.Contains(v.Errors[0].Error(), want) {
+			t.Errorf("%s: the errors are %v, want %q", properties, v.Errors, want)
+		}
+	}
+}
+
 func TestOldErrorsPermitUpdates(t *testing.T) {
 	bad, suspended := scheduled("0 7", nil), scheduled("0 7", func(s *v1beta1.AgentTriggerSpec) { s.Suspend = true })
 	v := validation.Judge(suspended, bad, validation.Catalog{})

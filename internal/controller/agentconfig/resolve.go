@@ -97,6 +97,12 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 			return Resolved{}, err
 		}
 	}
+	if definition.Isolated {
+		out.Config.Isolated = true
+		if err := checkIsolated(s, definition); err != nil {
+			return Resolved{}, err
+		}
+	}
 	if s.Kind == agent.SubAgent && definition.Review != nil {
 		if out.Config.Review, err = r.review(ctx, s.Namespace, definition); err != nil {
 			return Resolved{}, err
@@ -105,11 +111,13 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 	if definition.Remote != nil {
 		return out, r.resolveRemote(ctx, s, &out)
 	}
-	set, err := r.Tools.ForObject(ctx, s.Object, definition)
-	if err != nil {
-		return Resolved{}, err
+	if !definition.Isolated {
+		set, err := r.Tools.ForObject(ctx, s.Object, definition)
+		if err != nil {
+			return Resolved{}, err
+		}
+		out.Config.Tools = toolsOf(set)
 	}
-	out.Config.Tools = toolsOf(set)
 	if out.Config.Delegates, out.Config.MissingDelegates, err = r.delegates(ctx, s.Namespace, definition); err != nil {
 		return Resolved{}, err
 	}
@@ -232,7 +240,7 @@ func (r *Resolver) delegates(ctx context.Context, namespace string, from role.Ro
 		if err != nil {
 			return nil, nil, err
 		}
-		d := agent.Delegate{Name: name, DisplayName: definition.DisplayName, Description: definition.Description, When: definition.DelegateWhen}
+		d := agent.Delegate{Name: name, DisplayName: definition.DisplayName, Description: definition.Description, When: definition.DelegateWhen, Isolated: definition.Isolated}
 		if definition.AsTool != nil {
 			d.AsTool = &agent.AsTool{Name: definition.AsTool.Name, InputSchema: definition.InputSchema()}
 		}

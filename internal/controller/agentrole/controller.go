@@ -121,6 +121,9 @@ func (r *Reconciler) check(ctx context.Context, object *v1beta1.AgentRole, read 
 	if err := validation.CheckRole(object.Spec); err != nil {
 		return status.NotReady(generation, v1beta1.ReasonInvalidSpec, err.Error()+". It must be a JSON schema of an object."), nil //nolint:nilerr // the condition has it
 	}
+	if problem := role.IsolationProblem(read); problem != "" {
+		return status.NotReady(generation, v1beta1.ReasonInvalidSpec, problem), nil
+	}
 	notFound, err := r.missingRoles(ctx, object.Namespace, read.Delegates())
 	if err != nil {
 		return metav1.Condition{}, err

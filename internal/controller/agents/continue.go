@@ -74,5 +74,8 @@ func (r *Reconciler) followUp(ctx context.Context, sub *v1beta1.SubAgent, root s
 	if !state.Phase.Terminal() {
 		return waits("has not ended: the follow-up starts when it has ended")
 	}
+	if state.Config.Isolated {
+		return never("which is isolated: nothing of its conversation may leave it")
+	}
 	return state.FollowUp(started), nil
 }

@@ -30,7 +30,7 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1beta1.AgentTask
 	if err := r.checkInput(ctx, task, definition); err != nil {
 		return err
 	}
-	if err := checkOutput(task, definition); err != nil {
+	if err := checkRoleFields(task, definition); err != nil {
 		return err
 	}
 	depth, maxDepth, cwd := placement(task, lineage)
@@ -83,10 +83,15 @@ func (r *Reconciler) checkInput(ctx context.Context, task *v1beta1.AgentTask, de
 	return nil
 }
 
-func checkOutput(task *v1beta1.AgentTask, definition role.Role) error {
+// checkRoleFields checks the fields of a task that its role may not allow.
+func checkRoleFields(task *v1beta1.AgentTask, definition role.Role) error {
 	switch {
+	case definition.Isolated && len(task.Spec.ContextFiles) > 0:
+		return startErrorf(v1beta1.ErrorInvalidSpec, "The role %s is isolated, so its agents read no files: create the task again without spec.contextFiles, or with another role.", task.Spec.Role)
 	case task.Spec.OutputSchema == nil:
 		return nil
+	case definition.Isolated:
+		return startErrorf(v1beta1.ErrorInvalidSpec, "The role %s is isolated, so its outputSchema cannot be replaced: create the task again without spec.outputSchema, or with another role.", task.Spec.Role)
 	case definition.Remote != nil:
 		return startErrorf(v1beta1.ErrorInvalidSpec, "The role %s is that of a remote agent, which submits no data: create the task again without spec.outputSchema, or with another role.", task.Spec.Role)
 	}
