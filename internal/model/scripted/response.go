@@ -63,7 +63,7 @@ func newResponse(c *conversation, script *reply, captures map[string]any) (*resp
 
 func (p *response) renderCalls(captures map[string]any) error {
 	for i, sc := range p.script.ToolCalls {
-		call := toolCall{name: sc.Name}
+		var call toolCall
 		if p.conv.callPrefix != "" {
 			call.id = fmt.Sprintf("%s%s_%d", p.conv.callPrefix, p.id, i+1)
 		}
@@ -71,6 +71,9 @@ func (p *response) renderCalls(captures map[string]any) error {
 			call.id = *sc.ID
 		}
 		var err error
+		if call.name, err = sc.Name.render(captures); err != nil {
+			return err
+		}
 		if call.arguments, err = sc.Arguments.render(captures); err != nil {
 			return err
 		}

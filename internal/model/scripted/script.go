@@ -66,7 +66,7 @@ type replyTiming struct {
 type scriptCall struct {
 	// ID overrides the derived ID, for duplicate and missing IDs.
 	ID        *string   `yaml:"id"`
-	Name      string    `yaml:"name"`
+	Name      text      `yaml:"name"`
 	Arguments arguments `yaml:"arguments"`
 }
 

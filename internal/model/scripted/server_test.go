@@ -94,6 +94,7 @@ rules:
 - {match: {from: user, lastMessage: parse}, reply: {text: '{{(json .last).parse}}'}}
 - {match: {from: user, lastMessage: find}, reply: {text: '{{find "find ([a-z]+)" .last}}/{{find "[0-9]+" .last}}'}}
 - {match: {lastMessage: broken}, reply: {text: '{{.nothing}}'}}
+- {match: {lastMessage: '/Call (?P<tool>\w+)/'}, reply: {toolCalls: [{name: '{{.tool}}'}]}}
 `
 	const system = `{"role":"system","content":"SYSTEM"},`
 	reviewer := strings.Replace(system, "SYSTEM", `## Sub-Agent Context\n\nYou are operating as a **Code Reviewer** sub-agent (depth 1/2).\n- Parent agent: main`, 1)
@@ -106,22 +107,23 @@ rules:
 	tool := func(name string) string { return `{"type":"function","function":{"name":"` + name + `"}}` }
 	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, script)}})
 	for name, tc := range map[string]struct{ model, messages, tools, want string }{
-		"model":                     {model: "small-1", messages: user("hi"), want: "by model"},
-		"history":                   {messages: user("I am Alice.") + `,{"role":"assistant","content":"Hello."},` + user("What is my name?"), want: "by history"},
-		"tool result with capture":  {messages: afterRead("version 12 of it"), want: "read version 12"},
-		"tool result":               {messages: afterRead(" ok "), want: "read OK"},
-		"role by display name":      {messages: reviewer + user("hi"), want: "reviewer"},
-		"role, not the turn":        {messages: reviewer + user("hi") + `,{"role":"assistant","content":"Hello."},` + user("hi"), want: "reviewer"},
-		"role by name":              {messages: strings.Replace(reviewer, "Code Reviewer", "reviewer", 1) + user("hi"), want: "reviewer"},
-		"role and turn":             {messages: strings.Replace(reviewer, "a **Code Reviewer", "an **REVIEWER", 1) + user("hi") + `,{"role":"assistant","content":"Hello."},` + user("hi"), want: "reviewer again"},
-		"system prompt":             {messages: strings.Replace(system, "SYSTEM", "Please be terse.", 1) + user("hi"), want: "by system"},
-		"tools":                     {messages: user("hi"), tools: tool("ask_user") + "," + tool("spawn_agents"), want: "by tools"},
-		"no tools":                  {messages: user("no tools"), want: "without tools"},
-		"content in parts":          {messages: `{"role":"user","content":[{"type":"text","text":"no "},{"type":"text","text":"tools"}]}`, want: "without tools"},
-		"captures in arguments":     {messages: user("The sub-agent fetch-1 asks: why?"), want: `reply_to_agent{"sub_agent":"fetch-1","answer":"a \"quoted\" fetch-1","confidence":90,"list":[1,"1",true,null]}`},
-		"JSON in a template":        {messages: user(`{"parse": "me"}`), want: "me"},
-		"expressions in a template": {messages: user("find this 42"), want: "this/42"},
-		"a broken template":         {messages: user("broken"), want: `error: scripted model: test.yaml:16: template: text:1:2: executing "text" at <.nothing>: map has no entry for key "nothing"`},
+		"model":                      {model: "small-1", messages: user("hi"), want: "by model"},
+		"history":                    {messages: user("I am Alice.") + `,{"role":"assistant","content":"Hello."},` + user("What is my name?"), want: "by history"},
+		"tool result with capture":   {messages: afterRead("version 12 of it"), want: "read version 12"},
+		"tool result":                {messages: afterRead(" ok "), want: "read OK"},
+		"role by display name":       {messages: reviewer + user("hi"), want: "reviewer"},
+		"role, not the turn":         {messages: reviewer + user("hi") + `,{"role":"assistant","content":"Hello."},` + user("hi"), want: "reviewer"},
+		"role by name":               {messages: strings.Replace(reviewer, "Code Reviewer", "reviewer", 1) + user("hi"), want: "reviewer"},
+		"role and turn":              {messages: strings.Replace(reviewer, "a **Code Reviewer", "an **REVIEWER", 1) + user("hi") + `,{"role":"assistant","content":"Hello."},` + user("hi"), want: "reviewer again"},
+		"system prompt":              {messages: strings.Replace(system, "SYSTEM", "Please be terse.", 1) + user("hi"), want: "by system"},
+		"tools":                      {messages: user("hi"), tools: tool("ask_user") + "," + tool("spawn_agents"), want: "by tools"},
+		"no tools":                   {messages: user("no tools"), want: "without tools"},
+		"content in parts":           {messages: `{"role":"user","content":[{"type":"text","text":"no "},{"type":"text","text":"tools"}]}`, want: "without tools"},
+		"captures in arguments":      {messages: user("The sub-agent fetch-1 asks: why?"), want: `reply_to_agent{"sub_agent":"fetch-1","answer":"a \"quoted\" fetch-1","confidence":90,"list":[1,"1",true,null]}`},
+		"a capture as a tool's name": {messages: user("Call ls"), want: "ls{}"},
+		"JSON in a template":         {messages: user(`{"parse": "me"}`), want: "me"},
+		"expressions in a template":  {messages: user("find this 42"), want: "this/42"},
+		"a broken template":          {messages: user("broken"), want: `error: scripted model: test.yaml:16: template: text:1:2: executing "text" at <.nothing>: map has no entry for key "nothing"`},
 		"nothing": {
 			messages: user("no tools"), tools: tool("ask_user"),
 			want: `error: scripted model: no rule matches role "orchestrator", turn 1, model "scripted", last message (user) "no tools", tools [ask_user]. Add a rule, or a fallback.`,
