@@ -10,6 +10,8 @@ HELM_DOCS := $(TOOL) helm-docs --dry-run --log-level=warning --sort-values-order
 generate-charts: ## Copy definitions, permissions and alerts into the charts, and make config/operator and the reference of their values
 	rm -f charts/nestor-crds/files/*.yaml
 	cp config/crd/bases/*.yaml charts/nestor-crds/files/
+	rm -f charts/nestor/files/policies/*.yaml
+	cp $(filter-out %/kustomization.yaml,$(wildcard config/policies/*.yaml)) charts/nestor/files/policies/
 	cp config/rbac/role.yaml config/monitoring/rules.yaml config/monitoring/dashboard.json charts/nestor/files/
 	go run ./hack/builtinroles charts/nestor/files/roles.yaml
 	@# The resource policy is Helm's; Kustomize deletes what it is told to.

@@ -17,6 +17,7 @@ const (
 	ingressObject  = "Ingress nestor-web"
 	autoscaler     = "HorizontalPodAutoscaler nestor-operator"
 	budget         = "PodDisruptionBudget nestor-operator"
+	starterPolicy  = "ToolPolicy untrusted-writes"
 	name           = ".metadata.name"
 	flags          = ".spec.template.spec.containers[0].args"
 	variables      = ".spec.template.spec.containers[0].env"
@@ -26,6 +27,7 @@ const (
 	gatewayOn      = "gateway.enabled=true"
 	webOn          = "web.enabled=true"
 	autoscalingOn  = "autoscaling.enabled=true"
+	starterOn      = "policies.starter.names={untrusted-writes}"
 )
 
 var oidc = []string{webOn, "web.url=https://x.example", "web.oidc.issuer=https://login.example", "web.oidc.clientID=nestor", "web.oidc.existingSecret=oidc"}
@@ -83,6 +85,8 @@ var effects = map[string]effect{
 	"builtInRoles.omit":          {set: "builtInRoles.omit={coder}", object: "AgentRole coder", path: name, shows: "coder", gone: true},
 	"policies.enabled":           {set: "policies.enabled=false", object: "ValidatingAdmissionPolicy nestor-agenttasks", path: name, shows: "nestor-agenttasks", gone: true},
 	"policies.exemptUsers":       {set: "policies.exemptUsers={velero}", object: "ValidatingAdmissionPolicy nestor-agenttasks", path: ".spec.matchConditions", shows: "velero"},
+	"policies.starter.names":     {set: "policies.starter.names={untrusted-writes}", object: starterPolicy, path: name, shows: "untrusted-writes"},
+	"policies.starter.mode":      {given: []string{starterOn}, set: "policies.starter.mode=Audit", object: starterPolicy, path: ".spec.mode", shows: "Audit"},
 	"history.enabled":            {set: "history.enabled=false", object: "APIService v1beta1.history.nestor.dev", path: name, shows: "history", gone: true},
 	"admission.enabled":          {set: "admission.enabled=false", object: operatorObject, path: flags, shows: "--admission-bind-address", gone: true},
 
