@@ -6,6 +6,7 @@ package chart_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -203,6 +204,25 @@ var _ = Describe("The chart", func() {
 		clusterScoped := resourcesOfTheCluster()
 		for right := range inCluster {
 			Expect(clusterScoped).To(HaveKey(strings.Fields(right)[0]), "%s is for namespaces", right)
+		}
+	})
+
+	It("has the starter policies of config/policies, in the mode of the values", func(ctx SpecContext) {
+		built, err := run(ctx, kustomizePath, "build", filepath.Join("config", "policies"))
+		Expect(err).NotTo(HaveOccurred())
+		policies, err := parse(built)
+		Expect(err).NotTo(HaveOccurred())
+		names := make([]string, 0, len(policies))
+		for _, policy := range policies {
+			names = append(names, policy.GetName())
+		}
+		objects := rendered(ctx, "policies.starter.names={"+strings.Join(names, ",")+"}")
+		for _, policy := range policies {
+			chart := find(objects, "ToolPolicy", policy.GetName())
+			Expect(chart).NotTo(BeNil(), policy.GetName())
+			Expect(unstructured.SetNestedField(policy.Object, "Enforce", "spec", "mode")).To(Succeed())
+			Expect(chart.Object["spec"]).To(Equal(policy.Object["spec"]))
+			Expect(chart.GetNamespace()).To(Equal(policy.GetNamespace()))
 		}
 	})
 

@@ -49,5 +49,6 @@ var _ = DescribeTable("Values that are refused", func(ctx SpecContext, message s
 	Entry("an invalid retention", "at '/ledger/callRetention'", []string{"ledger.callRetention=30d"}),
 	Entry("a flag without dashes", "at '/extraArgs/0'", []string{"extraArgs={kube-api-qps=1}"}),
 	Entry("a built-in role that does not exist", "builtInRoles.omit names cook, which is not a built-in role", []string{"builtInRoles.omit={coder,cook}"}),
+	Entry("a starter policy that does not exist", "policies.starter.names has careful, which is not a starter policy", []string{"policies.starter.names={careful}"}),
 	Entry("an invalid digest", "at '/image/digest'", []string{"image.digest=latest"}),
 )
