@@ -30,6 +30,8 @@ type Options struct {
 	NoList bool
 	// DropCancels is how many cancels have no effect.
 	DropCancels int
+	// Reply, if it is set, returns the result of every task by its first message.
+	Reply func(message string) string
 }
 
 // Agent is a remote agent. What it does depends on the first word of the message that starts a task:
@@ -42,6 +44,7 @@ type Agent struct {
 	URL string
 
 	dropCancels int
+	reply       func(message string) string
 
 	mu        sync.Mutex
 	messages  []*a2a.Message
@@ -64,7 +67,7 @@ func Start(t testing.TB, options Options) *Agent {
 }
 
 func New(options Options) (*Agent, http.Handler) {
-	agent := &Agent{dropCancels: options.DropCancels, working: make(chan struct{}, 16), release: make(chan struct{})}
+	agent := &Agent{dropCancels: options.DropCancels, reply: options.Reply, working: make(chan struct{}, 16), release: make(chan struct{})}
 	store := taskstore.NewInMemory(&taskstore.InMemoryStoreConfig{Authenticator: func(context.Context) (string, error) { return "tests", nil }})
 	handler := a2asrv.NewHandler(agent, a2asrv.WithTaskStore(store))
 	if options.NoList {
@@ -150,6 +153,9 @@ func (a *Agent) events(ctx context.Context, c *a2asrv.ExecutorContext, text stri
 		return slices.Values([]a2a.Event{first, a2a.NewArtifactUpdateEvent(c, first.Artifact.ID, a2a.NewTextPart(" in "+text+".")), completed(c)})
 	}
 	submitted := a2a.NewSubmittedTask(c, c.Message)
+	if a.reply != nil {
+		return slices.Values([]a2a.Event{submitted, a2a.NewArtifactEvent(c, a2a.NewTextPart(a.reply(text))), completed(c)})
+	}
 	switch word, _, _ := strings.Cut(text, " "); word {
 	case "hello":
 		return slices.Values([]a2a.Event{say("Hello to you.")})

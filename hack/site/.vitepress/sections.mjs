@@ -35,7 +35,7 @@ export const sidebar = [
   section('Task', ['tasks/ci'].map(doc), false),
   section('Later: tools and control', [
     'tasks/add-tools', 'concepts/tools', 'concepts/workspace', 'tasks/approvals', 'concepts/labels', 'concepts/policies',
-    'tasks/budgets', 'tasks/quotas',
+    'tasks/injection', 'tasks/budgets', 'tasks/quotas',
   ].map(doc)),
   section('Later: triggers and other programs', [
     'tasks/triggers', 'tasks/webhooks', 'tasks/clients', 'concepts/gateway', 'tasks/door-openai', 'tasks/door-mcp',
