@@ -37,28 +37,32 @@ func TestStarterPolicies(t *testing.T) {
 		policy string
 		call   Call
 		labels []string
+		writes int64
 		want   string
 	}{
-		{"untrusted-writes", write, nil, "Allow"},
-		{"untrusted-writes", write, []string{"internal"}, "Allow"},
-		{"untrusted-writes", write, []string{"untrusted"}, ask},
-		{"untrusted-writes", write, []string{"internal", "overflow"}, ask},
-		{"untrusted-writes", read, []string{"untrusted"}, "Allow"},
-		{"untrusted-writes", local, []string{"untrusted"}, "Allow"},
-		{"untrusted-writes", remote, []string{"untrusted"}, ask},
-		{"untrusted-disclosure", remote, nil, "Allow"},
-		{"untrusted-disclosure", remote, []string{"untrusted"}, noRemote},
-		{"untrusted-disclosure", remote, []string{"overflow"}, noRemote},
-		{"untrusted-disclosure", local, []string{"untrusted"}, "Allow"},
-		{"untrusted-disclosure", write, []string{"untrusted"}, "Allow"},
-		{"untrusted-disclosure", publish, nil, "Allow"},
-		{"untrusted-disclosure", publish, []string{"untrusted"}, noPublishing},
-		{"untrusted-disclosure", publish, []string{"overflow"}, noPublishing},
-		{"production-writes", read, []string{"untrusted"}, "Allow"},
-		{"production-writes", local, nil, "Allow"},
-		{"production-writes", write, nil, "RequireApproval writes-in-production"},
+		{"untrusted-writes", write, nil, 0, "Allow"},
+		{"untrusted-writes", write, []string{"internal"}, 0, "Allow"},
+		{"untrusted-writes", write, []string{"untrusted"}, 0, ask},
+		{"untrusted-writes", write, []string{"internal", "overflow"}, 0, ask},
+		{"untrusted-writes", read, []string{"untrusted"}, 0, "Allow"},
+		{"untrusted-writes", local, []string{"untrusted"}, 0, "Allow"},
+		{"untrusted-writes", remote, []string{"untrusted"}, 0, ask},
+		{"untrusted-disclosure", remote, nil, 0, "Allow"},
+		{"untrusted-disclosure", remote, []string{"untrusted"}, 0, noRemote},
+		{"untrusted-disclosure", remote, []string{"overflow"}, 0, noRemote},
+		{"untrusted-disclosure", local, []string{"untrusted"}, 0, "Allow"},
+		{"untrusted-disclosure", write, []string{"untrusted"}, 0, "Allow"},
+		{"untrusted-disclosure", publish, nil, 0, "Allow"},
+		{"untrusted-disclosure", publish, []string{"untrusted"}, 0, noPublishing},
+		{"untrusted-disclosure", publish, []string{"overflow"}, 0, noPublishing},
+		{"production-writes", read, []string{"untrusted"}, 0, "Allow"},
+		{"production-writes", local, nil, 0, "Allow"},
+		{"production-writes", write, nil, 0, "RequireApproval writes-in-production"},
+		{"write-limit", write, nil, 49, "Allow"},
+		{"write-limit", write, nil, 50, "RequireApproval writes-of-one-tree"},
+		{"write-limit", read, nil, 50, "Allow"},
 	} {
-		if got := actions(t, Input{Call: tc.call, Labels: tc.labels}, starter(t, tc.policy)); got != tc.want {
+		if got := actions(t, Input{Call: tc.call, Labels: tc.labels, Usage: Usage{Writes: tc.writes}}, starter(t, tc.policy)); got != tc.want {
 			t.Errorf("%s: %s with the labels %v: %s, want %s", tc.policy, tc.call.Tool, tc.labels, got, tc.want)
 		}
 	}

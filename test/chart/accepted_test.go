@@ -60,7 +60,7 @@ var accepted = map[string][]string{
 	"larger workspaces with more egress":   {"workspace.maxSize=50Gi", "workspace.egress[0].ports[0].port=53", "workspace.egress[0].ports[0].protocol=UDP", "workspace.egress[1].to[0].ipBlock.cidr=192.0.2.0/24"},
 	"no policies":                          {"policies.enabled=false"},
 	"an exempt backup program":             {"policies.exemptUsers={system:serviceaccount:velero:velero}"},
-	"starter policies":                     {"policies.starter.names={untrusted-writes,untrusted-disclosure,production-writes}", "policies.starter.mode=Audit"},
+	"starter policies":                     {"policies.starter.names={untrusted-writes,untrusted-disclosure,production-writes,write-limit}", "policies.starter.mode=Audit"},
 	"no roles for people":                  {"rbac.userRoles.create=false"},
 	"roles that are not aggregated":        {"rbac.userRoles.aggregate=false"},
 	"permissions created elsewhere":        {"rbac.create=false"},
