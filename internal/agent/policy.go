@@ -36,6 +36,20 @@ type JudgedCall struct {
 	Writes int64 `json:"writes,omitempty"`
 }
 
+// Denial returns the first verdict for which the call of an agent is refused. An orchestrator cannot wait for a person.
+func (c JudgedCall) Denial(of Kind) (Verdict, bool) {
+	for _, v := range c.Verdicts {
+		if v.Action == PolicyDeny && !v.Audit {
+			return v, true
+		}
+	}
+	i := slices.IndexFunc(c.Verdicts, func(v Verdict) bool { return v.Action == PolicyRequireApproval && !v.Audit })
+	if i < 0 || of != Orchestrator {
+		return Verdict{}, false
+	}
+	return c.Verdicts[i], true
+}
+
 // Verdict is what one rule says about a call, or that a whole policy allows it.
 type Verdict struct {
 	// Policy is the namespace and name of the policy. UID, Generation and Digest identify its content.
@@ -47,6 +61,8 @@ type Verdict struct {
 	Rule    string       `json:"rule,omitempty"`
 	Message string       `json:"message,omitempty"`
 	Action  PolicyAction `json:"action"`
+	// Failed reports that the expression of the rule, or the reading of the arguments, failed.
+	Failed bool `json:"failed,omitempty"`
 	// Audit reports that the verdict is recorded and has no effect.
 	Audit bool `json:"audit,omitempty"`
 	// DenyRequesters rejects the approval of people who requested the work.
@@ -201,6 +217,56 @@ func Unjudged(s State) []PlannedCall {
 		calls = append(calls, s.plannedCalls(c)...)
 	}
 	return calls
+}
+
+// JudgedMoment is a moment at which policies judge a call.
+type JudgedMoment struct {
+	PlannedCall
+	// First reports that the call was just planned. Otherwise it is about to start, or to continue.
+	First bool
+}
+
+// JudgedMoments returns the calls that policies judge in the step of an event, with the labels at that moment. Without
+// policies, it returns those that they would have judged.
+func JudgedMoments(before State, e Event) ([]JudgedMoment, Labels) {
+	at := before
+	if _, judged := e.Fact.(Judged); !judged {
+		at, _ = Step(before.unrestricted(), policed(e))
+	}
+	var moments []JudgedMoment
+	for _, call := range Unjudged(at) {
+		i := at.findCall(call.Call, CallQueued, CallUndecided)
+		moments = append(moments, JudgedMoment{call, i >= 0 && at.Batch[i].Verdict == nil})
+	}
+	return moments, at.Labels
+}
+
+// unrestricted returns the state as it would be under policies that have allowed all calls so far.
+func (s State) unrestricted() State {
+	s.Policed = true
+	s.Batch = slices.Clone(s.Batch)
+	for i, c := range s.Batch {
+		if c.Verdict == nil {
+			s.Batch[i].Verdict = &CallVerdict{}
+		}
+	}
+	return s
+}
+
+// policed returns an event with which policies apply.
+func policed(e Event) Event {
+	switch f := e.Fact.(type) {
+	case Started:
+		f.Policed = true
+		e.Fact = f
+	case Restarted:
+		f.Policed = true
+		e.Fact = f
+	case Resumed:
+		f.Policed = true
+		e.Fact = f
+	}
+	return e
 }
 
 // WaitsForPolicies returns why the agent's calls cannot be judged, or an empty string.

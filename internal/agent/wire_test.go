@@ -68,7 +68,7 @@ func everyFact() []Event {
 		AllowanceRevoked{Allowance: "m3", Message: "m4", User: "bob"},
 		Judged{Policed: true, Waits: "it does not compile", Calls: []JudgedCall{{Call: "c1", Labels: []string{"untrusted"}, Verdicts: []Verdict{{
 			Policy: "team/writes", UID: "u-2", Generation: 3, Digest: "d", Rule: "people", Message: "Ask.", Action: PolicyRequireApproval,
-			Audit: true, DenyRequesters: true, ExactAllowance: true,
+			Failed: true, Audit: true, DenyRequesters: true, ExactAllowance: true,
 		}}}}},
 	}
 	events := make([]Event, len(facts))

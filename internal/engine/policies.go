@@ -201,22 +201,12 @@ func (a *actor) policyRoot(ctx context.Context, r *stepResult) (PolicyRoot, erro
 func (a *actor) recordRefused(r *stepResult, before agent.State, f agent.Judged, now time.Time) {
 	for _, judged := range f.Calls {
 		c, found := findCall(before, judged.Call)
-		denied, ok := denial(judged)
+		denied, ok := judged.Denial(before.Config.Kind)
 		if !found || !ok || !before.IsPlainTool(c.Tool) {
 			continue
 		}
 		a.recordRow(r, c, "policy "+denied.Policy, now)
 	}
-}
-
-// denial returns the first verdict that denies a call.
-func denial(judged agent.JudgedCall) (agent.Verdict, bool) {
-	for _, v := range judged.Verdicts {
-		if v.Action == agent.PolicyDeny && !v.Audit {
-			return v, true
-		}
-	}
-	return agent.Verdict{}, false
 }
 
 // recordRow records a call that never runs. One that has begun has a row.

@@ -5,10 +5,12 @@ package policy
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/google/cel-go/cel"
 
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/trigger/expr"
 )
 
@@ -20,6 +22,9 @@ type Input struct {
 	Usage     Usage
 	Workspace Workspace
 	Now       time.Time
+	// Unknown are variables and fields whose values are not known, such as usage and agent.requesters: the call is a
+	// recorded one. A call that is going to be performed has none.
+	Unknown []string
 }
 
 // Call is the variable call.
@@ -55,6 +60,19 @@ type Workspace struct {
 	Push            bool
 }
 
+// WorkspaceOf describes a workspace.
+func WorkspaceOf(w v1beta1.Workspace) Workspace {
+	switch {
+	case w.Git != nil:
+		return Workspace{Source: "Git", Repository: w.Git.URL, Ref: w.Git.Ref, Push: w.Git.Push != nil}
+	case w.PersistentVolumeClaim != nil:
+		return Workspace{Source: "PersistentVolumeClaim"}
+	case w.EmptyDir != nil:
+		return Workspace{Source: "EmptyDir"}
+	}
+	return Workspace{Source: "Directory"}
+}
+
 // environment declares the variables: an expression with an unknown field does not compile.
 var environment = expr.NewEnvironment(map[string]*cel.Type{
 	"call": cel.ObjectType("Call"), "agent": cel.ObjectType("Agent"), "labels": cel.ListType(cel.StringType),
@@ -81,7 +99,7 @@ func (in Input) variables() (map[string]any, error) {
 	if err := expr.CheckValue(arguments); err != nil {
 		return nil, err
 	}
-	return map[string]any{
+	variables := map[string]any{
 		"call": map[string]any{
 			"tool": in.Call.Tool, "server": in.Call.Server, "arguments": arguments, "readOnly": in.Call.ReadOnly,
 			"target": map[string]any{"role": in.Call.Role, "remote": in.Call.Remote},
@@ -97,7 +115,26 @@ func (in Input) variables() (map[string]any, error) {
 			"source": in.Workspace.Source, "repository": in.Workspace.Repository, "ref": in.Workspace.Ref, "push": in.Workspace.Push,
 		},
 		"now": in.Now,
-	}, nil
+	}
+	for _, name := range in.Unknown {
+		setUnknown(variables, strings.Split(name, "."))
+	}
+	return variables, nil
+}
+
+// setUnknown makes a field, or all fields of an object, unknown.
+func setUnknown(fields map[string]any, path []string) {
+	object, ok := fields[path[0]].(map[string]any)
+	switch {
+	case len(path) > 1:
+		setUnknown(object, path[1:])
+	case !ok:
+		fields[path[0]] = expr.Unknown()
+	default:
+		for name := range object {
+			setUnknown(object, []string{name})
+		}
+	}
 }
 
 func list(texts []string) []any {

@@ -41,6 +41,18 @@ type Policy struct {
 // ErrNotCompiled is why a call waits for policies that will be compiled.
 var ErrNotCompiled = errors.New("the ToolPolicies that match the call are not compiled yet")
 
+// The reasons of Events about calls.
+const (
+	// EventDenied: a policy denies a call.
+	EventDenied = "CallDenied"
+	// EventFailed: an expression of a policy failed, which denies the call unless the policy only audits.
+	EventFailed = "PolicyFailed"
+)
+
+// Unknown is the action of a verdict that depends on what is not known of a recorded call. The verdicts on calls that
+// are going to be performed never have it.
+const Unknown agent.PolicyAction = "Unknown"
+
 type rule struct {
 	spec v1beta1.PolicyRule
 	when *expr.Condition
@@ -139,13 +151,18 @@ func Judge(ctx context.Context, policies []*Policy, in Input) ([]agent.Verdict, 
 		}
 		if invalid != nil {
 			v := p.verdict
-			v.Action, v.Message = agent.PolicyDeny, "The arguments cannot be judged: "+invalid.Error()
+			v.Action, v.Failed, v.Message = agent.PolicyDeny, true, "The arguments cannot be judged: "+invalid.Error()
 			verdicts = append(verdicts, v)
 			continue
 		}
 		judged, err := p.judge(ctx, variables)
 		if err != nil {
 			return nil, err
+		}
+		if len(p.match.Roles) > 0 && slices.Contains(in.Unknown, "agent.role") {
+			for i := range judged {
+				judged[i].Action = Unknown
+			}
 		}
 		verdicts = append(verdicts, judged...)
 	}
@@ -165,8 +182,10 @@ func (p *Policy) judge(ctx context.Context, variables map[string]any) ([]agent.V
 		v := p.verdict
 		v.Rule, v.Message = r.spec.Name, r.spec.Message
 		switch {
+		case errors.Is(err, expr.ErrUnknown):
+			v.Action = Unknown
 		case err != nil:
-			v.Action, v.Message = agent.PolicyDeny, failure(r.spec.Message, err)
+			v.Action, v.Failed, v.Message = agent.PolicyDeny, true, failure(r.spec.Message, err)
 		case r.spec.Otherwise == v1beta1.OutcomeRequireApproval:
 			v.Action = agent.PolicyRequireApproval
 			v.DenyRequesters, v.ExactAllowance = r.spec.DenyRequesters, r.spec.Allowance == v1beta1.AllowanceExact

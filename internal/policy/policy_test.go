@@ -387,3 +387,36 @@ func FuzzArguments(f *testing.F) {
 		}
 	})
 }
+
+func TestRecordedCallHasUnknownValues(t *testing.T) {
+	for text, want := range map[string]string{
+		"usage.tokens < 5":                                       "Unknown r",
+		"call.readOnly || usage.tasks < 3":                       "Unknown r",
+		"call.tool == 'read' || usage.tasks < 3":                 "Allow",
+		"'untrusted' in labels || usage.tasks < 3":               "Allow",
+		"!('untrusted' in labels) && usage.tasks < 3":            "Deny r",
+		"agent.requesters.exists(r, r == 'alice')":               "Unknown r",
+		"'alice' in agent.requesters":                            "Unknown r",
+		"size(agent.requesters) == 1":                            "Unknown r",
+		"agent.depth == 1 && workspace.source == ''":             "Unknown r",
+		"has(usage.tokens)":                                      "Allow",
+		"call.arguments.missing == 1":                            "Deny r",
+		"usage.tasks < 3 || call.arguments.missing == 1":         "Unknown r",
+		"call.target == call.target && usage == usage":           "Unknown r",
+		"[usage.tokens].size() == 1 && {'a': usage}.size() == 1": "Unknown r",
+	} {
+		p := compile(t, object(v1beta1.PolicyRule{Name: "r", AllowWhen: text}))
+		in := call("read", "{}")
+		in.Unknown = []string{"usage", "agent.requesters", "workspace", "call.readOnly"}
+		if got := actions(t, in, p); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	in := call("read", "{}")
+	in.Unknown = []string{"agent.role"}
+	byRole := object(v1beta1.PolicyRule{Name: "r", AllowWhen: "false"})
+	byRole.Spec.Match = &v1beta1.PolicyMatch{Roles: []v1beta1.Name{"writer"}}
+	if got := actions(t, in, compile(t, byRole)); got != "Unknown r" {
+		t.Errorf("a policy for a role says %s about a call of an unknown role", got)
+	}
+}

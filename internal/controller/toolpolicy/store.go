@@ -320,7 +320,7 @@ func (s *Store) addRoot(ctx context.Context, in engine.PolicyInput, input *polic
 	}
 	input.Agent.Requesters = slices.Sorted(maps.Keys(users))
 	if workspace != nil {
-		input.Workspace = workspaceOf(*workspace)
+		input.Workspace = policy.WorkspaceOf(*workspace)
 	}
 	return nil
 }
@@ -335,16 +335,4 @@ func (s *Store) root(ctx context.Context, a ledger.Agent, task string) (*v1beta1
 	var top v1beta1.AgentTask
 	err := s.finder.Reader.Get(ctx, types.NamespacedName{Namespace: a.Namespace, Name: task}, &top)
 	return top.Spec.Workspace, []string{top.Spec.User, top.Spec.FireUser}, err
-}
-
-func workspaceOf(w v1beta1.Workspace) policy.Workspace {
-	switch {
-	case w.Git != nil:
-		return policy.Workspace{Source: "Git", Repository: w.Git.URL, Ref: w.Git.Ref, Push: w.Git.Push != nil}
-	case w.PersistentVolumeClaim != nil:
-		return policy.Workspace{Source: "PersistentVolumeClaim"}
-	case w.EmptyDir != nil:
-		return policy.Workspace{Source: "EmptyDir"}
-	}
-	return policy.Workspace{Source: "Directory"}
 }

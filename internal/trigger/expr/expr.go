@@ -8,6 +8,7 @@ package expr
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -183,13 +184,17 @@ func (p *Program) run(ctx context.Context, variables map[string]any) (ref.Val, e
 		return nil, &Error{Field: p.field, Problem: err.Error()}
 	}
 	variables = maps.Clone(variables)
-	variables[meterName] = &meter{ctx: ctx}
+	m := &meter{ctx: ctx}
+	variables[meterName] = m
 	value, _, err := program.ContextEval(ctx, variables)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, &Error{Field: p.field, Problem: "the evaluation takes too long"}
 		}
 		return nil, &Error{Field: p.field, Problem: err.Error()}
+	}
+	if m.unknown {
+		return types.NewUnknown(0, nil), nil
 	}
 	return value, nil
 }
@@ -202,7 +207,17 @@ func (p *Program) Bool(ctx context.Context, in Input) (bool, error) {
 	return p.truth(value)
 }
 
+// ErrUnknown is the error of a condition whose result depends on the value Unknown.
+var ErrUnknown = errors.New("the result depends on values that are not known")
+
+// Unknown returns the value of a variable or field that is not known. CEL passes it on, except that it compares and
+// combines lists and maps regardless of what they contain: there, the meter detects it.
+func Unknown() any { return types.NewUnknown(0, nil) }
+
 func (p *Program) truth(value ref.Val) (bool, error) {
+	if types.IsUnknown(value) {
+		return false, ErrUnknown
+	}
 	result, ok := value.(types.Bool)
 	if !ok {
 		return false, &Error{Field: p.field, Problem: fmt.Sprintf("the result is of type %s, not bool", value.Type().TypeName())}

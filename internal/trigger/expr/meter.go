@@ -37,6 +37,8 @@ const (
 type meter struct {
 	ctx   context.Context
 	steps int
+	// unknown reports that a value that is not known was compared or combined as a part of others.
+	unknown bool
 }
 
 // meterName is the variable with the meter. No expression can contain this name.
@@ -69,6 +71,8 @@ func (m *meter) take(steps int) {
 func (m *meter) visit(value ref.Val) {
 	m.take(1)
 	switch v := value.(type) {
+	case *types.Unknown:
+		m.unknown = true
 	case types.String:
 		m.take(len(v) / charsPerStep)
 	case types.Bytes:
