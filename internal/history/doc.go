@@ -9,8 +9,8 @@
 //
 // Only the aggregator, by its client certificate, and tokens that the API server accepts are trusted. Every request
 // is authorized by the API server, so RBAC decides: get and list of transcripts, modelcalls and usages, and get of
-// transcripts/log, transcripts/image, transcripts/trace, workspacechanges, workspacechanges/archive and workspacechanges/file, each for a
-// namespace.
+// transcripts/log, transcripts/image, transcripts/trace, transcripts/calls, workspacechanges, workspacechanges/archive and
+// workspacechanges/file, each for a namespace.
 //
 // The server needs the ledger and the Kubernetes API, but no leader: every replica serves. Deltas of replies come
 // from a live.Hub, which only the replica with the active engine has; the others poll the ledger every second.

@@ -207,6 +207,7 @@ func (s *Server) group(scheme *runtime.Scheme, options Options, may authorizer.A
 		},
 		"transcripts/image": &images{streamed{text, servedImages}, all},
 		"transcripts/trace": &traces{storage{&api.Trace{}}, all},
+		"transcripts/calls": &calls{storage{&api.TranscriptCalls{}}, all},
 		"modelcalls": &modelCalls{
 			namespaced{storage{&api.ModelCall{}}, &api.ModelCallList{}, "modelcall", modelCallColumns, modelCallCells}, options.Ledger,
 		},

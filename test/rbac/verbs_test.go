@@ -101,6 +101,9 @@ var histories = []struct {
 	{"get transcripts/trace", func(ctx context.Context, who person) error {
 		return readSubresource(ctx, who, historyv1beta1.TranscriptName("AgentChat", "talk"), "trace", "limit", "1")
 	}},
+	{"get transcripts/calls", func(ctx context.Context, who person) error {
+		return readSubresource(ctx, who, historyv1beta1.TranscriptName("AgentChat", "talk"), "calls", "limit", "1")
+	}},
 	{"list modelcalls", lists("modelcalls")},
 	{"list usages", lists("usages")},
 	{"get workspacechanges", func(ctx context.Context, who person) error {

@@ -18,7 +18,7 @@ var GroupVersion = schema.GroupVersion{Group: "history.nestor.dev", Version: "v1
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
 		&Transcript{}, &TranscriptList{}, &TranscriptOptions{}, &TranscriptLogOptions{}, &TranscriptImageOptions{},
-		&Trace{}, &TranscriptTraceOptions{},
+		&Trace{}, &TranscriptTraceOptions{}, &TranscriptCalls{}, &TranscriptCallsOptions{},
 		&ModelCall{}, &ModelCallList{},
 		&Usage{}, &UsageList{},
 		&WorkspaceChanges{}, &WorkspaceFile{}, &WorkspaceFileOptions{},

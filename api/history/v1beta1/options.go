@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -29,6 +31,9 @@ func addOptionConversions(scheme *runtime.Scheme) error {
 		}),
 		scheme.AddConversionFunc((*url.Values)(nil), (*TranscriptTraceOptions)(nil), func(in, out any, _ conversion.Scope) error {
 			return out.(*TranscriptTraceOptions).read(*in.(*url.Values))
+		}),
+		scheme.AddConversionFunc((*url.Values)(nil), (*TranscriptCallsOptions)(nil), func(in, out any, _ conversion.Scope) error {
+			return out.(*TranscriptCallsOptions).read(*in.(*url.Values))
 		}),
 		scheme.AddConversionFunc((*url.Values)(nil), (*WorkspaceFileOptions)(nil), func(in, out any, _ conversion.Scope) error {
 			return out.(*WorkspaceFileOptions).read(*in.(*url.Values))
@@ -75,6 +80,20 @@ func (o *TranscriptTraceOptions) read(query url.Values) error {
 	p := parameters{query: query}
 	p.known("since", "limit")
 	o.Since, o.Limit = p.number("since"), p.number("limit")
+	return p.err
+}
+
+func (o *TranscriptCallsOptions) read(query url.Values) error {
+	p := parameters{query: query}
+	p.known("since", "sinceTime", "limit")
+	o.Since, o.Limit = p.number("since"), p.number("limit")
+	if text := query.Get("sinceTime"); text != "" {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			p.complain("sinceTime must be a time such as 2006-01-02T15:04:05Z, not %q", text)
+		}
+		o.SinceTime = &metav1.Time{Time: at}
+	}
 	return p.err
 }
 

@@ -66,3 +66,19 @@ type TranscriptTraceOptions struct {
 	// +optional
 	Limit int64 `json:"limit,omitempty"`
 }
+
+// TranscriptCallsOptions are the query parameters of a transcript's calls, which select a page of them.
+//
+// +kubebuilder:object:root=true
+type TranscriptCallsOptions struct {
+	metav1.TypeMeta `json:",inline"`
+	// since leaves out what happened up to and including this seq; the next of a page is the since of the following page.
+	// +optional
+	Since int64 `json:"since,omitempty"`
+	// sinceTime leaves out what happened before this time, as RFC 3339.
+	// +optional
+	SinceTime *metav1.Time `json:"sinceTime,omitempty"`
+	// limit is the approximate maximum number of moments, 1 to 1000; the default is 500. A page may have fewer even if there is a next one.
+	// +optional
+	Limit int64 `json:"limit,omitempty"`
+}

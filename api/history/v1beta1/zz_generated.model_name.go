@@ -9,6 +9,11 @@
 package v1beta1
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in CallMoment) OpenAPIModelName() string {
+	return "dev.nestor.history.v1beta1.CallMoment"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in CallUsage) OpenAPIModelName() string {
 	return "dev.nestor.history.v1beta1.CallUsage"
 }
@@ -21,6 +26,11 @@ func (in ChangedFile) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ChildRun) OpenAPIModelName() string {
 	return "dev.nestor.history.v1beta1.ChildRun"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ContentLabel) OpenAPIModelName() string {
+	return "dev.nestor.history.v1beta1.ContentLabel"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -66,6 +76,11 @@ func (in ModelCallStatus) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in Outcome) OpenAPIModelName() string {
 	return "dev.nestor.history.v1beta1.Outcome"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in PolicyVerdict) OpenAPIModelName() string {
+	return "dev.nestor.history.v1beta1.PolicyVerdict"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -116,6 +131,16 @@ func (in Transcript) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in TranscriptAgent) OpenAPIModelName() string {
 	return "dev.nestor.history.v1beta1.TranscriptAgent"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in TranscriptCalls) OpenAPIModelName() string {
+	return "dev.nestor.history.v1beta1.TranscriptCalls"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in TranscriptCallsOptions) OpenAPIModelName() string {
+	return "dev.nestor.history.v1beta1.TranscriptCallsOptions"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

@@ -63,6 +63,6 @@ subjects:
   resources: [transcripts, modelcalls, usages]
   verbs: [get, list]
 - apiGroups: [history.nestor.dev]
-  resources: [transcripts/log, transcripts/image, transcripts/trace]
+  resources: [transcripts/log, transcripts/image, transcripts/trace, transcripts/calls]
   verbs: [get]
 {{- end }}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/url"
 	"strconv"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/fields"
@@ -181,4 +182,49 @@ func (r rawClient) stream(ctx context.Context, transcript, subresource string, q
 		return nil, err
 	}
 	return request.Stream(ctx)
+}
+
+// Transcripts calls each with the transcripts of the namespace, without their entries, oldest first.
+func (r *Reader) Transcripts(ctx context.Context, each func(historyv1.Transcript) error) error {
+	for next := ""; ; {
+		var list historyv1.TranscriptList
+		page := []client.ListOption{client.InNamespace(r.namespace), client.Limit(transcriptPage), client.Continue(next)}
+		if err := r.api.List(ctx, &list, page...); err != nil {
+			return classify("list the transcripts", err)
+		}
+		for _, t := range list.Items {
+			if err := each(t); err != nil {
+				return err
+			}
+		}
+		if next = list.Continue; next == "" {
+			return nil
+		}
+	}
+}
+
+const transcriptPage = 500
+
+// Calls calls each with the pages of a transcript's calls. A zero time means all of them.
+func (r *Reader) Calls(
+	ctx context.Context, transcript string, from time.Time, each func(historyv1.TranscriptCalls) error,
+) error {
+	query := url.Values{}
+	if !from.IsZero() {
+		query.Set("sinceTime", from.UTC().Format(time.RFC3339))
+	}
+	for {
+		data, err := rawClient{r}.get(ctx, transcript, "calls", query)
+		if err != nil {
+			return classify("read the calls of "+transcript, err)
+		}
+		var page historyv1.TranscriptCalls
+		if err := decode(data, &page); err != nil {
+			return fmt.Errorf("read the calls of %s: %w", transcript, err)
+		}
+		if err := each(page); err != nil || page.Next == nil {
+			return err
+		}
+		query.Set("since", strconv.FormatInt(*page.Next, 10))
+	}
 }

@@ -20,9 +20,11 @@ import (
 
 func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	return map[string]common.OpenAPIDefinition{
+		v1beta1.CallMoment{}.OpenAPIModelName():             schema_nestor_api_history_v1beta1_CallMoment(ref),
 		v1beta1.CallUsage{}.OpenAPIModelName():              schema_nestor_api_history_v1beta1_CallUsage(ref),
 		v1beta1.ChangedFile{}.OpenAPIModelName():            schema_nestor_api_history_v1beta1_ChangedFile(ref),
 		v1beta1.ChildRun{}.OpenAPIModelName():               schema_nestor_api_history_v1beta1_ChildRun(ref),
+		v1beta1.ContentLabel{}.OpenAPIModelName():           schema_nestor_api_history_v1beta1_ContentLabel(ref),
 		v1beta1.Cost{}.OpenAPIModelName():                   schema_nestor_api_history_v1beta1_Cost(ref),
 		v1beta1.Delta{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Delta(ref),
 		v1beta1.Entry{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Entry(ref),
@@ -32,6 +34,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1beta1.ModelCallSpec{}.OpenAPIModelName():          schema_nestor_api_history_v1beta1_ModelCallSpec(ref),
 		v1beta1.ModelCallStatus{}.OpenAPIModelName():        schema_nestor_api_history_v1beta1_ModelCallStatus(ref),
 		v1beta1.Outcome{}.OpenAPIModelName():                schema_nestor_api_history_v1beta1_Outcome(ref),
+		v1beta1.PolicyVerdict{}.OpenAPIModelName():          schema_nestor_api_history_v1beta1_PolicyVerdict(ref),
 		v1beta1.Segment{}.OpenAPIModelName():                schema_nestor_api_history_v1beta1_Segment(ref),
 		v1beta1.SegmentCall{}.OpenAPIModelName():            schema_nestor_api_history_v1beta1_SegmentCall(ref),
 		v1beta1.SentRequest{}.OpenAPIModelName():            schema_nestor_api_history_v1beta1_SentRequest(ref),
@@ -42,6 +45,8 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1beta1.Trace{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Trace(ref),
 		v1beta1.Transcript{}.OpenAPIModelName():             schema_nestor_api_history_v1beta1_Transcript(ref),
 		v1beta1.TranscriptAgent{}.OpenAPIModelName():        schema_nestor_api_history_v1beta1_TranscriptAgent(ref),
+		v1beta1.TranscriptCalls{}.OpenAPIModelName():        schema_nestor_api_history_v1beta1_TranscriptCalls(ref),
+		v1beta1.TranscriptCallsOptions{}.OpenAPIModelName(): schema_nestor_api_history_v1beta1_TranscriptCallsOptions(ref),
 		v1beta1.TranscriptImageOptions{}.OpenAPIModelName(): schema_nestor_api_history_v1beta1_TranscriptImageOptions(ref),
 		v1beta1.TranscriptList{}.OpenAPIModelName():         schema_nestor_api_history_v1beta1_TranscriptList(ref),
 		v1beta1.TranscriptLogOptions{}.OpenAPIModelName():   schema_nestor_api_history_v1beta1_TranscriptLogOptions(ref),
@@ -108,6 +113,159 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		runtime.TypeMeta{}.OpenAPIModelName():               schema_k8sio_apimachinery_pkg_runtime_TypeMeta(ref),
 		runtime.Unknown{}.OpenAPIModelName():                schema_k8sio_apimachinery_pkg_runtime_Unknown(ref),
 		version.Info{}.OpenAPIModelName():                   schema_k8sio_apimachinery_pkg_version_Info(ref),
+	}
+}
+
+func schema_nestor_api_history_v1beta1_CallMoment(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "CallMoment is a call at one moment.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"seq": {
+						SchemaProps: spec.SchemaProps{
+							Description: "seq is the event at that moment. A page does not divide the moments of an event.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"time": {
+						SchemaProps: spec.SchemaProps{
+							Description: "time is when it was.",
+							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
+						},
+					},
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kind is what happens to the call.\n\nPossible enum values:\n - `\"Decided\"` : a person or an allowance approved or denied it.\n - `\"Planned\"` : the model has requested it, and policies judge it for the first time.\n - `\"Starts\"` : it is about to start, or to continue after an answer or a restart, and policies judge it again.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Decided", "Planned", "Starts"},
+						},
+					},
+					"toolCall": {
+						SchemaProps: spec.SchemaProps{
+							Description: "toolCall is the id of the call, as in the entries of the transcript.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"tool": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tool is the name of the tool, as used by the model.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"arguments": {
+						SchemaProps: spec.SchemaProps{
+							Description: "arguments are the arguments that policies judge, as JSON. A call that starts several runs has a moment for each of them, with its part of the arguments.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"readOnly": {
+						SchemaProps: spec.SchemaProps{
+							Description: "readOnly is true if the agent was configured with the tool as one that changes nothing. For a tool of a ToolServer, policies read spec.readOnlyTools of the ToolServer instead.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"control": {
+						SchemaProps: spec.SchemaProps{
+							Description: "control is true for the agent's own tools, which belong to no ToolServer.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"targetRole": {
+						SchemaProps: spec.SchemaProps{
+							Description: "targetRole is the role of the run that the call starts.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"contentLabels": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "contentLabels are the content labels of the agent's context.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1beta1.ContentLabel{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"judged": {
+						SchemaProps: spec.SchemaProps{
+							Description: "judged is true if policies applied to the agent, so that verdicts are those of all policies that matched the call.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"verdicts": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "verdicts are the verdicts of policies. Those on a call that starts several runs are in the first of its moments.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1beta1.PolicyVerdict{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"decision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "decision is Approve or Deny.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"user": {
+						SchemaProps: spec.SchemaProps{
+							Description: "user is the person who decided, if known.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"allowance": {
+						SchemaProps: spec.SchemaProps{
+							Description: "allowance is the name of the allowance that approved the call.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"comment": {
+						SchemaProps: spec.SchemaProps{
+							Description: "comment is what the person wrote.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"seq", "time", "kind", "toolCall"},
+			},
+		},
+		Dependencies: []string{
+			v1beta1.ContentLabel{}.OpenAPIModelName(), v1beta1.PolicyVerdict{}.OpenAPIModelName(), v1.MicroTime{}.OpenAPIModelName()},
 	}
 }
 
@@ -359,6 +517,42 @@ func schema_nestor_api_history_v1beta1_ChildRun(ref common.ReferenceCallback) co
 					"continueFrom": {
 						SchemaProps: spec.SchemaProps{
 							Description: "continueFrom is the finished sub-agent whose history it continues.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+	}
+}
+
+func schema_nestor_api_history_v1beta1_ContentLabel(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ContentLabel is a content label with its first source.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name is the label.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"source": {
+						SchemaProps: spec.SchemaProps{
+							Description: "source is the tool whose result first had the label, or another source such as parent or message.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"toolCall": {
+						SchemaProps: spec.SchemaProps{
+							Description: "toolCall is the id of the call that brought it, if a call did.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1182,6 +1376,78 @@ func schema_nestor_api_history_v1beta1_Outcome(ref common.ReferenceCallback) com
 	}
 }
 
+func schema_nestor_api_history_v1beta1_PolicyVerdict(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "PolicyVerdict is what a rule says about a call, or that a policy allows it.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"policy": {
+						SchemaProps: spec.SchemaProps{
+							Description: "policy is the namespace and name of the ToolPolicy.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"uid": {
+						SchemaProps: spec.SchemaProps{
+							Description: "uid is the UID of the ToolPolicy.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"generation": {
+						SchemaProps: spec.SchemaProps{
+							Description: "generation is the generation of its spec at that moment.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"rule": {
+						SchemaProps: spec.SchemaProps{
+							Description: "rule is the rule that does not allow the call; absent if the policy allows it.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"action": {
+						SchemaProps: spec.SchemaProps{
+							Description: "action is Allow, RequireApproval or Deny.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"audit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "audit is true if the verdict has no effect.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"failed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "failed is true if the call is denied because the expression of the rule failed, or because the arguments could not be read.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"message": {
+						SchemaProps: spec.SchemaProps{
+							Description: "message is the message of the rule.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"policy", "action"},
+			},
+		},
+	}
+}
+
 func schema_nestor_api_history_v1beta1_Segment(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -1815,6 +2081,130 @@ func schema_nestor_api_history_v1beta1_TranscriptAgent(ref common.ReferenceCallb
 				Required: []string{"kind", "name", "uid", "root"},
 			},
 		},
+	}
+}
+
+func schema_nestor_api_history_v1beta1_TranscriptCalls(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TranscriptCalls are the tool calls of an agent as ToolPolicies judge them: each time when a call was planned, started or decided, with what the agent's context contained at that moment. They are computed from the agent's recorded events, also of times without policies.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Default: map[string]interface{}{},
+							Ref:     ref(v1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"agent": {
+						SchemaProps: spec.SchemaProps{
+							Description: "agent identifies the agent that made the calls.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1beta1.TranscriptAgent{}.OpenAPIModelName()),
+						},
+					},
+					"callerRole": {
+						SchemaProps: spec.SchemaProps{
+							Description: "callerRole is the role of the agent that runs a tool as a task: policies judge the call as one of that role. It is absent for a person's task, and if the record no longer has the caller.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"moments": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "moments are a page of the calls, in order. A call occurs several times.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1beta1.CallMoment{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"next": {
+						SchemaProps: spec.SchemaProps{
+							Description: "next is the since of the next page. It is absent if this page contains the newest call.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+				Required: []string{"agent", "moments"},
+			},
+		},
+		Dependencies: []string{
+			v1beta1.CallMoment{}.OpenAPIModelName(), v1beta1.TranscriptAgent{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_nestor_api_history_v1beta1_TranscriptCallsOptions(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TranscriptCallsOptions are the query parameters of a transcript's calls, which select a page of them.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"since": {
+						SchemaProps: spec.SchemaProps{
+							Description: "since leaves out what happened up to and including this seq; the next of a page is the since of the following page.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"sinceTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "sinceTime leaves out what happened before this time, as RFC 3339.",
+							Ref:         ref(v1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"limit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "limit is the approximate maximum number of moments, 1 to 1000; the default is 500. A page may have fewer even if there is a next one.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1.Time{}.OpenAPIModelName()},
 	}
 }
 

@@ -1,0 +1,141 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// TranscriptCalls are the tool calls of an agent as ToolPolicies judge them: each time when a call was planned, started or decided, with what
+// the agent's context contained at that moment. They are computed from the agent's recorded events, also of times without policies.
+//
+// +kubebuilder:object:root=true
+type TranscriptCalls struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+	// agent identifies the agent that made the calls.
+	// +required
+	Agent TranscriptAgent `json:"agent"`
+	// callerRole is the role of the agent that runs a tool as a task: policies judge the call as one of that role. It is absent for a person's
+	// task, and if the record no longer has the caller.
+	// +optional
+	CallerRole string `json:"callerRole,omitempty"`
+	// moments are a page of the calls, in order. A call occurs several times.
+	// +required
+	// +listType=atomic
+	Moments []CallMoment `json:"moments"`
+	// next is the since of the next page. It is absent if this page contains the newest call.
+	// +optional
+	Next *int64 `json:"next,omitempty"`
+}
+
+// CallMomentKind is what happens to a call.
+// +enum
+type CallMomentKind string
+
+// What happens to a call at a moment.
+const (
+	// CallPlanned: the model has requested it, and policies judge it for the first time.
+	CallPlanned CallMomentKind = "Planned"
+	// CallStarts: it is about to start, or to continue after an answer or a restart, and policies judge it again.
+	CallStarts CallMomentKind = "Starts"
+	// CallDecided: a person or an allowance approved or denied it.
+	CallDecided CallMomentKind = "Decided"
+)
+
+// CallMoment is a call at one moment.
+type CallMoment struct {
+	// seq is the event at that moment. A page does not divide the moments of an event.
+	// +required
+	Seq int64 `json:"seq"`
+	// time is when it was.
+	// +required
+	Time metav1.MicroTime `json:"time"`
+	// kind is what happens to the call.
+	// +required
+	Kind CallMomentKind `json:"kind"`
+	// toolCall is the id of the call, as in the entries of the transcript.
+	// +required
+	ToolCall string `json:"toolCall"`
+	// tool is the name of the tool, as used by the model.
+	// +optional
+	Tool string `json:"tool,omitempty"`
+	// arguments are the arguments that policies judge, as JSON. A call that starts several runs has a moment for each of them, with its part of
+	// the arguments.
+	// +optional
+	Arguments string `json:"arguments,omitempty"`
+	// readOnly is true if the agent was configured with the tool as one that changes nothing. For a tool of a ToolServer, policies read
+	// spec.readOnlyTools of the ToolServer instead.
+	// +optional
+	ReadOnly bool `json:"readOnly,omitempty"`
+	// control is true for the agent's own tools, which belong to no ToolServer.
+	// +optional
+	Control bool `json:"control,omitempty"`
+	// targetRole is the role of the run that the call starts.
+	// +optional
+	TargetRole string `json:"targetRole,omitempty"`
+	// contentLabels are the content labels of the agent's context.
+	// +optional
+	// +listType=atomic
+	ContentLabels []ContentLabel `json:"contentLabels,omitempty"`
+	// judged is true if policies applied to the agent, so that verdicts are those of all policies that matched the call.
+	// +optional
+	Judged bool `json:"judged,omitempty"`
+	// verdicts are the verdicts of policies. Those on a call that starts several runs are in the first of its moments.
+	// +optional
+	// +listType=atomic
+	Verdicts []PolicyVerdict `json:"verdicts,omitempty"`
+	// decision is Approve or Deny.
+	// +optional
+	Decision string `json:"decision,omitempty"`
+	// user is the person who decided, if known.
+	// +optional
+	User string `json:"user,omitempty"`
+	// allowance is the name of the allowance that approved the call.
+	// +optional
+	Allowance string `json:"allowance,omitempty"`
+	// comment is what the person wrote.
+	// +optional
+	Comment string `json:"comment,omitempty"`
+}
+
+// ContentLabel is a content label with its first source.
+type ContentLabel struct {
+	// name is the label.
+	// +required
+	Name string `json:"name"`
+	// source is the tool whose result first had the label, or another source such as parent or message.
+	// +optional
+	Source string `json:"source,omitempty"`
+	// toolCall is the id of the call that brought it, if a call did.
+	// +optional
+	ToolCall string `json:"toolCall,omitempty"`
+}
+
+// PolicyVerdict is what a rule says about a call, or that a policy allows it.
+type PolicyVerdict struct {
+	// policy is the namespace and name of the ToolPolicy.
+	// +required
+	Policy string `json:"policy"`
+	// uid is the UID of the ToolPolicy.
+	// +optional
+	UID string `json:"uid,omitempty"`
+	// generation is the generation of its spec at that moment.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+	// rule is the rule that does not allow the call; absent if the policy allows it.
+	// +optional
+	Rule string `json:"rule,omitempty"`
+	// action is Allow, RequireApproval or Deny.
+	// +required
+	Action string `json:"action"`
+	// audit is true if the verdict has no effect.
+	// +optional
+	Audit bool `json:"audit,omitempty"`
+	// failed is true if the call is denied because the expression of the rule failed, or because the arguments could not be read.
+	// +optional
+	Failed bool `json:"failed,omitempty"`
+	// message is the message of the rule.
+	// +optional
+	Message string `json:"message,omitempty"`
+}

@@ -1,0 +1,125 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transcript
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/ledger"
+)
+
+// Calls returns the moments of the calls of an agent after an event and from a time on: about limit of them, and the
+// since of the next page, or 0 if there is none.
+func (r *Reader) Calls(ctx context.Context, uid string, since int64, from time.Time, limit int) ([]api.CallMoment, int64, error) {
+	c, err := r.Open(ctx, uid, since)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { r.cache.add(uid, c.position) }()
+	moments := []api.CallMoment{}
+	size := 0
+	for {
+		steps, err := c.steps(ctx, ledger.MaxLimit)
+		if err != nil || len(steps) == 0 {
+			return moments, 0, err
+		}
+		for _, step := range steps {
+			if len(moments) >= limit || size > pageBytes {
+				return moments, c.position.seq, nil
+			}
+			if step.Record.Seq > since && !step.Record.At.Before(from) {
+				of := step.callMoments()
+				for _, m := range of {
+					size += len(m.Arguments)
+				}
+				moments = append(moments, of...)
+			}
+			c.advance(step)
+		}
+	}
+}
+
+// callMoments returns the calls that policies judge in a step, or would judge if there were any, and the decision of a
+// person.
+func (s Step) callMoments() []api.CallMoment {
+	if s.Damage != nil {
+		return nil
+	}
+	at := api.CallMoment{Seq: s.Record.Seq, Time: metav1.NewMicroTime(s.Record.At)}
+	judged, isJudged := s.Event.Fact.(agent.Judged)
+	var moments []api.CallMoment
+	if f, ok := s.Event.Fact.(agent.Decided); ok {
+		moments = s.decided(at, f)
+	}
+	if s.After.Policed && !isJudged { // the fact with the verdicts follows
+		return moments
+	}
+	calls, labels := agent.JudgedMoments(s.Before, s.Event)
+	for _, call := range calls {
+		m := at
+		m.Kind, m.ToolCall, m.Tool, m.Arguments = api.CallStarts, call.Call, call.Tool, string(call.Arguments)
+		m.ReadOnly, m.Control, m.TargetRole = call.ReadOnly, call.Control, call.TargetRole
+		m.ContentLabels = contentLabels(labels)
+		if call.First {
+			m.Kind = api.CallPlanned
+		}
+		if isJudged && judged.Policed {
+			i := slices.IndexFunc(judged.Calls, func(c agent.JudgedCall) bool { return c.Call == call.Call })
+			if i < 0 {
+				continue
+			}
+			m.Judged = true
+			if last := len(moments) - 1; last < 0 || moments[last].ToolCall != call.Call {
+				m.Verdicts = verdicts(judged.Calls[i].Verdicts)
+			}
+		}
+		moments = append(moments, m)
+	}
+	return moments
+}
+
+// decided returns the call that a decision is about, unless the decision had no effect.
+func (s Step) decided(at api.CallMoment, f agent.Decided) []api.CallMoment {
+	for _, c := range s.Before.Batch {
+		if c.State != agent.CallUndecided || c.ApprovalID() != f.Call {
+			continue
+		}
+		i := slices.IndexFunc(s.After.Batch, func(now agent.BatchCall) bool { return now.ID == c.ID })
+		if i >= 0 && s.After.Batch[i].Decisions == c.Decisions {
+			return nil
+		}
+		at.Kind, at.ToolCall, at.Tool = api.CallDecided, c.ID, c.Tool
+		at.Decision, at.User, at.Allowance, at.Comment = "Deny", f.User, f.Allowance, f.Comment
+		if f.Approve {
+			at.Decision = "Approve"
+		}
+		return []api.CallMoment{at}
+	}
+	return nil
+}
+
+func contentLabels(labels agent.Labels) []api.ContentLabel {
+	var shown []api.ContentLabel
+	for _, l := range labels {
+		shown = append(shown, api.ContentLabel{Name: l.Name, Source: l.Source, ToolCall: l.Call})
+	}
+	return shown
+}
+
+func verdicts(of []agent.Verdict) []api.PolicyVerdict {
+	var shown []api.PolicyVerdict
+	for _, v := range of {
+		shown = append(shown, api.PolicyVerdict{
+			Policy: v.Policy, UID: v.UID, Generation: v.Generation, Rule: v.Rule, Action: string(v.Action), Audit: v.Audit,
+			Failed: v.Failed, Message: v.Message,
+		})
+	}
+	return shown
+}
