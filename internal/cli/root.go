@@ -88,9 +88,11 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 	flags.AddFlags(root.PersistentFlags())
 	f := &Factory{getter: flags, streams: streams, environ: environ}
 	for group, commands := range map[string][]*cobra.Command{
-		groupTalk:    {newChat(f), newNewChat(f), newSend(f), newApprove(f), newDeny(f), newAllowances(f), newCancel(f), newRun(f), newTrigger(f)},
-		groupInspect: {newList(f), newWaiting(f), newTop(f), newTree(f), newTranscript(f), newWorkspace(f), newUI(f), newUsage(f), newRoles(f)},
-		groupSetup:   {newCompletion(f), newDoctor(f), newVersion(f)},
+		groupTalk: {newChat(f), newNewChat(f), newSend(f), newApprove(f), newDeny(f), newAllowances(f), newCancel(f), newRun(f), newTrigger(f)},
+		groupInspect: {
+			newList(f), newWaiting(f), newTop(f), newTree(f), newTranscript(f), newWorkspace(f), newUI(f), newUsage(f), newRoles(f), newPolicy(f),
+		},
+		groupSetup: {newCompletion(f), newDoctor(f), newVersion(f)},
 	} {
 		for _, command := range commands {
 			command.GroupID = group

@@ -87,9 +87,14 @@ func (o *transcriptOptions) run(ctx context.Context, s *session, args []string) 
 		s.noticef("%v: printing the newest part, shortened, from the status; `kubectl nestor doctor` has details", err)
 		return o.printFromStatus(ctx, s, *to)
 	case apierrors.IsNotFound(err) && !errors.Is(err, history.ErrNotServed):
-		return fmt.Errorf("the ledger has no transcript %s in namespace %s: the agent has not started, or its history was pruned", name, s.namespace)
+		return s.noTranscript(name)
 	}
 	return err
+}
+
+func (s *session) noTranscript(name string) error {
+	const hint = "the ledger has no transcript %s in namespace %s: the agent has not started, or its history was pruned"
+	return fmt.Errorf(hint, name, s.namespace)
 }
 
 // readTranscript reads a transcript once, or follows it through lost connections.
