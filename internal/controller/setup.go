@@ -233,6 +233,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	if err := policies.Watch(context.Background(), mgr.GetCache()); err != nil {
 		return nil, err
 	}
+	denials := toolpolicy.Denials{Reader: c, Events: mgr.GetEventRecorder("nestor-operator")}
 	trackers := map[string]*agents.Tracker{}
 	eng = engine.NewRouter(engine.Options{
 		Ledger: counted.Timed(options.Ledger), Scheduler: scheduler, Tools: tools, InlineTools: atOnce,
@@ -264,6 +265,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		QueuedChanged: wake.workChanged, ProgressChanged: wake.workChanged,
 		Recorded: func(c engine.Change) {
 			counted.Recorded(c)
+			denials.Recorded(c)
 			options.Telemetry.Recorded(c)
 			if c.Deleted {
 				wake.asksChanged(c.Agent) // its asks are resolved
