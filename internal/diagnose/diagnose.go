@@ -63,7 +63,7 @@ func (t Target) Examine(ctx context.Context) []Finding {
 	findings = append(findings, t.provider(ctx)...)
 	used, shared := t.otherProviders(ctx)
 	findings = append(append(findings, shared...), t.history(), t.permissions(ctx))
-	return append(findings, t.objects(ctx, append(used, t.Provider))...)
+	return append(append(findings, t.objects(ctx, append(used, t.Provider))...), t.failedPolicies(ctx)...)
 }
 
 // ExamineInstallation makes the checks that do not depend on the user: whether an operator works, whether the history API is served,

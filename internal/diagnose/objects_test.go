@@ -99,6 +99,22 @@ func TestObjects_WhatTheDoctorMissed(t *testing.T) {
 	}
 }
 
+func TestObjects_PolicyMatchesNothing(t *testing.T) {
+	ready := metav1.Condition{
+		Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonReady,
+		Message: `The policy judges the calls that it matches. spec.match.tools: "git__*" matches no tool.`,
+	}
+	findings := examine(t, withCondition(t, "ToolPolicy", "writes", ready))
+	if len(findings) != 1 || findings[0].Status != Warning || findings[0].Advice != ready.Message ||
+		findings[0].Message != "ToolPolicy writes names tools or roles that do not exist" {
+		t.Errorf("%v", findings)
+	}
+	ready.Message = "The policy judges the calls that it matches."
+	if findings := examine(t, withCondition(t, "ToolPolicy", "writes", ready)); len(findings) > 0 {
+		t.Errorf("a policy that matches tools: %v", findings)
+	}
+}
+
 func TestObjects_OperatorDoesNotCheck(t *testing.T) {
 	old := metav1.NewTime(time.Now().Add(-time.Hour))
 	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "new", CreationTimestamp: old}}
