@@ -22,8 +22,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/share"
 )
 
-// recoverRetryDelay is the delay before the recovery of a shard is tried again.
-const recoverRetryDelay = time.Second
+// retryInterval is how often an operator tries again to recover a shard, and checks whether the API server answers. It is also the timeout
+// of the check.
+const retryInterval = time.Second
 
 // sharding divides the shards of the ledger among operators.
 type sharding struct {
@@ -64,13 +65,10 @@ func newKeeper(mgr ctrl.Manager, options Options) (*share.Keeper, share.Notifier
 	return keeper, keeper
 }
 
-// healthInterval is how often an operator checks whether the API server answers, and the timeout of the check.
-const healthInterval = time.Second
-
 // checkAPI checks until ctx ends whether the API server answers. Any answer counts.
 func (s *sharding) checkAPI(ctx context.Context) {
-	for wait(ctx, healthInterval) {
-		reading, cancel := context.WithTimeout(ctx, healthInterval)
+	for waitInterval(ctx) {
+		reading, cancel := context.WithTimeout(ctx, retryInterval)
 		err := s.api.Get().AbsPath("/version").Do(reading).Error()
 		cancel()
 		var answer apierrors.APIStatus
@@ -98,7 +96,7 @@ func (d *driver) divideLedger(ctx context.Context) error {
 			reported = true
 			ctrl.Log.WithName("shards").Info("Waits", "reason", err.Error())
 		}
-		if !errors.Is(err, ledger.ErrUnavailable) && !errors.Is(err, ledger.ErrShardsInUse) || !wait(ctx, recoverRetryDelay) {
+		if !errors.Is(err, ledger.ErrUnavailable) && !errors.Is(err, ledger.ErrShardsInUse) || !waitInterval(ctx) {
 			return err
 		}
 	}
@@ -117,7 +115,7 @@ func (d *driver) own(ctx context.Context, shard int) {
 	if err := e.Acquire(ctx, reportOutage); err != nil {
 		if ctx.Err() == nil {
 			log.Error(err, "Cannot take over the shard")
-			wait(ctx, recoverRetryDelay) // it is tried again
+			waitInterval(ctx) // it is tried again
 		}
 		return
 	}
@@ -132,7 +130,7 @@ func (d *driver) own(ctx context.Context, shard int) {
 		if errors.Is(err, ledger.ErrUnavailable) {
 			reportOutage()
 		}
-		if !wait(ctx, recoverRetryDelay) {
+		if !waitInterval(ctx) {
 			e.ReportOutage(false) // a hand-over waits for reconciles
 			e.HandOver(context.WithoutCancel(ctx))
 			return
@@ -148,12 +146,12 @@ func (d *driver) own(ctx context.Context, shard int) {
 	e.HandOver(context.WithoutCancel(ctx))
 }
 
-// wait waits for some time, and reports whether ctx is still valid.
-func wait(ctx context.Context, d time.Duration) bool {
+// waitInterval waits for retryInterval, and reports whether ctx is still valid.
+func waitInterval(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-time.After(d):
+	case <-time.After(retryInterval):
 		return true
 	}
 }

@@ -103,7 +103,7 @@ type body struct {
 func (b *body) Read(p []byte) (int, error) {
 	b.exchange.writeWithin(writeTimeout) // the server may send 100 Continue, and the previous response has left its deadline
 	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF && !b.exchange.received.Swap(true) { //nolint:errorlint // it is never wrapped
+	if err == io.EOF && !b.exchange.received.Swap(true) {
 		_ = b.exchange.control.SetReadDeadline(time.Time{})
 	}
 	return n, err

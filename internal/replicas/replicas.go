@@ -186,7 +186,7 @@ func (r *Replicas) Start(ctx context.Context) error {
 		r.running.Wait()
 	}()
 	for waiting := true; waiting; {
-		r.renew(base) // the shards that are being handed over are not taken before they are released
+		_ = r.renew(base) // the shards that are being handed over are not taken before they are released
 		r.pause(done)
 		select {
 		case <-done:

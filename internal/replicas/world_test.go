@@ -260,7 +260,7 @@ func (r *replica) own(ctx context.Context, shard int) {
 		case <-time.After(500 * time.Millisecond):
 		}
 	}
-	time.Sleep(200 * time.Millisecond) // calls in flight are detached
+	time.Sleep(200 * time.Millisecond) //nolint:forbidigo // fake time of synctest; calls in flight are detached
 	_ = r.Release(ctx, ledger.Fence{Shard: ledger.FirstShard + shard, Epoch: epoch})
 }
 
@@ -290,7 +290,7 @@ func (w *world) spread(n int) bool {
 // within fails if a condition does not hold after some time.
 func (w *world) within(d time.Duration, what string, condition func() bool) {
 	w.t.Helper()
-	for begun := time.Now(); !condition(); time.Sleep(50 * time.Millisecond) {
+	for begun := time.Now(); !condition(); time.Sleep(50 * time.Millisecond) { //nolint:forbidigo // fake time of synctest
 		if time.Since(begun) > d {
 			w.t.Fatalf("not within %s: %s; %v", d, what, w.counts())
 		}
@@ -315,7 +315,7 @@ func TestShardsAreSpreadAndHandedOverQuickly(t *testing.T) {
 			t.Errorf("the third replica: %+v", stats)
 		}
 		w.within(time.Second, "it has left", func() bool { return len(third.Members()) == 2 })
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) //nolint:forbidigo // fake time of synctest
 		for shard := range 8 {
 			if m, ok := third.Holder(shard); !ok || m.Name != "pod-2" && m.Name != "pod-3" {
 				t.Errorf("shard %d is held by %+v", shard, m)
@@ -373,7 +373,7 @@ func TestNothingMovesWhenTheLedgerReturns(t *testing.T) {
 		time.Sleep(3 * lease)
 		for _, r := range w.replicas {
 			r.setCut(false)
-			time.Sleep(time.Second)
+			time.Sleep(time.Second) //nolint:forbidigo // fake time of synctest
 		}
 		time.Sleep(2 * lease)
 		if after := w.read(); !maps.Equal(before, after) {

@@ -76,8 +76,8 @@ func policyCases() []policyCase {
 		patches(admin, "trusts a ToolServer", "toolservers", "tools", `{"spec":{"trusted":true}}`, "spec.trusted: you may not trust this object"),
 		creates(admin, "a role with a trusted skill", "AgentRole", spec{"systemPrompt": "Help.", "skills": []any{trusted(spec{"configMapName": "letters"})}}, "trusted: you may not trust this object"),
 		creates(admin, "a trusted remote role", "AgentRole", spec{"remote": trusted(spec{"a2a": spec{"url": "https://agents.example.com"}})}, "trusted: you may not trust this object"),
-		creates(admin, "an isolated role", "AgentRole", spec{"isolated": true, "outputSchema": closed}, "spec.isolated: you may not trust this object: ask for the verb trust on agentroles"),
-		creates(admin, "a role that is not isolated", "AgentRole", spec{"isolated": false, "outputSchema": closed}, ""),
+		creates(admin, "an isolated role", "AgentRole", spec{"isolated": true, "systemPrompt": "You read.", "outputSchema": closed}, "spec.isolated: you may not trust this object: ask for the verb trust on agentroles"),
+		creates(admin, "a role that is not isolated", "AgentRole", spec{"isolated": false, "systemPrompt": "You read.", "outputSchema": closed}, ""),
 		creates(admin, "a trusted trigger", "AgentTrigger", trusted(timed(spec{"task": small})), "spec.trusted: you may not trust this object"),
 
 		creates(user, "a message with a ConfigMap", "AgentMessage", attach(1), noAttach),
@@ -194,7 +194,7 @@ func policyCases() []policyCase {
 			return err
 		}),
 		asRoot("an isolated role", "", func(ctx context.Context) error {
-			_, err := administrator().Resource(resource("agentroles")).Namespace(team).Create(ctx, object("AgentRole", "new", spec{"isolated": true, "outputSchema": closed}), metav1.CreateOptions{DryRun: dry})
+			_, err := administrator().Resource(resource("agentroles")).Namespace(team).Create(ctx, object("AgentRole", "new", spec{"isolated": true, "systemPrompt": "You read.", "outputSchema": closed}), metav1.CreateOptions{DryRun: dry})
 			return err
 		}),
 		asRoot("a sub-agent", noSubAgent, func(ctx context.Context) error {

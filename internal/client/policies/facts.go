@@ -19,7 +19,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/policy"
 	"github.com/nestor-dev/nestor/internal/tool"
-	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
 // Facts are what the record of a call does not contain: ToolServers, roles and workspaces as they are now. The usage of
@@ -112,7 +111,7 @@ func (f *Facts) addTarget(ctx context.Context, m historyv1.CallMoment, in *polic
 		return err
 	}
 	in.Call.ReadOnly = slices.ContainsFunc(server.Spec.ReadOnlyTools, func(own string) bool {
-		return mcp.ToolName(mcp.Prefix(name), own) == m.Tool
+		return tool.ServerToolName(tool.ServerPrefix(name), own) == m.Tool
 	})
 	return nil
 }

@@ -84,7 +84,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 func (r *Reconciler) check(ctx context.Context, object *v1beta1.ToolPolicy, problem error) (metav1.Condition, error) {
 	var excess tooMany
-	switch {
+	switch { //nolint:nilerr // the problem is the result
 	case errors.As(problem, &excess):
 		message := fmt.Sprintf("The policy is not evaluated: %s. The calls that it matches wait until others are deleted.", problem)
 		return status.NotReady(object.Generation, v1beta1.ReasonTooManyPolicies, message), nil

@@ -27,7 +27,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/policy"
 	"github.com/nestor-dev/nestor/internal/tool"
-	"github.com/nestor-dev/nestor/internal/tool/mcp"
 	"github.com/nestor-dev/nestor/internal/trigger/expr"
 )
 
@@ -291,7 +290,7 @@ func (s *Store) addTarget(ctx context.Context, in engine.PolicyInput, input *pol
 	input.Call.Server = name
 	server, err := s.finder.ToolServer(ctx, in.Agent.Namespace, name)
 	input.Call.ReadOnly = err == nil && slices.ContainsFunc(server.Spec.ReadOnlyTools, func(own string) bool {
-		return mcp.ToolName(mcp.Prefix(name), own) == in.Call.Tool
+		return tool.ServerToolName(tool.ServerPrefix(name), own) == in.Call.Tool
 	})
 }
 

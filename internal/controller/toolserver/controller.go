@@ -26,6 +26,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/shorten"
+	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
@@ -106,7 +107,7 @@ func Server(finder resolve.Finder, object *v1beta1.ToolServer, key mcp.Key) mcp.
 	return mcp.Server{
 		Key:           key,
 		Revision:      revisionOf(object),
-		Prefix:        mcp.Prefix(object.Name),
+		Prefix:        tool.ServerPrefix(object.Name),
 		Transport:     mcp.Transport(object.Spec.Transport),
 		URL:           object.Spec.URL,
 		Headers:       finder.Headers(object.Namespace, object.Spec.HeadersFrom),

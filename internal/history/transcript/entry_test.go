@@ -220,7 +220,9 @@ func TestCallsThatNeverRunHaveResults(t *testing.T) {
 	denied := agent.Verdict{Policy: "team/p", UID: "1", Rule: "r", Action: agent.PolicyDeny}
 	got := entriesAfter(t, pen,
 		constantFact(started),
-		func() agent.Fact { return pen.Replied("", agent.ToolCall{ID: "r1", Tool: "read"}, agent.ToolCall{ID: "w1", Tool: "write"}) },
+		func() agent.Fact {
+			return pen.Replied("", agent.ToolCall{ID: "r1", Tool: "read"}, agent.ToolCall{ID: "w1", Tool: "write"})
+		},
 		constantFact(agent.Judged{Policed: true, Calls: []agent.JudgedCall{{Call: "r1", Verdicts: []agent.Verdict{denied}}, {Call: "w1"}}}),
 		constantFact(agent.Woke{}),
 		constantFact(agent.Woke{}),

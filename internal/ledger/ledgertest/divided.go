@@ -137,7 +137,7 @@ func testShardCountChangesWhenNoneIsOwned(t *testing.T, db Database) {
 	}
 	set(l, 32, 32)
 	set(late, 32, 32)
-	join(t, l, time.Minute, "a", "b")
+	join(t, l, "a", "b")
 	var own []ledger.Fence
 	for i, name := range []string{"b", "a", "b"} {
 		own = append(own, must(l.TakeOver(t.Context(), ledger.FirstShard+i, 0, name, at(0)))(t))

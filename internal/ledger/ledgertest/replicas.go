@@ -16,11 +16,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// join adds replicas whose names are their IDs.
-func join(t *testing.T, l ledger.Shards, ttl time.Duration, ids ...string) {
+// join adds replicas whose names are their IDs, for a minute.
+func join(t *testing.T, l ledger.Shards, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		if err := l.JoinReplicas(t.Context(), ledger.Replica{ID: id, Name: id, State: ledger.ReplicaActive}, ttl); err != nil {
+		if err := l.JoinReplicas(t.Context(), ledger.Replica{ID: id, Name: id, State: ledger.ReplicaActive}, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -32,7 +32,7 @@ func testReplicasAreListed(t *testing.T, db Database) {
 	if err := l.JoinReplicas(t.Context(), self, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	join(t, l, time.Minute, "a")
+	join(t, l, "a")
 	check := func(want ...ledger.Replica) {
 		t.Helper()
 		got := must(l.Replicas(t.Context()))(t)
@@ -79,8 +79,8 @@ func testReplicasAreListed(t *testing.T, db Database) {
 
 func testLiveOwnerKeepsItsShards(t *testing.T, db Database) {
 	first, second := db.Open(t), db.Open(t)
-	join(t, first, time.Minute, "first")
-	join(t, second, time.Minute, "second")
+	join(t, first, "first")
+	join(t, second, "second")
 	own := must(first.TakeOver(t.Context(), 1, 0, "first", at(0)))(t)
 	if owner := must(second.ReadOwner(t.Context(), 1))(t); !owner.Live {
 		t.Errorf("the owner is not live: %+v", owner)
@@ -106,7 +106,7 @@ func testLiveOwnerKeepsItsShards(t *testing.T, db Database) {
 		t.Fatal(err)
 	}
 	// It wakes up.
-	join(t, first, time.Minute, "first")
+	join(t, first, "first")
 	if err := first.Append(t.Context(), fenced(First(Agent("b"), 1), own)); !errors.Is(err, ledger.ErrFenced) {
 		t.Errorf("a replica that was suspended has appended: %v", err)
 	}
@@ -129,7 +129,7 @@ func testRestartedReplicaTakesItsOwnShards(t *testing.T, db Database) {
 		}
 	}
 	begin("pod_1")
-	join(t, l, time.Minute, "other")
+	join(t, l, "other")
 	must(l.TakeOver(t.Context(), 1, 0, "pod_1", at(0)))(t)
 	must(l.TakeOver(t.Context(), 2, 0, "other", at(0)))(t)
 	begin("pod_2")
@@ -145,7 +145,7 @@ func testRacingReplicas(t *testing.T, db Database) {
 	ledgers := make([]ledger.Ledger, replicas)
 	for i := range ledgers {
 		ledgers[i] = db.Open(t)
-		join(t, ledgers[i], time.Minute, fmt.Sprint("replica-", i))
+		join(t, ledgers[i], fmt.Sprint("replica-", i))
 	}
 	var mu sync.Mutex
 	owned, taken := map[int]int{}, 0

@@ -138,7 +138,7 @@ func TestServerAsksOnOwnStream(t *testing.T) {
 		web.CloseClientConnections()
 		web.Close()
 	})
-	session := makeClient(t, mcp.Options{}).connect(t, mcp.Server{Key: mcp.Key{Server: "lab"}, Prefix: mcp.Prefix("lab"), Transport: mcp.StreamableHTTP, URL: web.URL})
+	session := makeClient(t, mcp.Options{}).connect(t, mcp.Server{Key: mcp.Key{Server: "lab"}, Prefix: tool.ServerPrefix("lab"), Transport: mcp.StreamableHTTP, URL: web.URL})
 	outcome, questions := respond(t, session, session.Tools().Names()[0], "yes")
 	if !strings.Contains(outcome.Text, `"action":"accept"`) || len(questions) != 1 {
 		t.Errorf("got %q after the questions %q", outcome.Text, questions)

@@ -24,7 +24,7 @@ import (
 
 func foreign(name string, transport mcp.Transport, url string) mcp.Server {
 	return mcp.Server{
-		Key: mcp.Key{Namespace: "team-a", Server: name}, Revision: "1", Prefix: mcp.Prefix(name),
+		Key: mcp.Key{Namespace: "team-a", Server: name}, Revision: "1", Prefix: tool.ServerPrefix(name),
 		Transport: transport, URL: url, Timeout: 30 * time.Second,
 	}
 }

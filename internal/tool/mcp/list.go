@@ -177,7 +177,7 @@ func (s *Session) makeTool(offered offeredTool, trusted bool) (*tool.Tool, error
 	description := strings.TrimSpace(cmp.Or(offered.Description, offered.Title, offered.Name))
 	description = shorten.HeadBytes(description, maxDescription)
 	spec := tool.Spec{
-		Name:        ToolName(s.server.Prefix, offered.Name),
+		Name:        tool.ServerToolName(s.server.Prefix, offered.Name),
 		Description: description,
 		Parameters:  offered.parameters,
 		ReadOnly:    slices.Contains(s.server.ReadOnlyTools, offered.Name),

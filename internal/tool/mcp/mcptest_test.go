@@ -174,7 +174,7 @@ func (c *client) connect(t *testing.T, server mcp.Server) *mcp.Session {
 
 func describe(h *host, transport mcp.Transport) mcp.Server {
 	return mcp.Server{
-		Key: mcp.Key{Namespace: "team-a", Server: "lab"}, Revision: "1", Prefix: mcp.Prefix("lab"),
+		Key: mcp.Key{Namespace: "team-a", Server: "lab"}, Revision: "1", Prefix: tool.ServerPrefix("lab"),
 		Transport: transport, URL: h.URL + "/mcp",
 	}
 }

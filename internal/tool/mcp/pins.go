@@ -35,7 +35,7 @@ type Pin struct {
 type Pins map[string]Pin
 
 // PinName returns the name under which a tool is pinned. It is bounded and unique.
-func PinName(name string) string { return ToolName("", name) }
+func PinName(name string) string { return tool.ServerToolName("", name) }
 
 type listed struct {
 	pin, digest string

@@ -17,8 +17,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
+	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/builtin"
-	"github.com/nestor-dev/nestor/internal/tool/mcp"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/toolspec"
 	"github.com/nestor-dev/nestor/internal/validation"
 )
@@ -111,7 +111,7 @@ func (c Cluster) addTools(ctx context.Context, namespace string, result *validat
 	}
 	for _, server := range servers {
 		for _, listed := range server.Status.Tools {
-			names = append(names, mcp.ToolName(mcp.Prefix(server.Name), listed.Name))
+			names = append(names, tool.ServerToolName(tool.ServerPrefix(server.Name), listed.Name))
 		}
 		result.Unlisted = slices.DeleteFunc(result.Unlisted, func(name string) bool { return name == server.Name })
 		// The status has the first tools only, and none of a server that has not answered.

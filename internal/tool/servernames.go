@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package mcp
+package tool
 
 import (
 	"crypto/sha256"
@@ -14,11 +14,11 @@ const maxName = 64
 
 var notInName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 
-func Prefix(server string) string { return server + "__" }
+func ServerPrefix(server string) string { return server + "__" }
 
-// ToolName returns the name of a server's tool for models. A name that providers would reject (too long, or with
+// ServerToolName returns the name of a server's tool for models. A name that providers would reject (too long, or with
 // other characters) gets a hash of the original, which makes it stable and unique.
-func ToolName(prefix, tool string) string {
+func ServerToolName(prefix, tool string) string {
 	full := prefix + tool
 	name := notInName.ReplaceAllString(full, "_")
 	if name == full && len(name) <= maxName {
