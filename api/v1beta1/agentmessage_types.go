@@ -14,7 +14,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!(has(self.approval) || has(self.cancel) || has(self.revoke)) || self.role != 'User' || has(self.user))",message="set user to your user name (kubectl auth whoami): an approval, a cancel or a revoke must contain the name of the person",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.role == 'User' || !has(self.user))",message="user requires role User: leave it out of the operator's messages",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.attachments) || (self.role == 'User' && has(self.content))",message="attachments require role User and content",optionalOldSelf=true
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.attachments) || self.attachments.map(a, has(a.data) ? size(a.data) : 0).sum() <= 524288",message="the attachments of a message have at most 512 KiB together",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.attachments) || self.attachments.map(a, size(a.?data.orValue(”)) * 3 / 4 - (a.?data.orValue(”).endsWith('==') ? 2 : a.?data.orValue(”).endsWith('=') ? 1 : 0)).sum() <= 524288",message="the attachments of a message have at most 512 KiB together",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !(has(self.revoke) || (has(self.approval) && has(self.approval.allow))) || has(self.chat)",message="allow and revoke require chat: an allowance is valid for one chat",optionalOldSelf=true
 type AgentMessageSpec struct {
 	// chat is the AgentChat that the message belongs to.
@@ -90,10 +90,12 @@ type Attachment struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(image/(png|jpeg|gif|webp)|application/(json|yaml)|text/[a-z0-9.+-]+)$')",message="must be image/png, image/jpeg, image/gif, image/webp, application/json, application/yaml or a text type such as text/plain, without parameters"
 	MediaType string `json:"mediaType"`
-	// data is the content, in base64.
+	// data is the content, in base64 without line breaks.
 	// +optional
 	// +kubebuilder:validation:MinLength=4
 	// +kubebuilder:validation:MaxLength=699052
+	// +kubebuilder:validation:Format=""
+	// +kubebuilder:validation:Pattern="^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 	Data []byte `json:"data,omitempty"`
 	// configMapKeyRef is a key of a ConfigMap in this namespace with the content. The ConfigMap must have the label
 	// nestor.dev/attachment: "true", and the author of the message must have the right to get it.

@@ -50,7 +50,8 @@ var _ = Describe("Examples that are refused", func() {
 		attach := func(name string, sizes ...int) error {
 			message := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1beta1.AgentMessageSpec{Chat: "talk", Content: "See."}}
 			for i, size := range sizes {
-				message.Spec.Attachments = append(message.Spec.Attachments, v1beta1.Attachment{Name: fmt.Sprint(i), MediaType: "text/plain", Data: bytes.Repeat([]byte("x"), size)})
+				data := bytes.Repeat([]byte{0xfb, 0xff, 0xbf}, size/3+1)[:size] // in base64 "+/+/", which the API server's rules cannot decode
+				message.Spec.Attachments = append(message.Spec.Attachments, v1beta1.Attachment{Name: fmt.Sprint(i), MediaType: "text/plain", Data: data})
 			}
 			return api.Create(ctx, message)
 		}
