@@ -92,9 +92,8 @@ type AgentRoleSpec struct {
 	// +optional
 	Review *ResultReview `json:"review,omitempty"`
 	// isolated makes agents with this role safe readers of untrusted content: they have no tools, delegate nothing and ask no questions, and
-	// only data of the outputSchema leaves them, without the content label untrusted. The outputSchema must be an object of booleans, enums of short
-	// identifiers and integers with minimum and maximum, with at most 64 bits, which a task cannot replace. To set it, or to change
-	// the spec while it is set, a user needs the verb trust on this AgentRole.
+	// only data of the outputSchema leaves them: an object of booleans, enums of short identifiers and bounded integers, with at most 64 bits. To
+	// set it, or to change the spec while it is set, a user needs the verb trust on this AgentRole.
 	// +optional
 	Isolated bool `json:"isolated,omitempty"`
 	// limits apply to each agent with this role.

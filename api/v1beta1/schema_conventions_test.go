@@ -128,7 +128,8 @@ func checkSchema(t *testing.T, place string, schema *apiextensionsv1.JSONSchemaP
 		if schema.MaxLength == nil && schema.Enum == nil && schema.Format != "date-time" {
 			t.Errorf("%s needs a maxLength, an enum or a format", place)
 		}
-		if inSpec && schema.Pattern != "" {
+		// A rule on a text of this length costs more than the API server allows.
+		if inSpec && schema.Pattern != "" && !strings.HasSuffix(place, ".attachments[].data") {
 			t.Errorf("%s has a bare pattern: a rule can say in words what is allowed", place)
 		}
 	case "array":

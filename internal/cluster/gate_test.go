@@ -152,7 +152,7 @@ func TestDeletion_DuringRecovery_Kept(t *testing.T) {
 	if err := gate.Engine.Record(t.Context(), "mine", agent.Woke{}); err != nil {
 		t.Fatal(err)
 	}
-	e.HandOver(t.Context())
+	_ = e.HandOver(t.Context())
 	for name, known := range map[string]bool{"known by its UID": true, "known by its name": false} {
 		t.Run(name, func(t *testing.T) {
 			end := func() (ctrl.Result, error) {
@@ -173,7 +173,7 @@ func TestDeletion_DuringRecovery_Kept(t *testing.T) {
 			if result, err := end(); err != nil || result.RequeueAfter == 0 {
 				t.Errorf("the request is dropped: %v, %v", result, err)
 			}
-			e.HandOver(t.Context())
+			_ = e.HandOver(t.Context())
 		})
 	}
 }
@@ -195,7 +195,7 @@ func TestAShardIsNotHandedOverDuringAReconcile(t *testing.T) {
 	<-began
 	handed := make(chan struct{})
 	go func() {
-		gate.Engine.Engine(gate.Engine.ShardOf(shard.Hash("mine"))).HandOver(t.Context())
+		_ = gate.Engine.Engine(gate.Engine.ShardOf(shard.Hash("mine"))).HandOver(t.Context())
 		close(handed)
 	}()
 	for !gate.Engine.Moving(shard.Hash("mine")) {

@@ -132,18 +132,20 @@ func (d *driver) own(ctx context.Context, shard int) {
 		}
 		if !waitInterval(ctx) {
 			e.ReportOutage(false) // a hand-over waits for reconciles
-			e.HandOver(context.WithoutCancel(ctx))
+			_ = e.HandOver(context.WithoutCancel(ctx))
 			return
 		}
 		log.Error(err, "Cannot take over the agents of the shard, retrying")
 	}
 	e.ReportOutage(false)
 	log.V(1).Info("Owns the shard")
-	if err := e.OwnShard(ctx); errors.Is(err, engine.ErrSuperseded) {
-		log.Info("Another operator has taken over the shard")
-		return
+	err := e.OwnShard(ctx)
+	if err == nil {
+		err = e.HandOver(context.WithoutCancel(ctx))
 	}
-	e.HandOver(context.WithoutCancel(ctx))
+	if errors.Is(err, engine.ErrSuperseded) {
+		log.Info("Another operator has taken over the shard")
+	}
 }
 
 // waitInterval waits for retryInterval, and reports whether ctx is still valid.

@@ -25,7 +25,7 @@ import (
 func handOver(t *testing.T, from, to replica, index int) {
 	t.Helper()
 	begun := time.Now()
-	from.Engine(index).HandOver(t.Context())
+	_ = from.Engine(index).HandOver(t.Context())
 	if took := time.Since(begun); took >= handOverTimeout {
 		t.Fatalf("the hand-over took %s: it waits for a call in flight", took)
 	}

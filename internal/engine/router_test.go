@@ -175,7 +175,7 @@ func TestHandOverOfOneShard(t *testing.T) {
 	}
 	handed := make(chan struct{})
 	go func() {
-		a.Engine(0).HandOver(t.Context())
+		_ = a.Engine(0).HandOver(t.Context())
 		close(handed)
 	}()
 	close(finish["uid-moves"])

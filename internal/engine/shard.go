@@ -50,14 +50,20 @@ func (e *Engine) OwnShard(ctx context.Context) error {
 	}
 }
 
-// HandOver lets the calls in flight finish, until ctx ends, stops all effects and releases the shard. Acquire may be called again.
-func (e *Engine) HandOver(ctx context.Context) {
+// HandOver lets the calls in flight finish, until ctx ends, stops all effects and releases the shard. Acquire may be called again. It returns
+// ErrSuperseded if another engine has taken over before: an operator that was suspended may notice its successor here first.
+func (e *Engine) HandOver(ctx context.Context) error {
 	fence, lost := e.ownership.current()
 	e.drain(ctx, fence, lost)
 	e.standDown()
-	if err := e.options.Ledger.Release(context.WithoutCancel(ctx), fence); err != nil && !errors.Is(err, ledger.ErrFenced) {
+	err := e.options.Ledger.Release(context.WithoutCancel(ctx), fence)
+	switch {
+	case errors.Is(err, ledger.ErrFenced):
+		return ErrSuperseded
+	case err != nil:
 		e.options.ReportError(fmt.Errorf("hand over: %w", err)) // the successor waits until this operator has left
 	}
+	return nil
 }
 
 // drain starts no more model calls and no reconciles, and lets calls in flight finish and be recorded, or be detached. A status that a

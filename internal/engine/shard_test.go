@@ -92,7 +92,7 @@ func TestAcquireWaitsForTheHandOver(t *testing.T) {
 	handed := make(chan struct{})
 	go func() {
 		defer close(handed)
-		first.HandOver(t.Context())
+		_ = first.HandOver(t.Context())
 	}()
 	if err := <-acquired; err != nil {
 		t.Fatal(err)
@@ -181,5 +181,19 @@ func TestAcquire_LedgerDown_Waits(t *testing.T) {
 	flaky.down.Store(false)
 	if err := <-acquired; err != nil {
 		t.Fatal(err)
+	}
+}
+
+// An operator that was suspended may be told to hand over a shard before it notices that another one has it.
+func TestHandOverOfSupersededEngineIsReported(t *testing.T) {
+	w, first, finish := startWriting(t)
+	defer close(finish)
+	second := w.start(w.ledger)
+	w.acquire(second)
+	if err := first.HandOver(t.Context()); !errors.Is(err, ErrSuperseded) {
+		t.Errorf("the hand-over: %v", err)
+	}
+	if err := second.HandOver(t.Context()); err != nil {
+		t.Errorf("the hand-over of the owner: %v", err)
 	}
 }
