@@ -87,7 +87,7 @@ func runClient(ctx context.Context, address string) error {
 	return pool.Close(ctx)
 }
 
-var prefix = mcp.Prefix("suite")
+var prefix = tool.ServerPrefix("suite")
 
 // tokenEndpoint finds the token endpoint of a server, as the person does who writes a ToolServer: the operator does not discover it.
 func tokenEndpoint(ctx context.Context, server string) (string, error) {
