@@ -330,7 +330,7 @@ func TestCrashCostsALeaseDuration(t *testing.T) {
 		w.within(2*time.Second, "two share", func() bool { return w.spread(2) })
 		before := w.read()
 		first.kill()
-		time.Sleep(lease - lease/4 - time.Second)
+		time.Sleep(lease - lease/4 - time.Second) //nolint:forbidigo // fake time of synctest
 		for shard, owner := range w.read() {
 			if owner.Epoch != before[shard].Epoch {
 				t.Errorf("shard %d was taken before its lease expired", shard)
@@ -370,12 +370,12 @@ func TestNothingMovesWhenTheLedgerReturns(t *testing.T) {
 		for _, r := range w.replicas {
 			r.setCut(true)
 		}
-		time.Sleep(3 * lease)
+		time.Sleep(3 * lease) //nolint:forbidigo // fake time of synctest
 		for _, r := range w.replicas {
 			r.setCut(false)
 			time.Sleep(time.Second) //nolint:forbidigo // fake time of synctest
 		}
-		time.Sleep(2 * lease)
+		time.Sleep(2 * lease) //nolint:forbidigo // fake time of synctest
 		if after := w.read(); !maps.Equal(before, after) {
 			t.Errorf("shards moved:\n%v\n%v", before, after)
 		}
@@ -386,7 +386,7 @@ func TestShardsLeaveAReplicaWithoutTheAPIServer(t *testing.T) {
 	simulate(t, 8, func(w *world) {
 		first := w.start("")
 		w.start("")
-		time.Sleep(lease)
+		time.Sleep(lease) //nolint:forbidigo // fake time of synctest
 		yes, no := true, false
 		first.setSick(&yes)
 		w.within(2*lease, "the healthy one owns all", func() bool { return w.spread(1) })
@@ -396,7 +396,7 @@ func TestShardsLeaveAReplicaWithoutTheAPIServer(t *testing.T) {
 		for _, r := range w.replicas {
 			r.setSick(&yes)
 		}
-		time.Sleep(4 * lease)
+		time.Sleep(4 * lease) //nolint:forbidigo // fake time of synctest
 		if after := w.read(); !maps.Equal(before, after) {
 			t.Error("shards moved although no replica can reach the API server")
 		}
@@ -428,7 +428,7 @@ func TestChaos(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // repeatable
 			w.start("")
 			for range 25 {
-				time.Sleep(time.Duration(random.Int64N(int64(lease))))
+				time.Sleep(time.Duration(random.Int64N(int64(lease)))) //nolint:forbidigo // fake time of synctest
 				r := w.replicas[random.IntN(len(w.replicas))]
 				switch action := random.IntN(5); {
 				case action == 0 && len(w.replicas) < 5:

@@ -84,13 +84,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 func (r *Reconciler) check(ctx context.Context, object *v1beta1.ToolPolicy, problem error) (metav1.Condition, error) {
 	var excess tooMany
-	switch { //nolint:nilerr // the problem is the result
+	switch {
 	case errors.As(problem, &excess):
 		message := fmt.Sprintf("The policy is not evaluated: %s. The calls that it matches wait until others are deleted.", problem)
 		return status.NotReady(object.Generation, v1beta1.ReasonTooManyPolicies, message), nil
 	case problem != nil:
 		message := problem.Error() + ". The calls that the policy matches wait until it is corrected or deleted."
-		return status.NotReady(object.Generation, v1beta1.ReasonInvalidExpression, message), nil
+		return status.NotReady(object.Generation, v1beta1.ReasonInvalidExpression, message), nil //nolint:nilerr // the problem is in the condition
 	}
 	contents, err := catalog.Cluster{Finder: r.Finder}.Of(ctx, object.Namespace, object)
 	if err != nil {
