@@ -184,7 +184,7 @@ func TestAcquire_LedgerDown_Waits(t *testing.T) {
 	}
 }
 
-// An operator that was suspended may be told to hand over a shard before it notices that another one has it.
+// An operator that was suspended may hand over a shard before it notices that another one has it.
 func TestHandOverOfSupersededEngineIsReported(t *testing.T) {
 	w, first, finish := startWriting(t)
 	defer close(finish)
