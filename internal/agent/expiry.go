@@ -28,7 +28,8 @@ func (s State) findExpired() int {
 }
 
 // beginTimeout sets until when people can decide about a call.
-func (s State) beginTimeout(i int) State {
+func (s State) beginTimeout() State {
+	i := s.findUntimed()
 	c := s.Batch[i]
 	c.ExpireTime = s.Clock.Now + Time(s.Config.Role.ApprovalTimeout)
 	return s.withCall(i, c)
@@ -46,7 +47,8 @@ func (s State) nextExpiry() (Time, bool) {
 }
 
 // expire ends a call about which no one has decided in time, or the agent, as the role configures.
-func expire(s State, i int) State {
+func expire(s State) State {
+	i := s.findExpired()
 	c := s.Batch[i]
 	if s.Config.Role.FailOnTimeout {
 		return beginEnd(s, Outcome{Kind: ErrorApprovalExpired, Error: s.textExpired(c)})

@@ -123,9 +123,9 @@ func advance(s State) State {
 		case s.Phase == PhaseIdle && s.Hold == nil && len(s.Inbox) > 0 && s.Paused == nil:
 			s = beginTurn(s)
 		case s.findUntimed() >= 0:
-			s = s.beginTimeout(s.findUntimed())
+			s = s.beginTimeout()
 		case s.findExpired() >= 0:
-			s = expire(s, s.findExpired())
+			s = expire(s)
 		case s.Phase == PhaseActing && s.allDecided():
 			s = releaseHeld(s)
 		case s.Phase == PhaseActing && len(s.startableCalls()) > 0:

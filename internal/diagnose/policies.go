@@ -13,8 +13,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/policy"
 )
 
-// failedPolicies reports the policies whose expressions failed on calls of the namespace, as far back as Events go. A user
-// who may not list Events gets no finding.
+// failedPolicies reports the policies whose expressions failed on calls of the namespace, as far back as Events go. Without
+// permission to list Events there are no findings.
 func (t Target) failedPolicies(ctx context.Context) []Finding {
 	var events corev1.EventList
 	failed := client.MatchingFields{"reason": policy.EventFailed}

@@ -103,7 +103,7 @@ func (e *Engine) drain(ctx context.Context, fence ledger.Fence, lost <-chan stru
 	}
 }
 
-// confirm reads whether this engine still owns the shard. After an error it does not know; appends fail too and are retried.
+// confirm checks that this engine still owns the shard. An error changes nothing: appends fail too, and are retried.
 func (e *Engine) confirm(ctx context.Context, fence ledger.Fence) {
 	owner, started, err := e.owners.read(ctx, e.shard.ID, latest(e.ownership.since(), time.Now().Add(-ownerMaxAge)))
 	switch {

@@ -17,7 +17,7 @@ type scenario struct {
 	// tool is the tool of the injected call; performed replaces it for calls that the toolbox does not have.
 	tool      string
 	performed func(r *room, id string) bool
-	// rule is shown to the person who has to decide; empty: writes-after-untrusted-content.
+	// rule is the rule in status.waiting. It defaults to writes-after-untrusted-content.
 	rule string
 	// denied makes the call end without a question.
 	denied bool

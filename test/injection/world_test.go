@@ -150,7 +150,7 @@ func (r *room) send(chat, text string, attachments ...v1beta1.Attachment) {
 	}})
 }
 
-// waiting returns what the person who has to decide about the work is shown.
+// waiting returns status.waiting of the work.
 func (r *room) waiting(work work) func() ([]v1beta1.Waiting, error) {
 	return func() (shown []v1beta1.Waiting, err error) {
 		if work.task != "" {

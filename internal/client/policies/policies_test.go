@@ -25,7 +25,7 @@ import (
 
 const operatorNamespace = "nestor-system"
 
-// cluster returns a client of a person who may not read the namespaces in hidden.
+// cluster returns a client without permission to read the namespaces in hidden.
 func cluster(t *testing.T, hidden string, objects ...client.Object) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
