@@ -67,6 +67,8 @@ type world struct {
 	onCall func(CompletedCall)
 	// policies are those of every engine; nil means none.
 	policies Policies
+	// awaitRecovery makes the next engines wait for Recover, as an operator does.
+	awaitRecovery bool
 	// shardHash is the hash of all trees.
 	shardHash int
 	// ledgerQuota is the ledger quota of a namespace in bytes.
@@ -152,7 +154,7 @@ func (w *world) options(l Ledger) Options {
 	}
 	return Options{
 		Ledger: l, Scheduler: scheduler, Tools: w.tools, LedgerRetryDelay: 10 * time.Millisecond,
-		Models: models, CallCompleted: w.recordCall, Quotas: w, Policies: w.policies, Now: w.now, LedgerQuota: w.ledgerQuota,
+		AwaitRecovery: w.awaitRecovery, Models: models, CallCompleted: w.recordCall, Quotas: w, Policies: w.policies, Now: w.now, LedgerQuota: w.ledgerQuota,
 		SlotGroups: func(_ context.Context, a ledger.Agent) []slots.Group {
 			return []slots.Group{{Key: a.Root, Limit: w.parallel}}
 		},

@@ -82,6 +82,7 @@ func TestWritesOfTreeHold(t *testing.T) {
 			w.start(w.ledger)
 			w.chat(nil)
 			w.sendMessage("m1", "Begin")
+			w.awaitRecovery = true
 			for kill := range kills {
 				w.until("some progress", func() bool { return len(w.model.Requests()) > 3*(kill+1) })
 				w.restart()
