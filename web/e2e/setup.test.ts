@@ -72,8 +72,8 @@ it('sets up a trigger with its next times, a tool server and a quota', async () 
 
 it('sets up a policy that was tried on a recorded call', async () => {
   await stack.create('admin', 'AgentTask', 'default', 'sum', { type: 'Tool', tool: 'calculator', arguments: { expression: '1 + 1' }, user: 'admin' });
-  await place('Runs');
-  await admin.getByRole('link', { name: /calculator/ }).first().waitFor();
+  await admin.goto(new URL('/default/runs/sum', admin.url()).href);
+  await admin.locator('.chat-head .badge', { hasText: 'Done' }).waitFor();
   await place('Policies');
   await look(admin, 'setup-policies-none');
   await admin.getByRole('link', { name: 'Set up a policy' }).click();

@@ -146,10 +146,11 @@ function Findings({ trial }: { trial: PolicyTrial }) {
           <li key={i}>
             <details>
               <summary>
-                <span className={`source${finding.action === 'Deny' ? ' writes' : ''}`}>{verdicts[finding.action]}</span> <code>{finding.tool}</code> <RunLink transcript={finding.transcript} /> <time dateTime={finding.time}>{day(finding.time)}</time>
+                <span className={`source${finding.action === 'Deny' ? ' writes' : ''}`}>{verdicts[finding.action]}</span> <code>{finding.tool}</code> <time dateTime={finding.time}>{day(finding.time)}</time>
               </summary>
               <Facts
                 facts={[
+                  ['Run', <RunLink transcript={finding.transcript} />],
                   ['Rules', finding.verdicts.map(({ rule, message }) => [rule, message].filter(Boolean).join(': ')).join('; ')],
                   ['Labels', finding.contentLabels?.join(', ')],
                   ['Not known', finding.unknown?.join(', ')],
