@@ -111,7 +111,7 @@ export function Trial({ spec, name }: { spec: Spec; name: string }) {
     }
   };
   return (
-    <section className="panel" aria-label="Try it">
+    <section className="panel try-policy" aria-label="Try it">
       <h2>Try it on recorded calls</h2>
       <p className="muted">Evaluates the policy on the calls that agents of this namespace made. Nothing is written.</p>
       <div className="try-foot">
@@ -121,7 +121,7 @@ export function Trial({ spec, name }: { spec: Spec; name: string }) {
         </button>
       </div>
       {!person.may.readTranscripts && <p className="muted">You may not read transcripts in this namespace.</p>}
-      <div aria-live="polite">
+      <div aria-live="polite" className="try-policy">
         {current && 'problem' in current && <Trouble>{current.problem}</Trouble>}
         {current && 'trial' in current && <Findings trial={current.trial} />}
       </div>
@@ -141,22 +141,24 @@ function Findings({ trial }: { trial: PolicyTrial }) {
         {plural(trial.calls, 'call')} of {plural(trial.runs, 'run')}, {trial.matched} matched: {trial.denied} denied{trial.failed > 0 && ` (an expression fails: ${trial.failed})`}, {trial.approvals} to a person
         {trial.unknown > 0 && `, ${trial.unknown} unknown`}.
       </p>
-      <ul className="trial">
+      <ul className="try-found">
         {findings.map((finding, i) => (
           <li key={i}>
             <details>
               <summary>
                 <span className={`source${finding.action === 'Deny' ? ' writes' : ''}`}>{verdicts[finding.action]}</span> <code>{finding.tool}</code> <time dateTime={finding.time}>{day(finding.time)}</time>
               </summary>
-              <Facts
-                facts={[
-                  ['Run', <RunLink transcript={finding.transcript} />],
-                  ['Rules', finding.verdicts.map(({ rule, message }) => [rule, message].filter(Boolean).join(': ')).join('; ')],
-                  ['Labels', finding.contentLabels?.join(', ')],
-                  ['Not known', finding.unknown?.join(', ')],
-                ]}
-              />
-              {finding.arguments !== undefined && <Code label={`Arguments of ${finding.tool}`} language="json" text={pretty(JSON.stringify(finding.arguments))} />}
+              <div className="finding">
+                <Facts
+                  facts={[
+                    ['Run', <RunLink transcript={finding.transcript} />],
+                    ['Rules', finding.verdicts.map(({ rule, message }) => [rule, message].filter(Boolean).join(': ')).join('; ')],
+                    ['Labels', finding.contentLabels?.join(', ')],
+                    ['Not known', finding.unknown?.join(', ')],
+                  ]}
+                />
+                {finding.arguments !== undefined && <Code label={`Arguments of ${finding.tool}`} language="json" text={pretty(JSON.stringify(finding.arguments))} />}
+              </div>
             </details>
           </li>
         ))}
