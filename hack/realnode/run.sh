@@ -6,7 +6,7 @@
 # the cgroup and the directory, and sets back the kernel settings that the kubelet changed.
 #
 # Environment: NODE_BIN (from install.sh), NODE_DIR (a new directory; default a temporary one), NODE_TIMEOUT (seconds to start),
-# NODE_SNAPSHOTTER (native where overlayfs is not available). When the node is ready it prints the path of a kubeconfig.
+# NODE_SNAPSHOTTER (native where overlayfs is not available), NODE_REPOSITORY (images also get the names NODE_REPOSITORY/ARCHIVE@DIGEST). When the node is ready it prints the path of a kubeconfig.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -84,6 +84,8 @@ furnish_node() {
 	await containerd ctl version
 	for image in "$@"; do
 		words=$(ctl images import "$(realpath "$image")" 2>&1) || fail "image $image cannot be imported: $words"
+		[ -n "${NODE_REPOSITORY:-}" ] || continue
+		words=$(ctl images import --digests --base-name "$NODE_REPOSITORY/$(basename "$image" .tar)" "$(realpath "$image")" 2>&1) || fail "image $image cannot be imported: $words"
 	done
 	sed "s#@VOLUMES@#$NODE_DIR/volumes#g" "$here/volumes.yaml" | kubectl apply -f - >/dev/null
 	mkdir -m 777 "$NODE_DIR"/volumes/{1..6}

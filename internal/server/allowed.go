@@ -19,6 +19,7 @@ const (
 	toolServers   = "toolservers"
 	triggers      = "agenttriggers"
 	quotas        = "agentquotas"
+	toolPolicies  = "toolpolicies"
 	nestorPrefix  = "/apis/nestor.dev/v1beta1"
 	historyPrefix = "/apis/history.nestor.dev/v1beta1"
 )
@@ -30,15 +31,16 @@ type resourceRules struct {
 }
 
 var allowedResources = map[string]resourceRules{
-	chats:       {list: true, get: true, create: true, replace: true, remove: true},
-	messages:    {list: true, get: true, create: true},
-	tasks:       {list: true, get: true, create: true},
-	subAgents:   {list: true, get: true},
-	roles:       {list: true, get: true, create: true, replace: true},
-	providers:   {list: true, get: true, create: true, replace: true},
-	toolServers: {list: true, get: true, create: true, replace: true},
-	triggers:    {list: true, get: true, create: true, replace: true},
-	quotas:      {list: true, get: true, create: true, replace: true},
+	chats:        {list: true, get: true, create: true, replace: true, remove: true},
+	messages:     {list: true, get: true, create: true},
+	tasks:        {list: true, get: true, create: true},
+	subAgents:    {list: true, get: true},
+	roles:        {list: true, get: true, create: true, replace: true},
+	providers:    {list: true, get: true, create: true, replace: true},
+	toolServers:  {list: true, get: true, create: true, replace: true},
+	triggers:     {list: true, get: true, create: true, replace: true},
+	quotas:       {list: true, get: true, create: true, replace: true},
+	toolPolicies: {list: true, get: true, create: true, replace: true},
 }
 
 // Query parameters of reads and writes. Watches are only used by the stream.

@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/health"
 	"github.com/nestor-dev/nestor/internal/listen"
@@ -46,7 +48,7 @@ func newSite(options Options, retry retryPolicy) http.Handler {
 		options.Streams = streams.NewLimiter(streams.Limits{})
 	}
 	s := &site{identity: options.Identity, namespace: options.Namespace, streams: options.Streams, workspace: options.Workspace, gatewayURL: options.GatewayURL, ideas: options.Ideas, retry: retry,
-		operatorNamespace: cmp.Or(options.OperatorNamespace, health.DefaultOperatorNamespace)}
+		operatorNamespace: cmp.Or(options.OperatorNamespace, health.DefaultOperatorNamespace), trials: semaphore.NewWeighted(maxTrials)}
 	mux := http.NewServeMux()
 	options.Identity.Routes(mux)
 	mux.Handle("GET /api/whoami", s.signedIn(s.whoami))
@@ -57,6 +59,8 @@ func newSite(options Options, retry retryPolicy) http.Handler {
 	mux.Handle("GET /api/namespaces/{namespace}/events", s.signedIn(s.events))
 	mux.Handle("POST /api/namespaces/{namespace}/roles/{name}/prompt", s.signedIn(s.prompt))
 	mux.Handle("POST /api/namespaces/{namespace}/roles/{name}/try", s.signedIn(s.try))
+	mux.Handle("GET /api/namespaces/{namespace}/policies", s.signedIn(s.policies))
+	mux.Handle("POST /api/namespaces/{namespace}/policies/{name}/try", s.signedIn(s.tryPolicy))
 	mux.Handle("GET /api/stream", s.signedIn(s.stream))
 	s.routeKubernetes(mux)
 	mux.HandleFunc("/api/", notFound)
@@ -79,6 +83,7 @@ type site struct {
 	operatorNamespace string
 	heartbeat         health.Observer
 	states            stateCache
+	trials            *semaphore.Weighted
 }
 
 // Serve serves the page until ctx ends.

@@ -4,6 +4,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -97,8 +98,19 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case query.Get("watch") == "true":
 		u.watch(w, r)
 	default:
-		reply(w, map[string]any{"kind": "List", "apiVersion": "nestor.dev/v1beta1", "metadata": map[string]any{"resourceVersion": u.version}, "items": u.items(r)})
+		group, kind := kindOf(r.URL.Path)
+		reply(w, map[string]any{"kind": kind, "apiVersion": group + "/v1beta1", "metadata": map[string]any{"resourceVersion": u.version}, "items": u.items(r)})
 	}
+}
+
+// kindOf returns the group and kind of a list.
+func kindOf(path string) (group, kind string) {
+	resource := path[strings.LastIndex(path, "/")+1:]
+	if resource == transcripts {
+		return "history.nestor.dev", "TranscriptList"
+	}
+	lists := map[string]string{chats: "AgentChatList", tasks: "AgentTaskList", subAgents: "SubAgentList", toolPolicies: "ToolPolicyList"}
+	return "nestor.dev", cmp.Or(lists[resource], "List")
 }
 
 // allows reports whether the person has permissions in the namespace of a review.

@@ -67,6 +67,8 @@ var pagePermissions = map[string]authorizationv1.ResourceAttributes{
 	"update/toolservers":    {Group: "nestor.dev", Resource: toolServers, Verb: "update"},
 	"create/agenttriggers":  {Group: "nestor.dev", Resource: triggers, Verb: "create"},
 	"update/agenttriggers":  {Group: "nestor.dev", Resource: triggers, Verb: "update"},
+	"create/toolpolicies":   {Group: "nestor.dev", Resource: toolPolicies, Verb: "create"},
+	"update/toolpolicies":   {Group: "nestor.dev", Resource: toolPolicies, Verb: "update"},
 	"create/agentquotas":    {Group: "nestor.dev", Resource: quotas, Verb: "create"},
 	"update/agentquotas":    {Group: "nestor.dev", Resource: quotas, Verb: "update"},
 }

@@ -38,13 +38,14 @@ const (
 	operator        = "nestor-operator"
 )
 
-// tag is the tag of the images that make e2e builds.
-const tag = "e2e"
-
 type cluster struct {
 	kubeconfig string
 	// registry is the prefix of the images' names.
 	registry string
+	// tag is that of the images.
+	tag string
+	// release is the directory with the files of a release, which is installed from them alone; empty for the charts and images of make e2e.
+	release string
 	// node is the cluster that the suite started; nil if one was given.
 	node   *realnode.Node
 	config *rest.Config
@@ -59,7 +60,10 @@ type cluster struct {
 
 // start connects to the given cluster, or starts one.
 func (c *cluster) start(ctx context.Context) {
-	c.kubeconfig, c.registry = os.Getenv("E2E_KUBECONFIG"), os.Getenv("E2E_REGISTRY")
+	c.kubeconfig, c.registry, c.tag = os.Getenv("E2E_KUBECONFIG"), os.Getenv("E2E_REGISTRY"), "e2e"
+	if c.release = os.Getenv("E2E_RELEASE"); c.release != "" {
+		c.tag = filepath.Base(c.release)
+	}
 	if c.registry == "" {
 		c.registry = "localhost" // the names in the archives
 	}
@@ -81,7 +85,14 @@ func (c *cluster) startNode(ctx context.Context) {
 	archives, err := filepath.Glob(filepath.Join(os.Getenv("E2E_IMAGES"), "*.tar"))
 	Expect(err).NotTo(HaveOccurred())
 	Expect(archives).NotTo(BeEmpty(), "E2E_IMAGES must be the directory that make e2e-images has filled")
-	c.node, err = realnode.Start(ctx, realnode.Options{Bin: bin, Images: archives, Out: os.Stdout})
+	options := realnode.Options{Bin: bin, Images: archives, Out: os.Stdout}
+	if c.release != "" {
+		released, err := filepath.Glob(filepath.Join(c.release, "nestor-*.tar"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(released).NotTo(BeEmpty(), "E2E_RELEASE must be the directory that make release has filled")
+		options.Images, options.Repository = append(options.Images, released...), c.registry+"/nestor-dev"
+	}
+	c.node, err = realnode.Start(ctx, options)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(c.node.Stop()).To(Succeed()) })
 	c.kubeconfig = c.node.Kubeconfig

@@ -43,6 +43,11 @@ e2e: e2e-images ## Install Nestor on a real cluster and run the end-to-end tests
 	@# E2EFLAGS are Ginkgo's; these tests do not use it.
 	$(if $(E2EFLAGS),,E2E=1 NODE_BIN="$(NODE_BIN)" E2E_IMAGES="$(E2E_IMAGES)" go test ./test/e2e/realnode -count 1 -timeout 10m -v)
 
+.PHONY: e2e-release
+e2e-release: node ## Install a release on a real cluster from its files in dist/VERSION alone, and play the tour (root)
+	@$(BUILD_IMAGES) --out "$(E2E_IMAGES)-release" --version e2e --fast pause coredns
+	E2E=1 NODE_BIN="$(NODE_BIN)" E2E_IMAGES="$(E2E_IMAGES)-release" E2E_RELEASE="$(CURDIR)/dist/$(VERSION)" go test ./test/e2e -count 1 -timeout 40m -v
+
 .PHONY: real-cluster
 real-cluster: e2e-images ## Run a real one-node cluster with Nestor's images until Ctrl-C (root)
 	@NODE_BIN="$(NODE_BIN)" hack/realnode/run.sh "$(E2E_IMAGES)"/*.tar

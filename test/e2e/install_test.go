@@ -6,6 +6,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -13,11 +14,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Paths of the charts.
-const (
-	chart            = "../../charts/nestor"
-	definitionsChart = "../../charts/nestor-crds"
-)
+// charts returns the chart and that of the definitions: those of the release, or of this directory.
+func (c *cluster) charts() (nestor, crds string) {
+	if c.release == "" {
+		return "../../charts/nestor", "../../charts/nestor-crds"
+	}
+	return filepath.Join(c.release, "nestor-"+c.tag+".tgz"), filepath.Join(c.release, "nestor-crds-"+c.tag+".tgz")
+}
 
 // modelURL is the address of the scripted model for pods.
 const modelURL = "http://scripted-model." + modelNamespace + ".svc.cluster.local:8089/v1"
@@ -25,9 +28,11 @@ const modelURL = "http://scripted-model." + modelNamespace + ".svc.cluster.local
 // values returns the Helm values of every installation here, with more added.
 func (c *cluster) values(more ...string) []string {
 	set := []string{
-		"image.registry=" + c.registry, "image.repository=" + operator, "image.tag=" + tag,
-		"workspace.image.repository=nestor-workspace", "gateway.image.repository=nestor-gateway", "workspace.privateGitServers={git." + forge + ".svc}",
+		"image.registry=" + c.registry, "workspace.privateGitServers={git." + forge + ".svc}",
 		"modelProvider.create=true", "modelProvider.baseURL=" + modelURL, "modelProvider.defaultModel=scripted",
+	}
+	if c.release == "" { // the charts of a release refer to its images by digest
+		set = append(set, "image.repository="+operator, "image.tag="+c.tag, "workspace.image.repository=nestor-workspace", "gateway.image.repository=nestor-gateway")
 	}
 	var args []string
 	for _, value := range append(set, more...) {
@@ -39,7 +44,8 @@ func (c *cluster) values(more ...string) []string {
 // install installs both charts and returns Helm's output.
 func (c *cluster) install(ctx context.Context, more ...string) string {
 	GinkgoHelper()
-	c.helm(ctx, "install", definitions, definitionsChart, "--namespace", systemNamespace, "--wait")
+	chart, crds := c.charts()
+	c.helm(ctx, "install", definitions, crds, "--namespace", systemNamespace, "--wait")
 	args := []string{"install", release, chart, "--namespace", systemNamespace, "--wait", "--timeout", "5m"}
 	return c.helm(ctx, append(args, c.values(more...)...)...)
 }
@@ -58,6 +64,15 @@ func installSpecs(c *cluster) {
 		Expect(c.helm(ctx, "test", release, "--namespace", systemNamespace)).To(MatchRegexp(`(?s)nestor-test.*Phase:\s+Succeeded`))
 	})
 
+	It("runs the images of a release by their digests", func(ctx SpecContext) {
+		if c.release == "" {
+			Skip("make e2e-release runs this")
+		}
+		for _, pod := range c.operators(ctx) {
+			Expect(pod.Spec.Containers).To(HaveEach(HaveField("Image", HavePrefix(c.registry+"/nestor-dev/nestor-operator@sha256:"))))
+		}
+	})
+
 	It("runs with minimal permissions", func(ctx SpecContext) {
 		for _, pod := range c.operators(ctx) {
 			spec := pod.Spec
@@ -73,6 +88,7 @@ func installSpecs(c *cluster) {
 // gatewaySpecs turns on the gateway, which has pods and permissions of its own.
 func gatewaySpecs(c *cluster) {
 	It("serves the gateway in pods of its own", func(ctx SpecContext) {
+		chart, _ := c.charts()
 		c.helm(ctx, append([]string{"upgrade", release, chart, "--namespace", systemNamespace, "--wait", "--timeout", "5m"}, c.values("gateway.enabled=true", "web.enabled=true")...)...)
 		root := "/api/v1/namespaces/" + systemNamespace + "/services/"
 		Expect(c.kubectl(ctx, "get", "--raw", root+"https:nestor-gateway:https/proxy/")).To(ContainSubstring(`"gateway":"nestor"`))
@@ -116,7 +132,7 @@ metadata: {name: scripted-model, namespace: %[1]s}
 spec:
   selector: {app: scripted-model}
   ports: [{name: http, port: 8089}]
-`, modelNamespace, c.registry, tag))
+`, modelNamespace, c.registry, c.tag))
 	c.kubectl(ctx, "-n", modelNamespace, "rollout", "status", "deployment/scripted-model", "--timeout=2m")
 }
 

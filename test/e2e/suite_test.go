@@ -33,6 +33,15 @@ var _ = Describe("Nestor", Ordered, ContinueOnFailure, func() {
 	BeforeAll(func(ctx SpecContext) { c.start(ctx) })
 	AfterEach(func(ctx SpecContext) { c.reportFailure(ctx) })
 
+	if os.Getenv("E2E_RELEASE") != "" {
+		Describe("from the files of a release", func() {
+			installSpecs(c)
+			tourSpecs(c)
+			gatewaySpecs(c)
+			uninstallSpecs(c)
+		})
+		return
+	}
 	Describe("with SQLite", func() {
 		installSpecs(c)
 		tourSpecs(c)

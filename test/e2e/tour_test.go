@@ -64,7 +64,7 @@ func (c *cluster) layOutSample(ctx context.Context, namespace, claim string) {
 		files[strings.TrimSuffix(entry.Name(), ".txt")] = string(text)
 	}
 	Expect(c.api.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: claim}, Data: files})).To(Succeed())
-	c.apply(ctx, strings.NewReplacer("NAMESPACE", namespace, "CLAIM", claim, "IMAGE", c.registry+"/nestor-workspace:"+tag).Replace(`
+	c.apply(ctx, strings.NewReplacer("NAMESPACE", namespace, "CLAIM", claim, "IMAGE", c.registry+"/nestor-workspace:"+c.tag).Replace(`
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: CLAIM, namespace: NAMESPACE, labels: {nestor.dev/workspace: "true"}}

@@ -60,6 +60,7 @@ spec: {systemPrompt: You ask first., tools: {allow: []}}
 // upgrade upgrades the installation with other values, and waits for the rollout.
 func (c *cluster) upgrade(ctx context.Context, more ...string) {
 	GinkgoHelper()
+	chart, _ := c.charts()
 	args := []string{"upgrade", release, chart, "--namespace", systemNamespace, "--wait", "--timeout", "5m"}
 	c.helm(ctx, append(args, c.values(more...)...)...)
 }

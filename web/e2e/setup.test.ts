@@ -69,3 +69,22 @@ it('sets up a trigger with its next times, a tool server and a quota', async () 
   await apply();
   await admin.getByRole('meter', { name: 'daily: cost' }).waitFor();
 });
+
+it('sets up a policy that was tried on a recorded call', async () => {
+  await stack.create('admin', 'AgentTask', 'default', 'sum', { type: 'Tool', tool: 'calculator', arguments: { expression: '1 + 1' }, user: 'admin' });
+  await admin.goto(new URL('/default/runs/sum', admin.url()).href);
+  await admin.locator('.chat-head .badge', { hasText: 'Done' }).waitFor();
+  await place('Policies');
+  await look(admin, 'setup-policies-none');
+  await admin.getByRole('link', { name: 'Set up a policy' }).click();
+  await admin.getByRole('button', { name: 'Every write needs a person' }).click();
+  await admin.getByLabel(/^Allow when/).fill("call.tool != 'calculator'");
+  await admin.getByLabel(/^Otherwise/).selectOption('Deny');
+  await admin.getByRole('button', { name: 'Try it' }).click();
+  await admin.getByText(/1 matched: 1 denied/).waitFor();
+  await admin.getByRole('region', { name: 'Try it' }).locator('summary').click();
+  await look(admin, 'setup-policy', admin.getByRole('region', { name: 'Try it' }));
+  await apply();
+  await admin.getByRole('article', { name: 'writes' }).waitFor();
+  await look(admin, 'setup-policies');
+});

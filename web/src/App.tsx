@@ -32,6 +32,7 @@ const RunsPage = later(() => import('./views/RunsPage').then((view) => view.Runs
 const RolesPage = later(() => import('./views/RolesPage').then((view) => view.RolesPage));
 const ModelsPage = later(() => import('./views/ModelsPage').then((view) => view.ModelsPage));
 const ToolsPage = later(() => import('./views/ToolsPage').then((view) => view.ToolsPage));
+const PoliciesPage = later(() => import('./views/PoliciesPage').then((view) => view.PoliciesPage));
 const TriggersPage = later(() => import('./views/TriggersPage').then((view) => view.TriggersPage));
 const UsagePage = later(() => import('./views/UsagePage').then((view) => view.UsagePage));
 
@@ -170,6 +171,8 @@ function Content({ route, onMenu }: { route: Route; onMenu: () => void }) {
       return <ModelsPage key={route.edit} edit={route.edit} onMenu={onMenu} />;
     case 'tools':
       return <ToolsPage key={route.edit} edit={route.edit} onMenu={onMenu} />;
+    case 'policies':
+      return <PoliciesPage key={route.edit} edit={route.edit} onMenu={onMenu} />;
     case 'triggers':
       return <TriggersPage key={route.edit} edit={route.edit} onMenu={onMenu} />;
     case 'usage':

@@ -25,7 +25,7 @@ type Trial struct {
 	Facts    *Facts
 	// From is the time of the oldest calls.
 	From time.Time
-	// Progress is called after each run.
+	// Progress is called after each run, unless it is nil.
 	Progress func(Report)
 }
 
@@ -101,7 +101,9 @@ func (t Trial) Run(ctx context.Context) (Report, error) {
 		if report.Calls > before {
 			report.Runs++
 		}
-		t.Progress(report)
+		if t.Progress != nil {
+			t.Progress(report)
+		}
 		return nil
 	})
 	return report, err

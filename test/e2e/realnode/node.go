@@ -27,6 +27,8 @@ type Options struct {
 	Dir string
 	// Images are the image archives of the node, including pause and coredns.
 	Images []string
+	// Repository is the prefix of names by which pods refer to images by digest; empty if they do not.
+	Repository string
 	// Out receives progress output.
 	Out io.Writer
 }
@@ -64,6 +66,9 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	cmd.Env = append(os.Environ(), "NODE_BIN="+o.Bin)
 	if o.Dir != "" {
 		cmd.Env = append(cmd.Env, "NODE_DIR="+o.Dir)
+	}
+	if o.Repository != "" {
+		cmd.Env = append(cmd.Env, "NODE_REPOSITORY="+o.Repository)
 	}
 	// A separate process group: Ctrl-C is for the caller, which stops the node in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

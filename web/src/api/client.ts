@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Catalog, Chat, Message, Person, Provider, Quota, Resource, Role, Task, ToolServer, Trigger } from './types';
+import type { AppliedPolicies, Catalog, Chat, Message, Person, PolicyTrial, Provider, Quota, Resource, Role, Task, ToolServer, Trigger } from './types';
 import { labelChat, labelTrigger } from './types';
 import type { Editable, Manifest } from '../model/form';
 import type { Entry, Segment, Trace, Transcript, UsageReport, WorkspaceChanges, WorkspaceFile } from './history';
@@ -126,6 +126,14 @@ export const rolePrompt = (namespace: string, name: string, spec: unknown) => po
 
 /** Runs a draft of a role on a task, without applying it. */
 export const tryRole = (namespace: string, name: string, spec: unknown, instruction: string) => post<Task>(`${roleIn(namespace, name)}/try`, { spec, instruction });
+
+const policiesIn = (namespace: string) => `/api/namespaces/${encodeURIComponent(namespace)}/policies`;
+
+/** The policies that apply in a namespace. */
+export const policiesOf = (namespace: string) => get<AppliedPolicies>(policiesIn(namespace));
+
+/** What a draft of a policy would have done with the recorded calls of the last days. */
+export const tryPolicy = (namespace: string, name: string, spec: unknown, days: number) => post<PolicyTrial>(`${policiesIn(namespace)}/${encodeURIComponent(name)}/try`, { spec, days });
 
 /** An Event of an object. */
 export interface ObjectEvent {

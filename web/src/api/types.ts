@@ -392,6 +392,51 @@ export interface Quota extends Resource {
   };
 }
 
+/** A policy that applies in a namespace. */
+export interface AppliedPolicy {
+  namespace: string;
+  name: string;
+  mode: 'Enforce' | 'Audit';
+  tools?: string[];
+  roles?: string[];
+  rules: string[];
+  ready: Condition['status'];
+  reason?: string;
+  message?: string;
+}
+
+export interface AppliedPolicies {
+  items: AppliedPolicy[];
+  /** Why policies of the operator's namespace are not listed. */
+  unreadable?: string;
+}
+
+type PolicyAction = 'Deny' | 'RequireApproval' | 'Unknown';
+
+/** What a policy would have done with recorded calls. */
+export interface PolicyTrial {
+  runs: number;
+  calls: number;
+  matched: number;
+  denied: number;
+  approvals: number;
+  unknown: number;
+  failed: number;
+  findings?: {
+    time: string;
+    transcript: string;
+    toolCall: string;
+    tool: string;
+    arguments?: unknown;
+    contentLabels?: string[];
+    action: PolicyAction;
+    verdicts: { policy: string; rule?: string; message?: string; action: PolicyAction }[];
+    unknown?: string[];
+  }[];
+  /** There was no time to read all calls. */
+  incomplete?: boolean;
+}
+
 /** The built-in roles and tools, which are not resources. */
 export interface Catalog {
   roles: (RoleSpec & { name: string })[];

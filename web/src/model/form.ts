@@ -8,7 +8,7 @@ import type { Resource } from '../api/types';
 export type Spec = Record<string, unknown>;
 
 /** The resources that have a form. */
-export type Editable = 'agentchats' | 'agentroles' | 'modelproviders' | 'toolservers' | 'agenttriggers' | 'agentquotas';
+export type Editable = 'agentchats' | 'agentroles' | 'modelproviders' | 'toolservers' | 'agenttriggers' | 'agentquotas' | 'toolpolicies';
 
 /** What a form makes. A kind gets its editor with a value of this type. */
 export interface Form {
@@ -26,6 +26,8 @@ export interface Form {
 export interface Section {
   title: string;
   about?: string;
+  /** Whether it is about a spec; without it, about all. */
+  when?: (spec: Spec) => boolean;
   fields: Field[];
 }
 
@@ -76,11 +78,13 @@ export function setIn(spec: Spec, [name, ...rest]: string[], value: unknown): Sp
 export interface Field {
   path: string[];
   label: string;
-  /** secret: a reference to a key of a Secret, which the person names or pastes the value for. money: millionths, typed as an amount. models: models with their prices. */
-  kind: 'text' | 'long' | 'number' | 'lines' | 'choice' | 'flag' | 'money' | 'secret' | 'models';
+  /** secret: a reference to a key of a Secret, which the person names or pastes the value for. money: millionths, typed as an amount. models: models with their prices. rules: those of a policy. */
+  kind: 'text' | 'long' | 'number' | 'lines' | 'choice' | 'flag' | 'money' | 'secret' | 'models' | 'rules';
   about?: string;
   placeholder?: string;
   options?: string[];
+  /** The least height of a long text. */
+  rows?: number;
   /** Values that the page proposes for texts and lines; others can be typed. */
   pick?: Picked;
 }

@@ -21,6 +21,7 @@ describe('the palette', () => {
       ['page', 'Roles', '/default/roles'],
       ['page', 'Models', '/default/models'],
       ['page', 'Tools', '/default/tools'],
+      ['page', 'Policies', '/default/policies'],
       ['page', 'Usage', '/default/usage'],
       ['chat', 'Plan the release', '/default/chats/release-x'],
       ['chat', 'Security review', '/default/chats/audit'],

@@ -21,6 +21,7 @@ const pages: { title: string; page: Route['page'] }[] = [
   { title: 'Roles', page: 'roles' },
   { title: 'Models', page: 'models' },
   { title: 'Tools', page: 'tools' },
+  { title: 'Policies', page: 'policies' },
   { title: 'Triggers', page: 'triggers' },
   { title: 'Usage', page: 'usage' },
 ];

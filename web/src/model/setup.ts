@@ -122,7 +122,7 @@ export const providerForm: Form = {
       name: 'default',
       spec: {
         api: 'Bedrock',
-        aws: { region: 'eu-central-1', accessKey: { idRef: { name: 'aws', key: 'id' }, secretRef: { name: 'aws', key: 'secret' } } },
+        aws: { region: 'eu-central-1', accessKey: { idRef: { name: 'aws-key-id', key: 'value' }, secretRef: { name: 'aws-secret-key', key: 'value' } } },
       },
     },
     {
@@ -145,18 +145,22 @@ export const providerForm: Form = {
     },
     {
       title: 'Amazon Bedrock',
-      about: 'Only for this API. The vendor above names the Secret aws with the access key; an API key of Bedrock is an alternative.',
+      about: 'With an access key, or with an API key of Bedrock above.',
+      when: ({ api }) => api === 'Bedrock',
       fields: [
         { path: ['aws', 'region'], label: 'Region', kind: 'text', placeholder: 'eu-central-1' },
+        { path: ['aws', 'accessKey', 'idRef'], label: 'Access key ID', kind: 'secret' },
+        { path: ['aws', 'accessKey', 'secretRef'], label: 'Secret access key', kind: 'secret' },
         { path: ['aws', 'assumeRole', 'roleARN'], label: 'Role to assume', kind: 'text' },
       ],
     },
     {
       title: 'Google Vertex AI',
-      about: 'Only for this API. The vendor above names the Secret vertex with the key of a service account.',
+      when: ({ api }) => api === 'Vertex',
       fields: [
         { path: ['googleCloud', 'project'], label: 'Project', kind: 'text' },
         { path: ['googleCloud', 'location'], label: 'Location', kind: 'text', placeholder: 'global' },
+        { path: ['googleCloud', 'serviceAccountKeyRef'], label: 'Service account key', kind: 'secret', about: 'The JSON file of the key.' },
       ],
     },
     {

@@ -5,6 +5,7 @@ import { useId, useState } from 'react';
 import type { Field, Picked, Spec } from '../model/form';
 import { Icon } from './Icon';
 import { PriceList } from './PriceList';
+import { RuleList } from './RuleList';
 import { SecretInput } from './SecretInput';
 
 /** The values that fields pick from. */
@@ -12,7 +13,7 @@ export type Choices = Partial<Record<Picked, string[]>>;
 
 /** A field of a form. usual is what holds if it is empty. */
 export function FieldInput({ field, value, usual, choices, onChange }: { field: Field; value: unknown; usual: unknown; choices: Choices; onChange: (value: unknown) => void }) {
-  const { path, label, kind, about, options } = field;
+  const { path, label, kind, about, options, rows = 6 } = field;
   const id = useId();
   const known = (field.pick && choices[field.pick]) ?? [];
   const placeholder = usual === undefined ? field.placeholder : Array.isArray(usual) ? usual.join('\n') : kind === 'money' ? String(Number(usual) / 1e6) : String(usual);
@@ -28,7 +29,7 @@ export function FieldInput({ field, value, usual, choices, onChange }: { field: 
       {kind === 'text' && known.length > 0 && <Picker {...common} value={text} known={known} onChange={(name) => onChange(name || undefined)} />}
       {kind === 'number' && <input {...common} className="input" type="number" min={0} value={text} onChange={(event) => onChange(number(event.target.value))} />}
       {kind === 'money' && <Money {...common} value={value} onChange={onChange} />}
-      {kind === 'long' && <textarea {...common} className="input mono" rows={Math.min(24, Math.max(6, text.split('\n').length + 1))} value={text} onChange={(event) => onChange(event.target.value || undefined)} />}
+      {kind === 'long' && <textarea {...common} className="input mono" rows={Math.min(24, Math.max(rows, text.split('\n').length + 1))} value={text} onChange={(event) => onChange(event.target.value || undefined)} />}
       {kind === 'lines' && known.length === 0 && <Lines {...common} value={value} onChange={onChange} />}
       {kind === 'lines' && known.length > 0 && <PickList {...common} label={label} value={value} known={known} onChange={onChange} />}
       {kind === 'choice' && (
@@ -42,6 +43,7 @@ export function FieldInput({ field, value, usual, choices, onChange }: { field: 
       {kind === 'flag' && <input {...common} type="checkbox" checked={value === true} onChange={(event) => onChange(event.target.checked || undefined)} />}
       {kind === 'secret' && <SecretInput {...common} label={label} value={value as Spec | undefined} onChange={onChange} />}
       {kind === 'models' && <PriceList {...common} value={Array.isArray(value) ? (value as Spec[]) : []} onChange={onChange} />}
+      {kind === 'rules' && <RuleList id={id} value={Array.isArray(value) ? (value as Spec[]) : []} onChange={onChange} />}
       {about && (
         <span id={`${id}-about`} className="muted">
           {about}

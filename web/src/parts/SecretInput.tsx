@@ -32,7 +32,7 @@ export function SecretInput({ label, value, onChange, id, ...described }: { id: 
       <input id={id} {...described} className="input mono" placeholder="Name of the Secret" value={name} onChange={(event) => change({ name: event.target.value })} />
       <input className="input mono" aria-label={`${label}: key in the Secret`} placeholder="Key" value={key} onChange={(event) => change({ key: event.target.value })} />
       <input className="input" type="password" autoComplete="off" aria-label={`${label}: value for a new Secret`} placeholder="Or paste the value for a new Secret" value={pasted} onChange={(event) => setPasted(event.target.value)} />
-      <button type="button" className="button small" disabled={!pasted || !name || !key} onClick={() => void store()}>
+      <button type="button" className="button small" aria-label={`Create the Secret: ${label}`} disabled={!pasted || !name || !key} onClick={() => void store()}>
         Create the Secret
       </button>
       {stored && <span role="status">{stored}</span>}

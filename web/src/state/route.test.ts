@@ -11,6 +11,7 @@ it.each([
   ['/alice/triggers', '', { namespace: 'alice', page: 'triggers', view: 'chat' }],
   ['/alice/roles', 'edit=coder', { namespace: 'alice', page: 'roles', edit: 'coder' }],
   ['/alice/roles', 'edit=', { namespace: 'alice', page: 'roles', edit: '' }],
+  ['/alice/policies', 'edit=writes', { namespace: 'alice', page: 'policies', edit: 'writes' }],
   ['/alice/tools', '', { namespace: 'alice', page: 'tools', view: 'chat' }],
   ['/alice/runs', '', { namespace: 'alice', page: 'runs', view: 'chat' }],
   ['/alice/runs/nightly-1', 'view=timeline&agent=nightly-1', { namespace: 'alice', page: 'run', run: 'nightly-1', view: 'timeline', agent: 'nightly-1' }],

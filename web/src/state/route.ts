@@ -8,7 +8,7 @@ export type ChatView = 'chat' | 'timeline' | 'usage' | 'changes' | 'settings';
 /** The current location in the page. The URL contains all of it, so it can be shared and survives a reload. */
 export interface Route {
   namespace: string;
-  page: 'home' | 'unknown' | 'chat' | 'runs' | 'run' | 'roles' | 'models' | 'usage' | 'triggers' | 'tools';
+  page: 'home' | 'unknown' | 'chat' | 'runs' | 'run' | 'roles' | 'models' | 'usage' | 'triggers' | 'tools' | 'policies';
   chat?: string;
   /** A standalone task. */
   run?: string;
@@ -21,7 +21,7 @@ export interface Route {
 
 const views: readonly ChatView[] = ['timeline', 'usage', 'changes', 'settings'];
 
-const pages = ['runs', 'roles', 'models', 'usage', 'triggers', 'tools'] as const;
+const pages = ['runs', 'roles', 'models', 'usage', 'triggers', 'tools', 'policies'] as const;
 
 const isPage = (page: string | undefined): page is (typeof pages)[number] => (pages as readonly (string | undefined)[]).includes(page);
 

@@ -43,7 +43,8 @@ export function Editor({ form, name, page, onApplied, stored: now, usual = {}, m
     () => manifestOf(form.kind, { metadata: stored?.metadata ?? { name: newName.trim(), namespace, uid: '', creationTimestamp: '' }, spec: form.requester ? { ...spec, user: person.user } : spec }),
     [form, stored, newName, namespace, spec, person.user],
   );
-  const kept = otherFields(form.sections, spec).filter((field) => field !== 'user');
+  const sections = form.sections.filter(({ when }) => !when || when(spec));
+  const kept = otherFields(sections, spec).filter((field) => field !== 'user');
   const back = useLink(hrefOf({ namespace, page }));
   // Inputs keep what was typed: another spec needs other inputs.
   const begin = (preset: NonNullable<Form['presets']>[number]) => {
@@ -69,7 +70,7 @@ export function Editor({ form, name, page, onApplied, stored: now, usual = {}, m
             <input className="input mono" value={newName} autoFocus onChange={(event) => setNewName(event.target.value)} />
           </label>
         )}
-        {form.sections.map(({ title, about, fields }) => (
+        {sections.map(({ title, about, fields }) => (
           <fieldset key={`${title}/${begun}`} className="panel">
             <legend>{title}</legend>
             {about && <p className="muted">{about}</p>}

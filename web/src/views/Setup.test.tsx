@@ -38,7 +38,7 @@ it('begins a provider with its vendor, and a pasted key goes into a Secret, neve
   const written = show(<ProviderSetup name="" all={[]} />);
   fireEvent.click(screen.getByRole('button', { name: 'Anthropic' }));
   fireEvent.change(screen.getByLabelText('API key: value for a new Secret'), { target: { value: 'sk-secret' } });
-  fireEvent.click(screen.getByRole('button', { name: 'Create the Secret' }));
+  fireEvent.click(screen.getByRole('button', { name: 'Create the Secret: API key' }));
   await screen.findByText('The Secret anthropic is created.');
   fireEvent.click(screen.getByRole('button', { name: 'Add a model' }));
   fireEvent.change(screen.getByLabelText('Model 1'), { target: { value: 'small' } });
@@ -49,6 +49,17 @@ it('begins a provider with its vendor, and a pasted key goes into a Secret, neve
   await screen.findByText(/This would be created in default/);
   expect(written.map(({ path }) => path)).toEqual(['/api/namespaces/default/secrets', '/k8s/apis/nestor.dev/v1beta1/namespaces/default/modelproviders?dryRun=All']);
   expect(written[0]!.body).toEqual({ name: 'anthropic', key: 'api-key', value: 'sk-secret' });
+});
+
+it('has the fields of the cloud that serves the models', () => {
+  show(<ProviderSetup name="" all={[]} />);
+  expect(screen.queryByRole('group', { name: 'Access key ID' })).toBeNull();
+  fireEvent.click(screen.getByRole('button', { name: 'Amazon Bedrock' }));
+  expect(screen.getByRole('group', { name: 'Secret access key' })).toBeTruthy();
+  expect(screen.queryByRole('group', { name: 'Service account key' })).toBeNull();
+  expect(yaml('model provider')).toContain('    accessKey:\n      idRef:\n        name: aws-key-id\n        key: value\n');
+  fireEvent.click(screen.getByRole('button', { name: 'Google Vertex AI' }));
+  expect(screen.getByRole('group', { name: 'Service account key' })).toBeTruthy();
 });
 
 it('shows a schedule in words with its next times, and the author of a trigger', async () => {

@@ -42,7 +42,7 @@ interface Of<T> {
 }
 
 /** The form of an object of a list. Without the list, it could replace an object that is not shown. */
-function Setup<T extends Resource & { spec: unknown }>({ form, page, name, all, more }: Of<T> & { form: Form; page: Route['page']; more?: (stored: T | undefined, spec: Spec, change: (spec: Spec) => void, name: string) => React.ReactNode }) {
+export function Setup<T extends Resource & { spec: unknown }>({ form, page, name, all, more }: Of<T> & { form: Form; page: Route['page']; more?: (stored: T | undefined, spec: Spec, change: (spec: Spec) => void, name: string) => React.ReactNode }) {
   if (typeof all === 'string') return <p className="note">{all}</p>;
   const stored = all.find(({ metadata }) => metadata.name === name);
   return <Editor form={form} page={page} name={stored ? name : ''} stored={stored} more={more && ((spec, change, typed) => more(stored, spec, change, typed))} />;

@@ -45,6 +45,9 @@ export function Sidebar({ route, onHelp }: { route: Route; onHelp: () => void })
         <Place href={hrefOf({ namespace, page: 'tools' })} icon="tool" current={route.page === 'tools'}>
           Tools
         </Place>
+        <Place href={hrefOf({ namespace, page: 'policies' })} icon="ban" current={route.page === 'policies'}>
+          Policies
+        </Place>
         {person.may.readTriggers && (
           <Place href={hrefOf({ namespace, page: 'triggers' })} icon="clock" current={route.page === 'triggers'}>
             Triggers
