@@ -40,6 +40,8 @@ func statusError(err error) error {
 		return refused
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return apierrors.NewTimeoutError("the request ended before the ledger answered", 1)
+	case errors.Is(err, ledger.ErrSearchOff):
+		return apierrors.NewBadRequest("full-text search is off: the operator runs without --ledger-search (ledger.search in the chart)")
 	case errors.Is(err, ledger.ErrInvalid):
 		return apierrors.NewBadRequest(err.Error())
 	case errors.As(err, &failure):
