@@ -36,7 +36,7 @@ func TestSearchText(t *testing.T) {
 		"answer":       {agent.Answered{Call: "c", Text: "That one"}, api.EntryAnswer, "That one"},
 		"approval":     {agent.Asked{Kind: agent.AskApproval, Tool: "write", Arguments: `{"path": "x"}`}, api.EntryApproval, "x"},
 		"decision":     {agent.Decided{Call: "c", Comment: "Too risky"}, api.EntryDecision, "Too risky"},
-		"child": {agent.ChildFinished{Child: "a", Outcome: agent.Outcome{Kind: agent.ErrorToolError, Error: "It broke"}},
+		"child": {agent.ChildFinished{Child: "a", Outcome: agent.Outcome{Kind: agent.ErrorCancelled, Error: "It broke"}},
 			api.EntryChildResult, "It broke"},
 		"restart": {agent.Restarted{Unknown: []string{"c"}}, "", ""},
 		"timer":   {agent.Woke{}, "", ""},
