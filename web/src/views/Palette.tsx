@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { useEffect, useId, useMemo, useState } from 'react';
-import { roles, searchTranscripts } from '../api/client';
+import { Refusal, roles, searchTranscripts } from '../api/client';
 import { entriesOf, find, leastSearch, placesOf, type Place } from '../model/palette';
 import { inOrder, runsOf } from '../model/runs';
 import { Dialog } from '../parts/Dialog';
@@ -24,6 +24,7 @@ export const paletteKeys = apple ? '⌘ K' : 'Ctrl K';
 /** The palette: it goes to a page, a chat, a run or a role by a part of its name, and to an entry of a transcript by its words. */
 export function Palette() {
   const [open, setOpen] = useState(false);
+  const [searchable, setSearchable] = useState(true);
   useEffect(() => {
     const show = () => setOpen(true);
     const pressed = (event: KeyboardEvent) => {
@@ -38,13 +39,13 @@ export function Palette() {
       window.removeEventListener('keydown', pressed);
     };
   }, []);
-  return open && <Finder onClose={() => setOpen(false)} />;
+  return open && <Finder searchable={searchable} onUnsearchable={() => setSearchable(false)} onClose={() => setOpen(false)} />;
 }
 
 const icons: Record<Place['kind'], IconName> = { page: 'panel', chat: 'chat', run: 'inbox', role: 'users', entry: 'search' };
 const kinds: Record<Place['kind'], string> = { page: 'Page', chat: 'Chat', run: 'Run', role: 'Role', entry: 'Text' };
 
-function Finder({ onClose }: { onClose: () => void }) {
+function Finder({ searchable, onUnsearchable, onClose }: { searchable: boolean; onUnsearchable: () => void; onClose: () => void }) {
   const { namespace, person } = useSite();
   const { chats, inbox } = useSnapshot();
   const [search, setSearch] = useState('');
@@ -56,9 +57,13 @@ function Finder({ onClose }: { onClose: () => void }) {
     [namespace, chats, inbox, loaded, person.may.readTriggers],
   );
   const words = useSettled(search.trim());
-  const searched = person.may.readTranscripts && words.length >= leastSearch;
-  // Without full-text search in the cluster, the palette finds names only.
-  const [texts] = useLoad(() => (searched ? searchTranscripts(namespace, words).catch(() => []) : Promise.resolve([])), [namespace, words, searched]);
+  const searched = searchable && person.may.readTranscripts && words.length >= leastSearch;
+  const refused = (error: Error) => {
+    // Without full-text search in the cluster, the palette finds names only.
+    if (error instanceof Refusal && error.code === 405) onUnsearchable();
+    return [];
+  };
+  const [texts] = useLoad(() => (searched ? searchTranscripts(namespace, words).catch(refused) : Promise.resolve([])), [namespace, words, searched]);
   const entries = useMemo(() => (texts.state === 'done' && words === search.trim() ? entriesOf(texts.value, chats) : []), [texts, words, search, chats]);
   const found = useMemo(() => [...find(places, search), ...entries], [places, search, entries]);
   const current = Math.min(chosen, found.length - 1);
