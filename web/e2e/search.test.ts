@@ -20,10 +20,10 @@ describe('full-text search', () => {
     await begin(alice, 'Summarise what was released this year.');
     await alice.locator('.question, .waiting').first().waitFor({ timeout });
     await alice.getByRole('link', { name: 'New chat' }).first().click();
-    await search('releas YEAR summ');
+    await search('what WAS releas');
     const option = alice.getByRole('option').filter({ has: alice.locator('mark') }).filter({ hasText: 'Summarise what was released this year.' });
     await option.first().waitFor();
-    expect(await option.first().locator('mark').allInnerTexts()).toEqual(['Summarise', 'released', 'year']);
+    expect(await option.first().locator('mark').allInnerTexts()).toEqual(['what', 'was', 'released']);
     await option.first().click();
     await alice.waitForURL(/agent=%40&entry=\d+/);
     const found = alice.getByRole('complementary', { name: /^Inspector of/ }).locator('.transcript-row.found');

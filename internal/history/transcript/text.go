@@ -27,8 +27,14 @@ func Text(record ledger.Event) string {
 }
 
 // SearchText returns the kind of an event's entry, and what search finds of it: the text that people read, and the arguments of
-// tool calls. It is empty for an event without an entry of its own.
-func SearchText(record ledger.Event) (api.EntryKind, string) {
+// tool calls. It is empty for an event without an entry of its own, and for one whose entry cannot be computed without the state: no
+// text must keep an agent from continuing.
+func SearchText(record ledger.Event) (kind api.EntryKind, text string) {
+	defer func() {
+		if recover() != nil {
+			kind, text = "", ""
+		}
+	}()
 	step := Step{Record: record}
 	if step.After, step.Event, step.Damage = decode(record); step.Damage != nil {
 		return "", ""
