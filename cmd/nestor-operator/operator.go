@@ -21,8 +21,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/fault"
+	"github.com/nestor-dev/nestor/internal/history/transcript"
 	"github.com/nestor-dev/nestor/internal/kubewrites"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
 	"github.com/nestor-dev/nestor/internal/operator"
 	"github.com/nestor-dev/nestor/internal/program"
 	"github.com/nestor-dev/nestor/internal/replicas"
@@ -43,6 +45,7 @@ type options struct {
 	operator                          operator.Options
 	name, namespaces, ledger          string
 	namespaceQuota                    byteSize
+	search                            bool
 	shards                            int
 	leaseDuration                     time.Duration
 	qps                               float64
@@ -60,6 +63,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.DurationVar(&o.operator.HistoryRetention, "history-retention", 0, "how long the history of finished agents is kept, such as 2160h for 90 days; 0 keeps it forever")
 	set.DurationVar(&o.operator.CallRetention, "call-retention", 0, "how long the requests and responses of model calls and the outputs of tools are kept after the call, of live agents too, such as 720h for 30 days; 0 keeps them as long as their agents")
 	set.Var(&o.namespaceQuota, "ledger-namespace-quota", "limit in `bytes` for the ledger data of one namespace, such as 10Gi; model calls beyond it wait; 0 means no limit")
+	set.BoolVar(&o.search, "ledger-search", false, "index the texts of histories, so that kubectl nestor search and the page find words in them; histories from before are indexed in the background. Without it the index is deleted")
 	set.IntVar(&o.shards, "shards", 32, fmt.Sprintf("number of shards that the replicas of this operator share, from 1 to %d, on a PostgreSQL ledger; all replicas must use the same number. 0 means that one replica works and the others wait. SQLite ledgers have one replica", maxShards))
 	set.DurationVar(&o.leaseDuration, "lease-duration", 8*time.Second, "how long the shards of a replica that has died stay without an owner, in whole seconds from 2s; each replica renews its row in the ledger four times as often")
 	set.BoolVar(&o.operator.LeaderElection, "leader-elect", false, "with --shards=0, wait for leadership before the controllers start; required for several replicas")
@@ -95,7 +99,11 @@ func (o *options) run(ctx context.Context, log io.Writer) error {
 		return err
 	}
 	dsn := cmp.Or(o.ledger, os.Getenv(ledgerVariable), "sqlite:nestor.db")
-	store, err := connect.Open(ctx, dsn)
+	var ledgerOptions []sqlstore.Option
+	if o.search {
+		ledgerOptions = append(ledgerOptions, sqlstore.Search(transcript.Text))
+	}
+	store, err := connect.Open(ctx, dsn, ledgerOptions...)
 	if err != nil {
 		return err
 	}

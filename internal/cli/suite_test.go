@@ -27,8 +27,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/cli"
 	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/history/live"
+	"github.com/nestor-dev/nestor/internal/history/transcript"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 	"github.com/nestor-dev/nestor/internal/operator"
@@ -99,7 +101,7 @@ func startWorld(ctx context.Context, cancel context.CancelFunc, dir string) (sto
 	if err := world.api.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace}}); err != nil {
 		return nil, err
 	}
-	ledger, err := connect.Open(ctx, "sqlite:"+filepath.Join(dir, "ledger.db"))
+	ledger, err := connect.Open(ctx, "sqlite:"+filepath.Join(dir, "ledger.db"), sqlstore.Search(transcript.Text))
 	if err != nil {
 		return nil, err
 	}

@@ -40,6 +40,10 @@ func statusError(err error) error {
 		return refused
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return apierrors.NewTimeoutError("the request ended before the ledger answered", 1)
+	case errors.Is(err, ledger.ErrSearchOff):
+		off := apierrors.NewMethodNotSupported(resource("transcripts"), "search")
+		off.ErrStatus.Message = "full-text search is off: the operator runs without --ledger-search (ledger.search in the chart)"
+		return off
 	case errors.Is(err, ledger.ErrInvalid):
 		return apierrors.NewBadRequest(err.Error())
 	case errors.As(err, &failure):

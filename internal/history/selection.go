@@ -27,14 +27,16 @@ type listQuery struct {
 	fields map[string]string
 	scope  ledger.Scope
 	limit  int
-	cursor string
+	// unlimited reports that the request has no limit.
+	unlimited bool
+	cursor    string
 	// contradictory means that the selectors contradict each other.
 	contradictory bool
 }
 
 // parseListOptions parses the options of a list in a namespace, or in all namespaces if it is empty.
 func parseListOptions(namespace string, options *metainternalversion.ListOptions) (listQuery, error) {
-	a := listQuery{fields: map[string]string{}, scope: ledger.Scope{Namespace: namespace}, limit: defaultListLimit}
+	a := listQuery{fields: map[string]string{}, scope: ledger.Scope{Namespace: namespace}, limit: defaultListLimit, unlimited: true}
 	if options == nil {
 		return a, nil
 	}
@@ -106,7 +108,7 @@ func (a *listQuery) restrict(field *string, value string) {
 
 func (a *listQuery) readPage(options *metainternalversion.ListOptions) error {
 	if options.Limit > 0 {
-		a.limit = int(min(options.Limit, defaultListLimit))
+		a.limit, a.unlimited = int(min(options.Limit, defaultListLimit)), false
 	}
 	cursor, err := base64.RawURLEncoding.DecodeString(options.Continue)
 	if err != nil {

@@ -38,6 +38,7 @@ type Ledger interface {
 	ledger.Histories
 	ledger.Calls
 	ledger.Reports
+	ledger.Searches
 	ledger.Workspaces
 }
 
@@ -192,7 +193,7 @@ func (s *Server) group(scheme *runtime.Scheme, options Options, may authorizer.A
 	text := storage{&api.Transcript{}}
 	all := &transcripts{
 		namespaced: namespaced{text, &api.TranscriptList{}, "transcript", transcriptColumns, transcriptCells},
-		ledger:     options.Ledger, reader: transcript.NewReader(options.Ledger),
+		ledger:     options.Ledger, reader: transcript.NewReader(options.Ledger), authorizer: may,
 	}
 	changed := storage{&api.WorkspaceChanges{}}
 	files := &workspaceChanges{

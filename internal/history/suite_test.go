@@ -28,6 +28,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/history/live"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/test/patience"
 )
@@ -73,9 +74,9 @@ func newLedger() ledger.Ledger {
 	return openLedger("sqlite:" + filepath.Join(GinkgoT().TempDir(), "ledger.db"))
 }
 
-func openLedger(dsn string) ledger.Ledger {
+func openLedger(dsn string, options ...sqlstore.Option) ledger.Ledger {
 	GinkgoHelper()
-	store, err := connect.Open(ctx, dsn)
+	store, err := connect.Open(ctx, dsn, options...)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(store.Close()).To(Succeed()) })
 	return stamped{store}

@@ -74,6 +74,13 @@ func (t namespaceScopedLedger) Runs(ctx context.Context, filter ledger.AgentFilt
 	return t.Ledger.Runs(ctx, filter, page)
 }
 
+func (t namespaceScopedLedger) Search(ctx context.Context, query ledger.SearchQuery, page ledger.Page) (ledger.List[ledger.SearchHit], error) {
+	if err := t.restrict(ctx, &query.Scope); err != nil {
+		return ledger.List[ledger.SearchHit]{}, err
+	}
+	return t.Ledger.Search(ctx, query, page)
+}
+
 func (t namespaceScopedLedger) Usage(ctx context.Context, query ledger.ReportQuery, page ledger.Page) (ledger.List[ledger.Usage], error) {
 	if err := t.restrict(ctx, &query.Scope); err != nil {
 		return ledger.List[ledger.Usage]{}, err

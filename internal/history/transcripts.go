@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	api "github.com/nestor-dev/nestor/api/history/v1beta1"
@@ -27,8 +28,9 @@ const (
 
 type transcripts struct {
 	namespaced
-	ledger Ledger
-	reader *transcript.Reader
+	ledger     Ledger
+	reader     *transcript.Reader
+	authorizer authorizer.Authorizer
 }
 
 func (t *transcripts) ShortNames() []string { return []string{"atrans"} }
@@ -99,6 +101,9 @@ func (t *transcripts) List(ctx context.Context, options *metainternalversion.Lis
 	a, err := parseListOptions(genericapirequest.NamespaceValue(ctx), options)
 	if err != nil {
 		return nil, err
+	}
+	if text, ok := a.fields[api.FieldTranscriptSearch]; ok {
+		return t.search(ctx, a, text)
 	}
 	a.scope.Root = a.fields[api.FieldTranscriptRoot]
 	filter := ledger.AgentFilter{

@@ -22,6 +22,8 @@ var (
 	ErrNoIntent = errors.New("no open intent")
 	// ErrKeyTaken: an intent whose idempotency key is already in use.
 	ErrKeyTaken = errors.New("idempotency key taken")
+	// ErrSearchOff: the ledger has no index to search.
+	ErrSearchOff = errors.New("search is off")
 	// ErrClosed: the ledger was closed; waiting batches were not written.
 	ErrClosed = errors.New("ledger closed")
 )

@@ -19,6 +19,7 @@ type Ledger interface {
 	Shares
 	Detached
 	Workspaces
+	Searches
 	Sizes
 	Upkeep
 
@@ -88,7 +89,7 @@ type Sizes interface {
 	Bytes(ctx context.Context) ([]NamespaceBytes, error)
 }
 
-// NamespaceBytes is the approximate number of bytes of a namespace's agents and of the saved changes of their workspaces.
+// NamespaceBytes is the approximate number of bytes of a namespace's agents, of their search index and of the saved changes of their workspaces.
 type NamespaceBytes struct {
 	Namespace, UID string
 	Bytes          int64
@@ -103,6 +104,9 @@ type Upkeep interface {
 	// status and usage remain, which is all that agents need to continue. It returns the number of calls; 0 means that none is
 	// left.
 	PruneCalls(ctx context.Context, before time.Time, limit int) (int64, error)
+	// UpdateIndex indexes, in one short transaction, up to limit events that were appended without search. Without search it deletes
+	// up to limit entries of the index instead. It returns the number of events or entries; 0 means that nothing is left to do.
+	UpdateIndex(ctx context.Context, limit int) (int64, error)
 	// Vacuum returns free space to the system without blocking writers.
 	Vacuum(ctx context.Context) error
 	// Stats returns what this process has written since it opened the ledger.

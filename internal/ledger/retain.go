@@ -23,6 +23,25 @@ func RetainCalls(ctx context.Context, ledger Upkeep, before time.Time) (int64, e
 	return pruneInSteps(ctx, ledger, before, ledger.PruneCalls)
 }
 
+// indexStep is how many events Index indexes in one transaction: dividing texts into words takes longer than deleting rows.
+const indexStep = 100
+
+// Index indexes all events that were appended without search, or deletes the index of a ledger without search, in the same way. It
+// returns the number of events or entries.
+func Index(ctx context.Context, ledger Upkeep) (int64, error) {
+	var total int64
+	for {
+		n, err := ledger.UpdateIndex(ctx, indexStep)
+		total += n
+		if err != nil {
+			return total, fmt.Errorf("update the search index: %w", err)
+		}
+		if n == 0 {
+			return total, nil
+		}
+	}
+}
+
 func pruneInSteps(ctx context.Context, ledger Upkeep, before time.Time, prune func(context.Context, time.Time, int) (int64, error)) (int64, error) {
 	var total int64
 	for {

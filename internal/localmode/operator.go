@@ -17,7 +17,9 @@ import (
 
 	historyv1beta1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/controller"
+	"github.com/nestor-dev/nestor/internal/history/transcript"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
 	"github.com/nestor-dev/nestor/internal/listen"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/internal/operator"
@@ -30,7 +32,7 @@ const operatorNamespace = "nestor-system"
 const historyService = "nestor-history"
 
 func (l *Local) openLedger(ctx context.Context) error {
-	store, err := connect.Open(ctx, "sqlite:"+filepath.Join(l.Dir, "ledger.db"))
+	store, err := connect.Open(ctx, "sqlite:"+filepath.Join(l.Dir, "ledger.db"), sqlstore.Search(transcript.Text))
 	if err != nil {
 		return err
 	}

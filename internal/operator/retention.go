@@ -18,7 +18,8 @@ const retentionPeriod = time.Hour
 // standbyPeriod is how often an operator checks whether it runs retention now.
 const standbyPeriod = 2 * time.Second
 
-// retention deletes the histories of agents that finished long ago, and the bodies of old calls. An age of 0 keeps them. Of several operators, only one runs it.
+// retention deletes the histories of agents that finished long ago, and the bodies of old calls. An age of 0 keeps them. It also indexes what was
+// recorded without search, or deletes the index if search is off. Of several operators, only one runs it.
 type retention struct {
 	ledger       ledger.Upkeep
 	age, callAge time.Duration
@@ -35,6 +36,7 @@ func (r retention) Start(ctx context.Context) error {
 		if r.active() {
 			r.delete(ctx, "histories", r.age, ledger.Retain)
 			r.delete(ctx, "calls", r.callAge, ledger.RetainCalls)
+			r.index(ctx)
 		} else {
 			wait = time.After(standbyPeriod)
 		}
@@ -57,5 +59,16 @@ func (r retention) delete(ctx context.Context, what string, age time.Duration, r
 		r.log.Error(err, "Deleting old "+what)
 	case rows > 0:
 		r.log.Info("Deleted old "+what, "rows", rows, "olderThan", age.String())
+	}
+}
+
+func (r retention) index(ctx context.Context) {
+	rows, err := ledger.Index(ctx, r.ledger)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		r.log.Error(err, "Updating the search index")
+	case rows > 0:
+		r.log.Info("Updated the search index", "rows", rows)
 	}
 }

@@ -6,13 +6,16 @@ package operator
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/ledger/connect"
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
+	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
 	"github.com/nestor-dev/nestor/test/patience"
 )
 
@@ -42,5 +45,36 @@ func TestOldHistoriesAreDeleted(t *testing.T) {
 	}
 	if _, err := kept.Agent(t.Context(), "young"); err != nil {
 		t.Errorf("the recent history was deleted: %v", err)
+	}
+}
+
+func TestEarlierHistoriesAreIndexed(t *testing.T) {
+	dsn := "sqlite:" + filepath.Join(t.TempDir(), "ledger.db")
+	if err := ledgertest.Open(t, dsn).Append(t.Context(), ledgertest.First(ledgertest.Agent("one"), 3)); err != nil {
+		t.Fatal(err)
+	}
+	searched, err := connect.Open(t.Context(), dsn, sqlstore.Search(func(e ledger.Event) string { return string(e.Data) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := searched.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- retention{searched, 0, 0, func() bool { return true }, logr.Discard()}.Start(ctx)
+	}()
+	if !patience.Until(func() bool {
+		hits, err := searched.Search(ctx, ledger.SearchQuery{Text: "from one"}, ledger.Page{})
+		return err == nil && len(hits.Items) == 1 && hits.Items[0].Count == 3
+	}) {
+		t.Error("the events from before search was on are not found")
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

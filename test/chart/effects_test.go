@@ -73,6 +73,7 @@ var effects = map[string]effect{
 	"ledger.postgres.key":            {given: postgres, set: "ledger.postgres.key=dsn", object: operatorObject, path: variables, shows: `"key":"dsn"`},
 	"ledger.retention":               {set: "ledger.retention=24h", object: operatorObject, path: flags, shows: "-retention=24h"},
 	"ledger.callRetention":           {set: "ledger.callRetention=12h", object: operatorObject, path: flags, shows: "call-retention=12h"},
+	"ledger.search":                  {set: "ledger.search=true", object: operatorObject, path: flags, shows: "--ledger-search"},
 	"ledger.namespaceQuota":          {set: "ledger.namespaceQuota=1Gi", object: operatorObject, path: flags, shows: "--ledger-namespace-quota=1Gi"},
 
 	"watchNamespaces":            {set: "watchNamespaces={team-a}", object: operatorObject, path: flags, shows: "--namespaces=team-a"},

@@ -20,7 +20,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller"
 	"github.com/nestor-dev/nestor/internal/history"
 	"github.com/nestor-dev/nestor/internal/history/live"
+	"github.com/nestor-dev/nestor/internal/history/transcript"
 	"github.com/nestor-dev/nestor/internal/ledger/connect"
+	"github.com/nestor-dev/nestor/internal/ledger/sqlstore"
 	"github.com/nestor-dev/nestor/internal/localcluster"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 	"github.com/nestor-dev/nestor/internal/operator"
@@ -61,7 +63,7 @@ func newStack(ctx context.Context, withIssuer bool) (s *stack, err error) {
 	if s.cluster, err = localcluster.Start(ctx, options); err != nil {
 		return s, err
 	}
-	opened, err := connect.Open(ctx, "sqlite:"+filepath.Join(s.dir(), "ledger.db"))
+	opened, err := connect.Open(ctx, "sqlite:"+filepath.Join(s.dir(), "ledger.db"), sqlstore.Search(transcript.Text))
 	if err != nil {
 		return s, err
 	}

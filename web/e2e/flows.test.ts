@@ -293,7 +293,7 @@ describe('the page', () => {
     await alice.keyboard.press('Escape');
     await alice.getByRole('dialog', { name: 'Keyboard' }).waitFor({ state: 'detached' });
     await alice.keyboard.press('Control+k');
-    await alice.getByRole('combobox', { name: 'Page, chat, run or role' }).fill('usa');
+    await alice.getByRole('combobox', { name: 'Page, chat, run, role or text' }).fill('usa');
     await alice.getByRole('option', { name: 'Usage' }).waitFor();
     await alice.keyboard.press('Enter');
     await alice.waitForURL(/\/usage$/);

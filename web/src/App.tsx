@@ -14,7 +14,7 @@ import { roleFinder, SiteContext, useSite, useSnapshot, type Site } from './stat
 import { documentTitle, useNotifications, visitedNamespaces } from './state/alerts';
 import { useKeys, useLoad, useMedia, useSettled } from './state/hooks';
 import { focusNextRequest } from './state/requests';
-import { go, hrefOf, useLink, useRoute, type Route } from './state/route';
+import { go, hrefOf, orchestrator, useLink, useRoute, type Route } from './state/route';
 import { Store } from './state/store';
 import { ConnectionBanner, Toasts, useToasts } from './views/Notices';
 import { ChatPage } from './views/ChatPage';
@@ -82,13 +82,13 @@ function Inside({ person, route, again }: { person: Person; route: Route; again:
   const [known] = useLoad(() => Promise.all([catalog(), roles(namespace).catch(() => [])]), [namespace]);
   const find = useMemo(() => roleFinder(known.state === 'done' ? known.value[0] : undefined, known.state === 'done' ? known.value[1] : []), [known]);
   const site = useMemo<Site>(() => ({ store, person, namespace, toast: toasts.show, roles: find }), [store, person, namespace, toasts.show, find]);
-  const agent = useSyncExternalStore(store.subscribe, () => route.agent && transcriptName(store.read().tasks, route.agent));
+  const agent = useSyncExternalStore(store.subscribe, () => route.agent && (route.agent === orchestrator ? transcriptOf('chat', route.chat ?? '') : transcriptName(store.read().tasks, route.agent)));
   const running = useSettled(useSyncExternalStore(store.subscribe, () => ((route.chat || route.run) && person.may.readTranscripts ? liveAgents(store.read().tasks).join(' ') : '')));
   const [visited] = useState(() => visitedNamespaces(namespace));
   useEffect(() => {
     if (!person.may.readChats) return;
     const transcripts = person.may.readTranscripts && route.chat ? [{ name: transcriptOf('chat', route.chat), tail: 100 }] : [];
-    if (agent) transcripts.push({ name: agent, tail });
+    if (agent && transcripts[0]?.name !== agent) transcripts.push({ name: agent, tail });
     for (const other of running.split(' ')) if (other && transcriptOf('subagent', other) !== agent) transcripts.push({ name: transcriptOf('subagent', other), tail: 1 });
     store.listen({ namespace, chat: route.chat, task: route.run, transcripts, runs: visited });
   }, [store, namespace, person.may, route.chat, route.run, agent, running, visited]);

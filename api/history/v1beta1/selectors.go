@@ -23,6 +23,8 @@ const (
 	FieldTranscriptName = "agent.name"
 	FieldTranscriptRoot = "agent.root"
 	FieldTranscriptLive = "live"
+	// FieldTranscriptSearch selects transcripts with an entry that contains all words of the value.
+	FieldTranscriptSearch = "search"
 	// FieldModelCallAgent selects model calls by the UID of their agent, FieldModelCallParent by the model call that started their
 	// agents, the others by their own fields.
 	FieldModelCallAgent  = "spec.agent"
@@ -43,7 +45,7 @@ const (
 
 // fields are the fields that each kind can be selected by.
 var fields = map[string][]string{
-	"Transcript": {FieldName, FieldNamespace, FieldTranscriptKind, FieldTranscriptName, FieldTranscriptRoot, FieldTranscriptLive, FieldSince, FieldUntil},
+	"Transcript": {FieldName, FieldNamespace, FieldTranscriptKind, FieldTranscriptName, FieldTranscriptRoot, FieldTranscriptLive, FieldTranscriptSearch, FieldSince, FieldUntil},
 	"ModelCall":  {FieldName, FieldNamespace, FieldModelCallAgent, FieldModelCallParent, FieldModelCallModel, FieldModelCallPhase, FieldSince, FieldUntil},
 	"Usage":      {FieldName, FieldNamespace, FieldUsageBy, FieldUsageChat, FieldUsageRole, FieldUsageModel, FieldUsagePeriod, FieldSince, FieldUntil},
 }

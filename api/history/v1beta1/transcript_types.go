@@ -108,9 +108,45 @@ type Transcript struct {
 	// next is the since of the next page. It is absent if this page contains the newest entry.
 	// +optional
 	Next *int64 `json:"next,omitempty"`
+	// matches are the newest three of the entries that a search finds, newest first. Only a list that is selected by
+	// search has them.
+	// +optional
+	// +listType=atomic
+	Matches []Match `json:"matches,omitempty"`
+	// matchCount is the number of entries that a search finds.
+	// +optional
+	MatchCount int64 `json:"matchCount,omitempty"`
 }
 
-// TranscriptList is a list of transcripts without their entries, oldest first.
+// Match is an entry that a search finds.
+type Match struct {
+	// seq is the position of the entry in the transcript.
+	// +required
+	Seq int64 `json:"seq"`
+	// time is when it happened.
+	// +required
+	Time metav1.MicroTime `json:"time"`
+	// kind is the kind of the entry.
+	// +required
+	Kind EntryKind `json:"kind"`
+	// excerpt is the part of the entry around the words that were found, in pieces.
+	// +required
+	// +listType=atomic
+	Excerpt []ExcerptPart `json:"excerpt"`
+}
+
+// ExcerptPart is a piece of an excerpt.
+type ExcerptPart struct {
+	// text is the text of the piece.
+	// +required
+	Text string `json:"text"`
+	// match reports that the piece is a word of the search.
+	// +optional
+	Match bool `json:"match,omitempty"`
+}
+
+// TranscriptList is a list of transcripts without their entries, oldest first; the list of a search has those with the newest
+// match first.
 //
 // +kubebuilder:object:root=true
 type TranscriptList struct {

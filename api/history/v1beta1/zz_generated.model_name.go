@@ -49,8 +49,18 @@ func (in Entry) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in ExcerptPart) OpenAPIModelName() string {
+	return "dev.nestor.history.v1beta1.ExcerptPart"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in Image) OpenAPIModelName() string {
 	return "dev.nestor.history.v1beta1.Image"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Match) OpenAPIModelName() string {
+	return "dev.nestor.history.v1beta1.Match"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

@@ -38,6 +38,9 @@
 {{- with .Values.ledger.namespaceQuota }}
 - --ledger-namespace-quota={{ . }}
 {{- end }}
+{{- if .Values.ledger.search }}
+- --ledger-search
+{{- end }}
 {{- with .Values.watchNamespaces }}
 - --namespaces={{ join "," . }}
 {{- end }}

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/client/kube"
 )
 
@@ -53,6 +54,23 @@ func (r *Reader) Usages(ctx context.Context, by fields.Set) ([]historyv1.Usage, 
 			return all, nil
 		}
 	}
+}
+
+// Search returns the transcripts with entries that contain all words, in a chat if it is not empty, and reports whether there are more
+// than limit.
+func (r *Reader) Search(ctx context.Context, words, chat string, limit int64) (found []historyv1.Transcript, more bool, err error) {
+	var list historyv1.TranscriptList
+	options := []client.ListOption{
+		client.InNamespace(r.namespace), client.Limit(limit),
+		client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector(historyv1.FieldTranscriptSearch, words)},
+	}
+	if chat != "" {
+		options = append(options, client.MatchingLabels{v1beta1.LabelChat: chat})
+	}
+	if err := r.api.List(ctx, &list, options...); err != nil {
+		return nil, false, classify("search", err)
+	}
+	return list.Items, list.Continue != "", nil
 }
 
 // Newest returns the seq of the newest event of a transcript.

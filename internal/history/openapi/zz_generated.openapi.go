@@ -28,7 +28,9 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1beta1.Cost{}.OpenAPIModelName():                   schema_nestor_api_history_v1beta1_Cost(ref),
 		v1beta1.Delta{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Delta(ref),
 		v1beta1.Entry{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Entry(ref),
+		v1beta1.ExcerptPart{}.OpenAPIModelName():            schema_nestor_api_history_v1beta1_ExcerptPart(ref),
 		v1beta1.Image{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Image(ref),
+		v1beta1.Match{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Match(ref),
 		v1beta1.ModelCall{}.OpenAPIModelName():              schema_nestor_api_history_v1beta1_ModelCall(ref),
 		v1beta1.ModelCallList{}.OpenAPIModelName():          schema_nestor_api_history_v1beta1_ModelCallList(ref),
 		v1beta1.ModelCallSpec{}.OpenAPIModelName():          schema_nestor_api_history_v1beta1_ModelCallSpec(ref),
@@ -831,6 +833,35 @@ func schema_nestor_api_history_v1beta1_Entry(ref common.ReferenceCallback) commo
 	}
 }
 
+func schema_nestor_api_history_v1beta1_ExcerptPart(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "ExcerptPart is a piece of an excerpt.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"text": {
+						SchemaProps: spec.SchemaProps{
+							Description: "text is the text of the piece.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"match": {
+						SchemaProps: spec.SchemaProps{
+							Description: "match reports that the piece is a word of the search.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"text"},
+			},
+		},
+	}
+}
+
 func schema_nestor_api_history_v1beta1_Image(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -873,6 +904,63 @@ func schema_nestor_api_history_v1beta1_Image(ref common.ReferenceCallback) commo
 				Required: []string{"mediaType", "size", "digest"},
 			},
 		},
+	}
+}
+
+func schema_nestor_api_history_v1beta1_Match(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Match is an entry that a search finds.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"seq": {
+						SchemaProps: spec.SchemaProps{
+							Description: "seq is the position of the entry in the transcript.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"time": {
+						SchemaProps: spec.SchemaProps{
+							Description: "time is when it happened.",
+							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
+						},
+					},
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "kind is the kind of the entry.\n\nPossible enum values:\n - `\"Allowance\"` : the person in user allowed a tool for the chat, or revoked the allowance; content describes it.\n - `\"Answer\"` : the question of the agent was answered; content is the answer, toolCalls has the question.\n - `\"Approval\"` : child, an agent or tool run below the chat, needs a person's decision about toolCalls.\n - `\"Assistant\"` : the model replied with content, toolCalls or both.\n - `\"Cancelled\"` : the work was cancelled, all of it or child; content is what had arrived of the reply in flight.\n - `\"ChildResult\"` : child ended; content is the summary of its result, or its error.\n - `\"Decision\"` : the person in user decided about toolCalls: decision is Approve or Deny, content is their comment.\n - `\"Delta\"` : a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is not part of the record. The next entry that is not a Delta replaces all deltas: it has the whole reply, or there is none. A reader that joins in the middle first gets everything so far in one delta.\n - `\"Error\"` : a model call failed; content is the provider's error, error its class.\n - `\"Limit\"` : a limit was reached while nothing else happened; content describes it.\n - `\"Question\"` : child, an agent below the chat, asks content.\n - `\"Restarted\"` : another operator took over; toolCalls has the calls whose outcome is unknown.\n - `\"Started\"` : the agent started; content is its instruction, systemPrompt its system prompt.\n - `\"Summary\"` : the model summarised the older part of a history that became too long; content replaces that part from now on.\n - `\"ToolResult\"` : a tool call ended; content is its result for the model, toolCalls has the call.\n - `\"User\"` : the person of the chat wrote content, in message.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Allowance", "Answer", "Approval", "Assistant", "Cancelled", "ChildResult", "Decision", "Delta", "Error", "Limit", "Question", "Restarted", "Started", "Summary", "ToolResult", "User"},
+						},
+					},
+					"excerpt": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "excerpt is the part of the entry around the words that were found, in pieces.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1beta1.ExcerptPart{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"seq", "time", "kind", "excerpt"},
+			},
+		},
+		Dependencies: []string{
+			v1beta1.ExcerptPart{}.OpenAPIModelName(), v1.MicroTime{}.OpenAPIModelName()},
 	}
 }
 
@@ -1987,12 +2075,37 @@ func schema_nestor_api_history_v1beta1_Transcript(ref common.ReferenceCallback) 
 							Format:      "int64",
 						},
 					},
+					"matches": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "matches are the newest three of the entries that a search finds, newest first. Only a list that is selected by search has them.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(v1beta1.Match{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"matchCount": {
+						SchemaProps: spec.SchemaProps{
+							Description: "matchCount is the number of entries that a search finds.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
 				},
 				Required: []string{"agent", "status"},
 			},
 		},
 		Dependencies: []string{
-			v1beta1.Entry{}.OpenAPIModelName(), v1beta1.TranscriptAgent{}.OpenAPIModelName(), v1beta1.TranscriptStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
+			v1beta1.Entry{}.OpenAPIModelName(), v1beta1.Match{}.OpenAPIModelName(), v1beta1.TranscriptAgent{}.OpenAPIModelName(), v1beta1.TranscriptStatus{}.OpenAPIModelName(), v1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -2248,7 +2361,7 @@ func schema_nestor_api_history_v1beta1_TranscriptList(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "TranscriptList is a list of transcripts without their entries, oldest first.",
+				Description: "TranscriptList is a list of transcripts without their entries, oldest first; the list of a search has those with the newest match first.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {

@@ -27,7 +27,7 @@ import (
 
 // runtimeTables belong to running operators, or to the database itself. A new table is copied unless it is added here
 // and in package transfer.
-var runtimeTables = []string{"schema_migrations", "shards", "replicas", "settings", "shares", "detached_calls"}
+var runtimeTables = []string{"schema_migrations", "shards", "replicas", "settings", "shares", "detached_calls", "search_agents", "search_entries"}
 
 // column is a column of the schema in PostgreSQL, whose types are stricter.
 type column struct {

@@ -120,6 +120,14 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"DamageStaysWhereItIs":                testDamageAffectsOneRowOnly,
 		"AnAgentThatBeginsAgainKnowsNothing":  testRecreatedAgentReusesNoTexts,
 		"ATextOfARefusedAppendIsNotUsed":      testRefusedAppendAddsNoTexts,
+		"SearchFindsWords":                    testSearchFindsWords,
+		"HostileQueriesAreWords":              testHostileQueriesAreWords,
+		"SearchInScope":                       testSearchInScope,
+		"IndexIsOfTheSameTransaction":         testIndexIsOfTheSameTransaction,
+		"IndexIsFilledLater":                  testIndexIsFilledLater,
+		"IndexIsDroppedAndFilledAgain":        testIndexIsDroppedAndFilledAgain,
+		"RacingIndexers":                      testRacingIndexers,
+		"IndexGoesWithItsAgents":              testIndexGoesWithItsAgents,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, create(t)) })
 	}

@@ -93,7 +93,7 @@ func (d *database) Clock() string {
 // Vacuum implements sqlstore.Driver. A plain VACUUM does not block readers or writers; the server's autovacuum does the same
 // later.
 func (d *database) Vacuum(ctx context.Context) error {
-	for _, table := range []string{"events", "snapshots", "tool_calls", "model_calls", "agents", "quota_usage", "quota_reservations", "detached_calls"} {
+	for _, table := range []string{"events", "snapshots", "tool_calls", "model_calls", "agents", "quota_usage", "quota_reservations", "detached_calls", "search_entries", "search_agents"} {
 		if _, err := d.pool.Exec(ctx, "VACUUM (ANALYZE) "+table); err != nil {
 			return err
 		}

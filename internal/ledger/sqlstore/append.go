@@ -26,6 +26,7 @@ func (s *Store) Append(ctx context.Context, batch ledger.Batch) error {
 	if err != nil {
 		return err
 	}
+	f.index = s.index(batch.After, batch.Events)
 	if err = s.queue.submit(ctx, f); err == nil {
 		s.texts.put(batch.Agent, f, draft, batch.Finish != nil)
 	}
@@ -100,7 +101,7 @@ func (s *Store) write(group []*pendingBatch) ([]error, error) {
 		var steps []step
 		for i, p := range group {
 			if refused[i] == nil {
-				steps = appendSteps(steps, p.batch)
+				steps = s.indexSteps(appendSteps(steps, p.batch), p.batch)
 			}
 		}
 		return runSteps(ctx, tx, steps)

@@ -8,6 +8,7 @@ import (
 	"database/sql"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/words"
 )
 
 type Driver interface {
@@ -29,6 +30,10 @@ type Driver interface {
 	Clock() string
 	// Dialect returns the SQL with which package transfer copies a ledger.
 	Dialect() Dialect
+	// IndexEntry returns the statements that write an entry of the search index if the position of its agent's index is last.
+	IndexEntry(agent, seq, at, last int64, words []string) []Statement
+	// Matching returns a condition on search_entries, which takes the placeholder of arg: the entry has all terms.
+	Matching(terms []words.Term) (condition func(placeholder string) string, arg any)
 	// Vacuum returns free space to the system without blocking writers.
 	Vacuum(ctx context.Context) error
 	Close() error

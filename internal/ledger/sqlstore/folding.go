@@ -38,6 +38,8 @@ type folded struct {
 	agentID int64
 	// end is the newest request of the agent after this batch.
 	end *chainEnd
+	// index is nil if search is off.
+	index *indexed
 	// The forms of events, requests, results and the snapshot, and the references of arguments and outputs that are not stored in their
 	// own columns.
 	events             []int

@@ -25,6 +25,10 @@ var pruneSteps = [...]string{
 	SELECT c.agent, c.key FROM agents a JOIN model_call_rows c ON c.agent = a.id WHERE a.expired_at IS NOT NULL LIMIT $1)`,
 	`DELETE FROM image_uses WHERE (agent_uid, digest) IN (
 	SELECT u.agent_uid, u.digest FROM agents a JOIN image_uses u ON u.agent_uid = a.uid WHERE a.expired_at IS NOT NULL LIMIT $1)`,
+	`DELETE FROM search_entries WHERE (agent, seq) IN (
+	SELECT e.agent, e.seq FROM agents a JOIN search_entries e ON e.agent = a.id WHERE a.expired_at IS NOT NULL LIMIT $1)`,
+	`DELETE FROM search_agents WHERE agent IN (
+	SELECT s.agent FROM agents a JOIN search_agents s ON s.agent = a.id WHERE a.expired_at IS NOT NULL LIMIT $1)`,
 	`DELETE FROM agents WHERE uid IN (SELECT uid FROM agents WHERE expired_at IS NOT NULL LIMIT $1)`,
 }
 

@@ -16,6 +16,7 @@ import (
 
 const bytesOfNamespaces = `SELECT namespace, namespace_uid, CAST(SUM(bytes) AS BIGINT) FROM (
 	SELECT namespace, namespace_uid, bytes FROM agents UNION ALL
+	SELECT a.namespace, a.namespace_uid, s.bytes FROM search_agents s JOIN agents a ON a.id = s.agent UNION ALL
 	SELECT a.namespace, a.namespace_uid, length(w.archive) + octet_length(w.summary) FROM workspace_changes w JOIN agents a ON a.uid = w.agent_uid
 	) sizes GROUP BY namespace, namespace_uid`
 

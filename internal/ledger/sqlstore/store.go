@@ -25,6 +25,10 @@ type Store struct {
 
 	texts  textCache
 	pruned pruneProgress
+
+	// textOf is nil if search is off.
+	textOf   ledger.TextOf
+	indexing indexProgress
 }
 
 var _ ledger.Ledger = (*Store)(nil)
@@ -42,6 +46,7 @@ type Option func(*options)
 
 type options struct {
 	groupLimit int
+	textOf     ledger.TextOf
 }
 
 // GroupLimit sets how many batches may share a transaction; 1 turns the group commit off.
@@ -55,7 +60,7 @@ func New(driver Driver, opts ...Option) *Store {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	s := &Store{driver: driver, timeout: commitTimeout}
+	s := &Store{driver: driver, timeout: commitTimeout, textOf: o.textOf}
 	s.queue = newQueue(o.groupLimit, groupBytes, s.commit)
 	return s
 }

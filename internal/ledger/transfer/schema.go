@@ -16,6 +16,9 @@ import (
 // progressTable records in the target how far a transfer is.
 const progressTable = "unfinished_transfer"
 
+// searchPrefix begins the names of the tables of the search index, which the operator fills again from the events.
+const searchPrefix = "search_"
+
 // notCopied are tables whose rows belong to the database, or to the operators that run on it.
 var notCopied = map[string]bool{
 	"schema_migrations": true, progressTable: true,
@@ -45,6 +48,9 @@ func readTables(ctx context.Context, db sqlstore.Driver) (map[string]table, erro
 		var position int
 		if err := rows.Scan(&name, &column, &kind, &position); err != nil {
 			return nil, sqlstore.Fail(db, "read the schema", err)
+		}
+		if strings.HasPrefix(name, searchPrefix) {
+			continue
 		}
 		t, ok := tables[name]
 		if !ok {

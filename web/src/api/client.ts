@@ -4,7 +4,7 @@
 import type { AppliedPolicies, Catalog, Chat, Message, Person, PolicyTrial, Provider, Quota, Resource, Role, Task, ToolServer, Trigger } from './types';
 import { labelChat, labelTrigger } from './types';
 import type { Editable, Manifest } from '../model/form';
-import type { Entry, Segment, Trace, Transcript, UsageReport, WorkspaceChanges, WorkspaceFile } from './history';
+import type { Entry, FoundTranscript, Segment, Trace, Transcript, UsageReport, WorkspaceChanges, WorkspaceFile } from './history';
 
 /** With a link that a command printed, with a token, or at an OpenID Connect issuer. */
 export type SignInBy = Person['signIn'];
@@ -252,6 +252,12 @@ export async function wholeArguments(namespace: string, name: string, call: stri
 export async function usages(namespace: string, select: Record<string, string> = {}): Promise<UsageReport[]> {
   const selector = Object.entries(select).map(([field, value]) => `${field}=${value}`).join(',');
   return (await get<{ items: UsageReport[] }>(history(namespace, 'usages') + (selector && `?fieldSelector=${encodeURIComponent(selector)}`))).items;
+}
+
+/** The transcripts of a namespace with an entry that contains all words. */
+export async function searchTranscripts(namespace: string, words: string): Promise<FoundTranscript[]> {
+  const value = words.replace(/[\\,=]/g, '\\$&');
+  return (await get<{ items: FoundTranscript[] }>(`${history(namespace, 'transcripts')}?limit=20&fieldSelector=${encodeURIComponent(`search=${value}`)}`)).items;
 }
 
 /** What was changed in a workspace; the name is chat.NAME or task.NAME. */

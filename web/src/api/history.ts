@@ -83,6 +83,20 @@ export interface Transcript {
   status: { phase: string; lastSeq?: number };
 }
 
+/** A transcript with entries that a search finds. */
+export interface FoundTranscript {
+  metadata: { name: string; namespace: string; uid: string };
+  agent: { kind: 'AgentChat' | 'SubAgent' | 'AgentTask'; name: string; chat?: string; depth?: number };
+  /** The newest three of them, newest first. */
+  matches: { seq: number; time: string; kind: EntryKind; excerpt: ExcerptPart[] }[];
+}
+
+/** A piece of an excerpt; match if it is a word of the search. */
+export interface ExcerptPart {
+  text: string;
+  match?: boolean;
+}
+
 export type SegmentKind = 'Model' | 'Tool' | 'Queue' | 'User' | 'Children' | 'Idle';
 
 /** A part of the life of an agent, as the server computed it. Each begins when the one before it ends. */

@@ -4,7 +4,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Chat, Role } from '../api/types';
 import { aRun, aTask } from '../testing';
-import { find, placesOf } from './palette';
+import type { FoundTranscript } from '../api/history';
+import { entriesOf, find, placesOf } from './palette';
 import { runsOf } from './runs';
 
 const aChat = (name: string, title: string, namespace = 'default'): Chat => ({ metadata: { name, namespace, uid: `${namespace}-${name}`, creationTimestamp: '2026-01-01T00:00:00Z' }, spec: {}, run: aRun({ title, badge: 'idle' }) });
@@ -40,5 +41,33 @@ describe('the palette', () => {
     expect(titles('  ')).toHaveLength(places.length);
     expect(titles('nothing like it')).toEqual([]);
     expect(find(places, '', 2)).toHaveLength(2);
+  });
+
+  it('leads to the entries that a search found', () => {
+    const found = (kind: FoundTranscript['agent']['kind'], name: string, more: Partial<FoundTranscript['agent']> = {}, transcript?: string): FoundTranscript => ({
+      metadata: { name: transcript ?? `${{ AgentChat: 'chat', SubAgent: 'subagent', AgentTask: 'task' }[kind]}.${name}`, namespace: 'default', uid: name },
+      agent: { kind, name, ...more },
+      matches: [{ seq: 7, time: '2026-01-01T00:00:00Z', kind: 'User', excerpt: [{ text: 'the ' }, { text: 'words', match: true }] }],
+    });
+    const entries = entriesOf(
+      [
+        found('AgentChat', 'audit', { chat: 'audit' }),
+        found('SubAgent', 'audit-1', { chat: 'audit', depth: 1 }),
+        found('SubAgent', 'nightly', { depth: 1 }),
+        found('SubAgent', 'nightly-2-1', { depth: 3 }),
+        found('AgentTask', 'sum', { depth: 1 }),
+        found('AgentChat', 'gone', { chat: 'gone' }),
+        found('AgentChat', 'audit', { chat: 'audit' }, 'chat.audit.uid-of-an-earlier-one'),
+        { ...found('SubAgent', 'nightly', { depth: 1 }), matches: [] },
+      ],
+      chats,
+    );
+    expect(entries.map(({ title, detail, href }) => [title, detail, href])).toEqual([
+      ['the words', 'audit', '/default/chats/audit?agent=%40&entry=7'],
+      ['the words', 'audit-1', '/default/chats/audit?agent=audit-1&entry=7'],
+      ['the words', 'nightly', '/default/runs/nightly?agent=nightly&entry=7'],
+      ['the words', 'nightly-2-1', '/default/runs/nightly?agent=nightly-2-1&entry=7'],
+      ['the words', 'sum', '/default/runs/sum?agent=sum&entry=7'],
+    ]);
   });
 });

@@ -2,17 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Chat, Role } from '../api/types';
-import { hrefOf, type Route } from '../state/route';
+import { transcriptOf, type ExcerptPart, type FoundTranscript } from '../api/history';
+import { hrefOf, orchestrator, type Route } from '../state/route';
 import { viewOf, type Run } from './runs';
 
 /** A place that the palette leads to. */
 export interface Place {
   key: string;
-  kind: 'page' | 'chat' | 'run' | 'role';
+  kind: 'page' | 'chat' | 'run' | 'role' | 'entry';
   title: string;
   /** What distinguishes it from others with the same title. */
   detail?: string;
   href: string;
+  /** The words around what was found in an entry. */
+  excerpt?: ExcerptPart[];
 }
 
 const pages: { title: string; page: Route['page'] }[] = [
@@ -52,4 +55,23 @@ export function find(places: Place[], search: string, most = 50): Place[] {
     return [{ place, order, rank }];
   });
   return ranked.sort((a, b) => a.rank - b.rank || a.order - b.order).slice(0, most).map(({ place }) => place);
+}
+
+/** The shortest search in transcripts: with fewer letters it would find most of them. */
+export const leastSearch = 3;
+
+const transcriptKinds = { AgentChat: 'chat', SubAgent: 'subagent', AgentTask: 'task' } as const;
+
+/** The newest entry of each transcript that a search found, if the page can show it: not those of deleted chats and replaced agents. */
+export function entriesOf(found: FoundTranscript[], chats: Chat[]): Place[] {
+  const existing = new Set(chats.map(({ metadata }) => metadata.name));
+  return found.flatMap(({ metadata: { name, namespace, uid }, agent, matches }): Place[] => {
+    const match = matches[0];
+    if (!match || name !== transcriptOf(transcriptKinds[agent.kind], agent.name) || (agent.chat && !existing.has(agent.chat))) return [];
+    // A task below a standalone one has the name of the one above it and a number.
+    const run = agent.name.replace(new RegExp(`(-\\d+){${Math.max(0, (agent.depth ?? 1) - 1)}}$`), '');
+    const place = agent.chat ? { chat: agent.chat } : { run };
+    const inspected = agent.kind === 'AgentChat' ? orchestrator : agent.name;
+    return [{ key: `entry/${uid}`, kind: 'entry', title: match.excerpt.map(({ text }) => text).join(''), detail: agent.name, href: hrefOf({ namespace, ...place, agent: inspected, entry: match.seq }), excerpt: match.excerpt }];
+  });
 }

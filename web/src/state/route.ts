@@ -15,9 +15,14 @@ export interface Route {
   view: ChatView;
   /** The object of the page that is edited; empty for a new one. */
   edit?: string;
-  /** The task whose agent is inspected. */
+  /** The task whose agent is inspected, or the orchestrator of the chat. */
   agent?: string;
+  /** The entry of the inspected transcript that is shown first. */
+  entry?: number;
 }
+
+/** Stands for the chat's own agent where a task is named: no task has this name. */
+export const orchestrator = '@';
 
 const views: readonly ChatView[] = ['timeline', 'usage', 'changes', 'settings'];
 
@@ -40,6 +45,7 @@ export function parseRoute(path: string, query: string): Route | undefined {
     view: views.find((known) => known === view) ?? 'chat',
     edit: isPage(page) && page !== 'runs' ? (search.get('edit') ?? undefined) : undefined,
     agent: chat || run ? (search.get('agent') ?? undefined) : undefined,
+    entry: (chat || run) && Number(search.get('entry')) > 0 ? Number(search.get('entry')) : undefined,
   };
 }
 
@@ -50,6 +56,7 @@ export function hrefOf(route: Partial<Route> & { namespace: string }): string {
   const query = new URLSearchParams();
   if (route.view && route.view !== 'chat') query.set('view', route.view);
   if (route.agent) query.set('agent', route.agent);
+  if (route.agent && route.entry) query.set('entry', String(route.entry));
   const suffix = query.toString();
   return `${base}/${route.chat ? 'chats' : 'runs'}/${encodeURIComponent(route.chat ?? route.run!)}${suffix ? `?${suffix}` : ''}`;
 }

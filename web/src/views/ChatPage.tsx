@@ -44,7 +44,7 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
   const [draft, setDraft] = useState<Draft>();
   const [sent, setSent] = useState<string>();
 
-  const inspect = useCallback((agent?: string) => go(hrefOf({ ...route, agent })), [route.namespace, route.chat, route.view]);
+  const inspect = useCallback((agent?: string) => go(hrefOf({ ...route, agent, entry: undefined })), [route.namespace, route.chat, route.view]);
   const answer = useCallback((message?: Message) => {
     setAnswering(message?.metadata.name);
     input.current?.focus();
@@ -119,7 +119,7 @@ export function ChatPage({ route, onMenu }: { route: Route & { chat: string }; o
           />
         </div>
       </main>
-      {route.agent && <Inspector key={route.agent} name={route.agent} chat={route.chat} tree={tree} onClose={() => inspect(undefined)} onInspect={inspect} onAnswer={actions.answer} />}
+      {route.agent && <Inspector key={`${route.agent}/${route.entry}`} name={route.agent} entry={route.entry} chat={route.chat} tree={tree} onClose={() => inspect(undefined)} onInspect={inspect} onAnswer={actions.answer} />}
     </div>
   );
 }

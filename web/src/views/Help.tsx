@@ -5,7 +5,7 @@ import { Dialog } from '../parts/Dialog';
 import { paletteKeys } from './Palette';
 
 const keys: [string, string][] = [
-  [paletteKeys, 'Go to a page, chat, run or role'],
+  [paletteKeys, 'Go to a page, chat, run or role, or find text'],
   ['n', 'New chat'],
   ['j  k', 'Next or previous chat'],
   ['r', 'Runs'],

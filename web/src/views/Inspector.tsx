@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { useMemo, useState } from 'react';
+import { transcriptOf } from '../api/history';
 import { explainServer } from '../model/errors';
 import { duration, money, plural, tokens } from '../model/format';
 import { ancestry, badgeOf, elapsed, finished, transcriptName, type Node, type Tree } from '../model/tree';
@@ -14,6 +15,7 @@ import { RoleIcon, useRoleName } from '../parts/RoleIcon';
 import { useSnapshot } from '../state/context';
 import type { Problem } from '../state/store';
 import { useNow } from '../state/hooks';
+import { orchestrator } from '../state/route';
 import { TranscriptList } from './TranscriptList';
 
 const filters: { filter: Filter; label: string }[] = [
@@ -24,20 +26,21 @@ const filters: { filter: Filter; label: string }[] = [
 ];
 
 /** The whole transcript of one agent, read-only: people talk to agents in the main chat. */
-export function Inspector({ name, chat, tree, onClose, onInspect, onAnswer }: { name: string; chat: string; tree: Tree; onClose: () => void; onInspect: (name?: string) => void; onAnswer: () => void }) {
+export function Inspector({ name, entry, chat, tree, onClose, onInspect, onAnswer }: { name: string; entry?: number; chat: string; tree: Tree; onClose: () => void; onInspect: (name?: string) => void; onAnswer: () => void }) {
   const { transcripts, problems, synced } = useSnapshot();
   const [filter, setFilter] = useState<Filter>('all');
   const [search, setSearch] = useState('');
   const node = tree.byName.get(name);
-  const transcript = transcriptName(node ? [node.task] : [], name);
+  const main = name === orchestrator;
+  const transcript = main ? transcriptOf('chat', chat) : transcriptName(node ? [node.task] : [], name);
   const state = transcripts.get(transcript) ?? emptyTranscript;
   const problem = problems.get(transcript);
   const rows = useMemo(() => rowsOf(state.entries), [state.entries]);
   const shown = useMemo(() => filterRows(rows, filter, search), [rows, filter, search]);
   return (
-    <aside className="inspector" aria-label={`Inspector of ${name}`}>
+    <aside className="inspector" aria-label={`Inspector of ${main ? chat : name}`}>
       <header className="inspector-head">
-        {node ? <InspectorTitle node={node} chat={chat} onInspect={onInspect} /> : <h2>{name}</h2>}
+        {node ? <InspectorTitle node={node} chat={chat} onInspect={onInspect} /> : <h2>{main ? 'Orchestrator' : name}</h2>}
         <button type="button" className="button ghost icon-only" aria-label="Close inspector" title="Close (Esc)" onClick={onClose}>
           <Icon name="close" />
         </button>
@@ -66,7 +69,7 @@ export function Inspector({ name, chat, tree, onClose, onInspect, onAnswer }: { 
       </div>
       {problem && state.entries.length === 0 ? (
         <Trouble problem={problem} />
-      ) : !node && synced.has('displays') && state.entries.length === 0 && !state.streaming ? (
+      ) : !main && !node && synced.has('displays') && state.entries.length === 0 && !state.streaming ? (
         <Empty icon="search" title="Agent not found">
           <p>
             <strong>{name}</strong> is not an agent of {chat}, or it was deleted.
@@ -79,7 +82,7 @@ export function Inspector({ name, chat, tree, onClose, onInspect, onAnswer }: { 
       ) : shown.length === 0 && (filter !== 'all' || search) ? (
         <Empty icon="search" title="No matches">{state.complete ? 'Nothing in this transcript matches.' : 'Nothing in the loaded part matches. Show everything and scroll up to load more.'}</Empty>
       ) : (
-        <TranscriptList transcript={transcript} rows={shown} state={state} filtered={filter !== 'all' || search !== ''} onInspect={onInspect} />
+        <TranscriptList transcript={transcript} entry={entry} rows={shown} state={state} filtered={filter !== 'all' || search !== ''} onInspect={onInspect} />
       )}
     </aside>
   );

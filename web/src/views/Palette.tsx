@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { useEffect, useId, useMemo, useState } from 'react';
-import { roles } from '../api/client';
-import { find, placesOf, type Place } from '../model/palette';
+import { Refusal, roles, searchTranscripts } from '../api/client';
+import { entriesOf, find, leastSearch, placesOf, type Place } from '../model/palette';
 import { inOrder, runsOf } from '../model/runs';
 import { Dialog } from '../parts/Dialog';
 import { Icon, type IconName } from '../parts/Icon';
 import { useSite, useSnapshot } from '../state/context';
-import { useLoad } from '../state/hooks';
+import { useLoad, useSettled } from '../state/hooks';
 import { go } from '../state/route';
 
 const wanted = 'nestor-palette';
@@ -21,9 +21,10 @@ const apple = /Mac|iPhone|iPad/.test(navigator.platform);
 /** The keys that open the palette, for people. On a Mac, Ctrl K deletes to the end of the line. */
 export const paletteKeys = apple ? '⌘ K' : 'Ctrl K';
 
-/** The palette: it goes to a page, a chat, a run or a role by a part of its name. */
+/** The palette: it goes to a page, a chat, a run or a role by a part of its name, and to an entry of a transcript by its words. */
 export function Palette() {
   const [open, setOpen] = useState(false);
+  const [searchable, setSearchable] = useState(true);
   useEffect(() => {
     const show = () => setOpen(true);
     const pressed = (event: KeyboardEvent) => {
@@ -38,13 +39,13 @@ export function Palette() {
       window.removeEventListener('keydown', pressed);
     };
   }, []);
-  return open && <Finder onClose={() => setOpen(false)} />;
+  return open && <Finder searchable={searchable} onUnsearchable={() => setSearchable(false)} onClose={() => setOpen(false)} />;
 }
 
-const icons: Record<Place['kind'], IconName> = { page: 'panel', chat: 'chat', run: 'inbox', role: 'users' };
-const kinds: Record<Place['kind'], string> = { page: 'Page', chat: 'Chat', run: 'Run', role: 'Role' };
+const icons: Record<Place['kind'], IconName> = { page: 'panel', chat: 'chat', run: 'inbox', role: 'users', entry: 'search' };
+const kinds: Record<Place['kind'], string> = { page: 'Page', chat: 'Chat', run: 'Run', role: 'Role', entry: 'Text' };
 
-function Finder({ onClose }: { onClose: () => void }) {
+function Finder({ searchable, onUnsearchable, onClose }: { searchable: boolean; onUnsearchable: () => void; onClose: () => void }) {
   const { namespace, person } = useSite();
   const { chats, inbox } = useSnapshot();
   const [search, setSearch] = useState('');
@@ -55,7 +56,16 @@ function Finder({ onClose }: { onClose: () => void }) {
     () => placesOf({ namespace, chats: inOrder(chats), runs: runsOf(inbox.chats, inbox.tasks), roles: loaded.state === 'done' ? loaded.value : [], mayTriggers: person.may.readTriggers }),
     [namespace, chats, inbox, loaded, person.may.readTriggers],
   );
-  const found = useMemo(() => find(places, search), [places, search]);
+  const words = useSettled(search.trim());
+  const searched = searchable && person.may.readTranscripts && words.length >= leastSearch;
+  const refused = (error: Error) => {
+    // Without full-text search in the cluster, the palette finds names only.
+    if (error instanceof Refusal && error.code === 405) onUnsearchable();
+    return [];
+  };
+  const [texts] = useLoad(() => (searched ? searchTranscripts(namespace, words).catch(refused) : Promise.resolve([])), [namespace, words, searched]);
+  const entries = useMemo(() => (texts.state === 'done' && words === search.trim() ? entriesOf(texts.value, chats) : []), [texts, words, search, chats]);
+  const found = useMemo(() => [...find(places, search), ...entries], [places, search, entries]);
   const current = Math.min(chosen, found.length - 1);
   const id = (index: number) => `${list}-${index}`;
   const visit = (place: Place | undefined) => {
@@ -81,12 +91,12 @@ function Finder({ onClose }: { onClose: () => void }) {
           <input
             autoFocus
             role="combobox"
-            aria-label="Page, chat, run or role"
+            aria-label="Page, chat, run, role or text"
             aria-expanded={found.length > 0}
             aria-controls={list}
             aria-activedescendant={current >= 0 ? id(current) : undefined}
             aria-autocomplete="list"
-            placeholder="Page, chat, run or role"
+            placeholder="Page, chat, run, role or text"
             value={search}
             onChange={(event) => {
               setSearch(event.target.value);
@@ -100,7 +110,7 @@ function Finder({ onClose }: { onClose: () => void }) {
             <li key={place.key} id={id(index)} role="option" aria-selected={index === current} onPointerMove={() => setChosen(index)} onClick={() => visit(place)}>
               <Icon name={icons[place.kind]} size={14} />
               <span className="palette-title">
-                {place.title}
+                {place.excerpt ? place.excerpt.map(({ text, match }, part) => (match ? <mark key={part}>{text}</mark> : text)) : place.title}
                 {place.detail && place.detail !== place.title && <small> {place.detail}</small>}
               </span>
               <span className="palette-kind">{kinds[place.kind]}</span>
@@ -109,7 +119,7 @@ function Finder({ onClose }: { onClose: () => void }) {
         </ul>
         {found.length === 0 && (
           <p className="muted" role="status">
-            Nothing has this name.
+            {searched && (texts.state === 'loading' || words !== search.trim()) ? 'Searching…' : 'Nothing has this name.'}
           </p>
         )}
       </div>

@@ -35,7 +35,7 @@ export function RunPage({ route, onMenu }: { route: Route & { run: string }; onM
   const { tasks, agents, displays, synced, problems } = useSnapshot();
   const tree = useMemo(() => buildTree(tasks, agents, displays), [tasks, agents, displays]);
   const node = tree.byName.get(route.run);
-  const inspect = useCallback((agent?: string) => go(hrefOf({ ...route, agent })), [route.namespace, route.run, route.view]);
+  const inspect = useCallback((agent?: string) => go(hrefOf({ ...route, agent, entry: undefined })), [route.namespace, route.run, route.view]);
   useKeys({
     c: () => go(hrefOf({ namespace: site.namespace, run: route.run, agent: route.agent })),
     t: () => go(hrefOf({ ...route, view: 'timeline' })),
@@ -81,7 +81,7 @@ export function RunPage({ route, onMenu }: { route: Route & { run: string }; onM
         {route.view === 'changes' && <Changes of={`task.${route.run}`} />}
         {route.view !== 'timeline' && route.view !== 'changes' && <Overview node={node} actions={actions} />}
       </main>
-      {route.agent && <Inspector key={route.agent} name={route.agent} chat={route.run} tree={tree} onClose={() => inspect(undefined)} onInspect={inspect} onAnswer={actions.answer} />}
+      {route.agent && <Inspector key={`${route.agent}/${route.entry}`} name={route.agent} entry={route.entry} chat={route.run} tree={tree} onClose={() => inspect(undefined)} onInspect={inspect} onAnswer={actions.answer} />}
     </div>
   );
 }

@@ -15,9 +15,9 @@ const page = 300;
 
 /**
  * The rows of a transcript. Only visible rows are in the document, so ten thousand cost no more than twenty; older rows
- * are loaded when the person scrolls up to them.
+ * are loaded when the person scrolls up to them, or until there is the entry to be shown first.
  */
-export function TranscriptList({ transcript, rows, state, filtered, onInspect }: { transcript: string; rows: Row[]; state: TranscriptState; filtered: boolean; onInspect: (name: string) => void }) {
+export function TranscriptList({ transcript, entry, rows, state, filtered, onInspect }: { transcript: string; entry?: number; rows: Row[]; state: TranscriptState; filtered: boolean; onInspect: (name: string) => void }) {
   const site = useSite();
   const scroller = useRef<HTMLDivElement>(null);
   const [loading, setLoading] = useState(false);
@@ -77,6 +77,21 @@ export function TranscriptList({ transcript, rows, state, filtered, onInspect }:
     if (box && box.scrollHeight <= box.clientHeight) void older();
   }, [older, total]);
 
+  // The result of a tool has no row of its own: it is in the row before it.
+  const wanted = entry === undefined ? -1 : items.findLastIndex(({ row }) => row.entry.seq <= entry);
+  const found = entry !== undefined && (state.complete || (state.entries[0]?.seq ?? Infinity) <= entry) ? items[wanted]?.row.key : undefined;
+  const reached = useRef(entry === undefined);
+  useEffect(() => {
+    if (reached.current) return;
+    stuck.current = false;
+    if (found === undefined) {
+      void older();
+      return;
+    }
+    reached.current = true;
+    list.scrollToIndex(items.findIndex(({ row }) => row.key === found), { align: 'center' });
+  }, [found, items, older, list]);
+
   const toggle = useCallback((key: string) => {
     stuck.current = false;
     setOpened((open) => {
@@ -93,7 +108,7 @@ export function TranscriptList({ transcript, rows, state, filtered, onInspect }:
           {list.getVirtualItems().map(({ key, index, start }) => {
             const item = items[index];
             return (
-              <div key={key} ref={list.measureElement} data-index={index} className={`transcript-row ${item?.part ?? 'words'}`} style={{ transform: `translateY(${start}px)` }}>
+              <div key={key} ref={list.measureElement} data-index={index} className={`transcript-row ${item?.part ?? 'words'}${found !== undefined && item?.row.key === found ? ' found' : ''}`} style={{ transform: `translateY(${start}px)` }}>
                 {item ? <EntryView item={item} open={opened.has(item.key)} onToggle={toggle} onInspect={onInspect} /> : <StreamingView streaming={state.streaming!} />}
               </div>
             );
