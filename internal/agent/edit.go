@@ -25,12 +25,12 @@ func (f Decided) edits(c BatchCall) bool { return f.Arguments != "" && f.Argumen
 func (s State) acceptsEdit(f Decided, c BatchCall) bool {
 	byPerson := f.Approve && f.User != "" && f.Allowance == ""
 	valid := len(f.Arguments) <= MaxEditedArguments && isObject(f.Arguments)
-	return byPerson && valid && s.isEditable(c)
+	return byPerson && valid && s.IsEditable(c)
 }
 
-// isEditable reports whether a person may change the arguments of a call: the role must allow it, no one may decide about their own
+// IsEditable reports whether a person may change the arguments of a call: the role must allow it, no one may decide about their own
 // arguments where requesters are denied, and the call must not have begun.
-func (s State) isEditable(c BatchCall) bool {
+func (s State) IsEditable(c BatchCall) bool {
 	begun := c.Input != nil || c.Unverified || c.Repeats > 0
 	return s.Config.Role.EditableApprovals && s.IsPlainTool(c.Tool) && !begun && !s.DeniesRequesters(c)
 }
