@@ -24,7 +24,7 @@ func (f Decided) edits(c BatchCall) bool { return f.Arguments != "" && f.Argumen
 
 func (s State) acceptsEdit(f Decided, c BatchCall) bool {
 	byPerson := f.Approve && f.User != "" && f.Allowance == ""
-	valid := len(f.Arguments) <= MaxEditedArguments && isObject(f.Arguments)
+	valid := len(f.Arguments) <= MaxEditedArguments && isObject(f.Arguments) && f.EditedDigest == CallDigest(c.Tool, f.Arguments)
 	return byPerson && valid && s.IsEditable(c)
 }
 

@@ -90,7 +90,8 @@ func judgedBy(rules ...Verdict) Judged {
 
 func edit(s State, user, arguments string) State {
 	ask := PendingAsks(s)[0]
-	s, _ = Step(s, Event{At: 3, Fact: Decided{Call: ask.Call, Approve: true, User: user, Digest: ask.Digest(), Arguments: arguments}})
+	s, _ = Step(s, Event{At: 3, Fact: Decided{Call: ask.Call, Approve: true, User: user, Digest: ask.Digest(), Arguments: arguments,
+		EditedDigest: CallDigest(ask.Tool, arguments)}})
 	return s
 }
 
@@ -123,6 +124,7 @@ func TestRefusedEdits(t *testing.T) {
 			s := waitingRun()
 			f := Decided{Call: "run", Approve: true, User: "bob", Digest: PendingAsks(s)[0].Digest(), Arguments: other, Requesters: Requesters{Users: []string{"alice"}}}
 			tc.change(&s, &f)
+			f.EditedDigest = CallDigest("bash", f.Arguments)
 			after, _ := Step(s, Event{At: 3, Fact: f})
 			if decided := after.findUndecided("run") < 0; decided != tc.want {
 				t.Errorf("decided is %t, want %t", decided, tc.want)

@@ -147,8 +147,10 @@ type Decided struct {
 	// Digest is the CallDigest of the call that was shown to the person. A decision with a different digest is ignored. If empty,
 	// the decision names the call only by its id.
 	Digest string `json:"digest,omitempty"`
-	// Arguments replace those of the call that is approved; empty if the person did not edit them.
-	Arguments string `json:"arguments,omitempty"`
+	// Arguments replace those of the call that is approved; empty if the person did not edit them. EditedDigest is the CallDigest with
+	// them, for the record.
+	Arguments    string `json:"arguments,omitempty"`
+	EditedDigest string `json:"editedDigest,omitempty"`
 	// User is the user name of the person, and Message the name of the message that contains the decision, if any.
 	User    string `json:"user,omitempty"`
 	Message string `json:"message,omitempty"`

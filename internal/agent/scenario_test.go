@@ -4,6 +4,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -123,14 +124,13 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		}
 		return f
 	case "approve", "deny":
-		digest, edited := argument(td, "digest"), ""
+		digest, edited, editedDigest := argument(td, "digest"), "", ""
 		if td.HasArg("edited") {
 			edited, td.Input = td.Input, ""
-			if i := d.state.findUndecided(first); i >= 0 && digest == "" {
-				digest = CallDigest(d.state.Batch[i].Tool, d.state.Batch[i].Arguments)
-			}
+			call := d.state.Batch[d.state.findUndecided(first)]
+			digest, editedDigest = cmp.Or(digest, CallDigest(call.Tool, call.Arguments)), CallDigest(call.Tool, edited)
 		}
-		return Decided{Call: first, Approve: td.Cmd == "approve", Comment: td.Input, User: argument(td, "by"), Digest: digest, Arguments: edited,
+		return Decided{Call: first, Approve: td.Cmd == "approve", Comment: td.Input, User: argument(td, "by"), Digest: digest, Arguments: edited, EditedDigest: editedDigest,
 			Requesters: Requesters{Users: values(td, "requesters"), Unknown: td.HasArg("unknown-asker")}}
 	case "answer":
 		return Answered{Call: first, Text: td.Input, Images: attached(values(td, "images"))}

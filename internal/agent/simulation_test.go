@@ -215,7 +215,7 @@ func (sim *simulation) answer(effect Effect) Fact {
 		}
 		edited := rapid.SampledFrom(editedArguments).Draw(t, "edited")
 		digest := rapid.SampledFrom([]string{"", e.Digest(), e.Digest(), CallDigest(e.Tool, edited)}).Draw(t, "shown")
-		return Decided{Call: e.Call, Approve: rapid.Bool().Draw(t, "approve"), Arguments: edited, Digest: digest, Comment: rapid.SampledFrom([]string{"", "careful"}).Draw(t, "comment"),
+		return Decided{Call: e.Call, Approve: rapid.Bool().Draw(t, "approve"), Arguments: edited, EditedDigest: CallDigest(e.Tool, edited), Digest: digest, Comment: rapid.SampledFrom([]string{"", "careful"}).Draw(t, "comment"),
 			User:       rapid.SampledFrom([]string{"", "alice", "bob", "bob"}).Draw(t, "by"),
 			Requesters: rapid.SampledFrom([]Requesters{{}, {Users: []string{"alice"}}, {Users: []string{"alice"}}, {Users: []string{"alice"}, Unknown: true}}).Draw(t, "requesters")}
 	case SendItem:

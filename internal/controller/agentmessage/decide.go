@@ -160,7 +160,10 @@ func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v
 	fact := agent.Decided{
 		Requesters: requesters,
 		Call:       call, Approve: approval.Decision == v1beta1.DecisionApprove, Comment: approval.Comment, Digest: approval.ArgumentsDigest,
-		Arguments: approval.Arguments, User: message.Spec.User, Message: message.Name,
+		User: message.Spec.User, Message: message.Name,
+	}
+	if approval.Arguments != "" {
+		fact.Arguments, fact.EditedDigest = approval.Arguments, agent.CallDigest(ask.Tool, approval.Arguments)
 	}
 	return ptr(handled()), r.record(ctx, uid, fact)
 }
