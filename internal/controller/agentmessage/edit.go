@@ -24,7 +24,7 @@ func (r *Reconciler) checkEdit(ctx context.Context, uid string, message *v1beta1
 	if err != nil {
 		return nil, err
 	}
-	if rejection := editable(state, ask); rejection != nil {
+	if rejection := checkEditable(message.Spec.Approval.Task, state, ask); rejection != nil {
 		return rejection, nil
 	}
 	if len(edited) > agent.MaxEditedArguments {
@@ -41,18 +41,17 @@ func (r *Reconciler) checkEdit(ctx context.Context, uid string, message *v1beta1
 	return rejected(v1beta1.ReasonEditInvalid, "The changed arguments do not match the schema of the tool %s: %s.", ask.Tool, strings.Join(violations, "; ")), nil
 }
 
-// editable rejects the edit of a call whose arguments cannot be changed.
-func editable(state agent.State, ask agent.AskPerson) *outcome {
-	switch {
-	case ask.Editable:
+// checkEditable rejects the edit of a call whose arguments cannot be changed.
+func checkEditable(task string, state agent.State, ask agent.AskPerson) *outcome {
+	if ask.Editable {
 		return nil
-	case ask.DenyRequesters:
-		return rejected(v1beta1.ReasonEditNotAllowed, "The role or a ToolPolicy of this call denies requesters, and who writes arguments requests the call: "+
-			"approve it as it is, or deny it with a comment.")
-	case !state.Config.Role.EditableApprovals:
-		return rejected(v1beta1.ReasonEditNotAllowed, "The arguments of this call cannot be changed, because approval.editable of the role is not set: "+
-			"approve it as it is, or deny it with a comment.")
 	}
-	return rejected(v1beta1.ReasonEditNotAllowed, "The arguments of this call cannot be changed, because it is not one of a tool or has begun: "+
-		"approve it as it is, or deny it with a comment.")
+	reason := "the call is not one of a tool, or has begun"
+	switch {
+	case ask.DenyRequesters:
+		reason = "the role or a ToolPolicy denies requesters, and a person who writes arguments requests the call"
+	case !state.Config.Role.EditableApprovals:
+		reason = "approval.editable of the role is not set"
+	}
+	return rejected(v1beta1.ReasonEditNotAllowed, "The arguments of the waiting call of the task %q cannot be changed, because %s: approve it as it is, or deny it with a comment.", task, reason)
 }
