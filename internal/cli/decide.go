@@ -47,7 +47,7 @@ func newApprove(f *Factory) *cobra.Command {
 		task wait, select one with --call, or all of them with --all. Without TASK, everything that waits is listed.
 
 		With --edit or --arguments, the tool gets the arguments that you write instead of those of the model, if
-		approval.editable of the role is set. The model is told which arguments were used. --edit opens the editor in the
+		approval.editable of the role is set. The result tells the model which were used. --edit opens the editor in the
 		environment variable KUBE_EDITOR or EDITOR, or vi.
 	`)
 	cmd.Example = dedent(`

@@ -36,7 +36,7 @@ export function EditArguments({ tool, args, disabled, onApprove }: { tool: strin
       <summary>Edit the arguments</summary>
       <div className="allow-body edit-arguments">
         <p>
-          <code>{tool}</code> gets these arguments instead of those of the model. Policies judge them again, and the agent is told which were used.
+          <code>{tool}</code> gets these arguments instead of those of the model. Policies judge them again, and the agent gets a note which were used.
         </p>
         <label htmlFor={id} className="label">
           Arguments
