@@ -198,6 +198,13 @@ var _ = class(
 		},
 	},
 	attack{
+		name:    "an editor approves the arguments that they wrote",
+		attempt: "bob, who requested nothing, edits a call so that a policy with denyRequesters applies, and approves what it asks then",
+		defence: "who edits a call is a requester of the work from then on, in a chat too",
+		run:     func(t *testing.T, w *target) { editIntoPolicy(w.newNamespace(t), "bob", v1beta1.ReasonRequesterDenied) },
+		control: func(t *testing.T, w *target) { editIntoPolicy(w.newNamespace(t), "carol", v1beta1.ReasonHandled) },
+	},
+	attack{
 		name:    "a call is edited although its role does not allow it",
 		attempt: "mallory approves with other arguments",
 		defence: "approval.editable of the role",
@@ -418,4 +425,34 @@ func editChat(r *testNamespace, approval v1beta1.ApprovalPolicy, person, want st
 	var task v1beta1.AgentTask
 	r.Expect(r.Get("chat-1", &task)).To(Succeed())
 	r.Expect(task.Status.Result.Summary).To(ContainSubstring("54"), "the tool got the arguments of "+person)
+}
+
+// editIntoPolicy makes bob edit a call so that a policy requires another approval, which a person gives.
+func editIntoPolicy(r *testNamespace, person, want string) {
+	p := &v1beta1.ToolPolicy{ObjectMeta: metav1.ObjectMeta{Name: "nines"}}
+	p.Spec.Rules = []v1beta1.PolicyRule{{
+		Name: "nines", AllowWhen: "call.tool != 'calculator' || !call.arguments.expression.contains('9')",
+		Otherwise: v1beta1.OutcomeRequireApproval, DenyRequesters: true,
+	}}
+	r.Create(p)
+	r.Eventually(r.policyReady("nines")).Should(Equal(v1beta1.ReasonReady))
+	r.waitWith(v1beta1.ApprovalPolicy{Editable: true})
+	r.Expect(r.As("bob", user).Create(r.t.Context(), r.edit("edit", "bob"))).To(Succeed())
+	var task v1beta1.AgentTask
+	asks := func() string {
+		if r.Get("chat-1", &task) != nil || task.Status.Waiting == nil {
+			return ""
+		}
+		return task.Status.Waiting.ArgumentsDigest
+	}
+	r.Eventually(asks).Should(Equal(agent.CallDigest("calculator", editedSum)))
+	decision := r.approval("decision", person, "chat-1")
+	decision.Spec.Approval.ToolCall = task.Status.Waiting.ToolCall
+	r.Expect(r.As(person, user).Create(r.t.Context(), decision)).To(Succeed())
+	r.Eventually(r.messageOutcome("decision")).Should(Equal(want))
+	if want == v1beta1.ReasonHandled {
+		r.Eventually(r.TaskPhase("chat-1")).Should(Equal(v1beta1.TaskSuccess))
+		return
+	}
+	r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1beta1.TaskWaiting))
 }
