@@ -131,6 +131,9 @@ const (
 
 // Approval decides exactly one tool call, and with allow also later ones of the chat.
 // +kubebuilder:validation:XValidation:rule="!has(self.allow) || self.decision == 'Approve'",message="allow requires decision Approve: a denial applies to one call"
+// +kubebuilder:validation:XValidation:rule="!has(self.arguments) || self.decision == 'Approve'",message="arguments require decision Approve: a call that is denied gets none"
+// +kubebuilder:validation:XValidation:rule="!has(self.arguments) || has(self.argumentsDigest)",message="arguments require argumentsDigest: copy the digest of the call that they change from status.waiting of the chat or task"
+// +kubebuilder:validation:XValidation:rule="!has(self.arguments) || !has(self.allow)",message="set only one of arguments and allow: an allowance is for calls as the model makes them"
 type Approval struct {
 	// task is the AgentTask whose call waits.
 	// +required
@@ -146,6 +149,12 @@ type Approval struct {
 	// decision is Approve or Deny.
 	// +required
 	Decision Decision `json:"decision"`
+	// arguments replace those of the call, if approval.editable of the role allows it: a JSON object as text, of at most 32768 bytes,
+	// which the tool gets as it is. ToolPolicies judge the call again.
+	// +optional
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=32768
+	Arguments string `json:"arguments,omitempty"`
 	// comment is passed on to the model.
 	// +optional
 	// +kubebuilder:validation:MinLength=1

@@ -239,6 +239,7 @@ const (
 
 // ApprovalPolicy configures which tool calls need a person's decision.
 // +kubebuilder:validation:XValidation:rule="!self.?allowServiceAccounts.orValue(false) || self.?denyRequesters.orValue(false)",message="allowServiceAccounts has an effect with denyRequesters only: set denyRequesters, or leave it out"
+// +kubebuilder:validation:XValidation:rule="!self.?editable.orValue(false) || !self.?denyRequesters.orValue(false)",message="set only one of editable and denyRequesters: the person who writes the arguments would approve their own work"
 // +kubebuilder:validation:XValidation:rule="!has(self.onTimeout) || has(self.timeoutSeconds)",message="onTimeout has an effect with timeoutSeconds only: set timeoutSeconds, or leave it out"
 type ApprovalPolicy struct {
 	// mode is WriteTools, Always or Never.
@@ -266,6 +267,10 @@ type ApprovalPolicy struct {
 	// ApprovalExpired.
 	// +optional
 	OnTimeout TimeoutAction `json:"onTimeout,omitempty"`
+	// editable lets a person approve a call of a tool with changed arguments. It has no effect on a call for which a ToolPolicy denies
+	// requesters.
+	// +optional
+	Editable bool `json:"editable,omitempty"`
 }
 
 // Delegation lists the roles that an agent may delegate to.

@@ -187,6 +187,9 @@ type Waiting struct {
 	// denyRequesters is true if the role of the call, or a rule of a ToolPolicy, does not allow the requesters of the work to decide.
 	// +optional
 	DenyRequesters bool `json:"denyRequesters,omitempty"`
+	// editable is true if the call can be approved with changed arguments.
+	// +optional
+	Editable bool `json:"editable,omitempty"`
 
 	PolicyReasons `json:",inline"`
 	// startTime is when the wait started.

@@ -249,6 +249,9 @@ type ToolCallStatus struct {
 	ArgumentsDigest ArgumentsDigest `json:"argumentsDigest,omitempty"`
 
 	PolicyReasons `json:",inline"`
+	// editable is true if the call waits for approval and can be approved with changed arguments.
+	// +optional
+	Editable bool `json:"editable,omitempty"`
 	// expireTime is until when people can decide about a call that waits for approval; absent without a limit.
 	// +optional
 	ExpireTime *metav1.Time `json:"expireTime,omitempty"`

@@ -31,8 +31,8 @@ const ConditionReady = "Ready"
 //   - False: InvalidSpec, BudgetExhausted, HistoryLost, ModelError, Cancelled, TimedOut, IterationLimit,
 //     DepthLimit, LoopDetected, ToolError, SubAgentError, ReviewRejected, ApprovalExpired, EmptyReply,
 //     ReplyCutOff, InvalidArguments, OutputSchemaNotMet, TaskNotFound, TaskFinished, NotWaiting, WrongToolCall,
-//     DigestMismatch, AttachmentInvalid, RequesterDenied, AllowanceMismatch, AllowanceLimit and
-//     AllowanceNotFound.
+//     DigestMismatch, EditNotAllowed, EditInvalid, AttachmentInvalid, RequesterDenied, AllowanceMismatch,
+//     AllowanceLimit and AllowanceNotFound.
 //   - Unknown: Running, Pending, ParallelLimit, Delivered, ChatNotReady, WaitingForUser, WaitingForApproval,
 //     QuotaExhausted, LedgerQuota, PolicyNotReady, RoleNotFound, ProviderNotFound, ModelNotSet, SecretNotFound,
 //     APIKeyFileNotFound, IdentityNotAllowed, ConfigMapNotFound, ToolServerNotFound, ToolNotFound,
@@ -258,6 +258,13 @@ const (
 	ReasonWrongToolCall = "WrongToolCall"
 	// ReasonDigestMismatch: The message decides a call with different arguments than the waiting one.
 	ReasonDigestMismatch = "DigestMismatch"
+	// ReasonEditNotAllowed: The message approves a call with changed arguments, but approval.editable of the role is
+	// not set, the role or a ToolPolicy denies requesters, or the call has begun or is not one of a tool. The call
+	// still waits.
+	ReasonEditNotAllowed = "EditNotAllowed"
+	// ReasonEditInvalid: The changed arguments in the message are no JSON object that all programs read alike, or do
+	// not match the schema of the tool. The call still waits.
+	ReasonEditInvalid = "EditInvalid"
 	// ReasonAttachmentInvalid: An attachment of the message cannot be read, is too large, or is not what its media
 	// type says.
 	ReasonAttachmentInvalid = "AttachmentInvalid"

@@ -57,6 +57,8 @@ type BatchCall struct {
 	// Ask is the id of the newest ask for approval if it is not ID, and Decisions counts the decisions.
 	Ask       string `json:"ask,omitempty"`
 	Decisions int    `json:"decisions,omitempty"`
+	// Edits are the earlier arguments of the call, from the model's own on, which approving people replaced.
+	Edits []ArgumentEdit `json:"edits,omitempty"`
 	// ExpireTime is until when people can decide about the newest ask; zero means no limit.
 	ExpireTime Time `json:"expireTime,omitempty"`
 	// Unverified reports that the call was interrupted and is not made again without a verdict. Repeats counts how often it begins anew: the
@@ -68,7 +70,7 @@ type BatchCall struct {
 }
 
 func (c BatchCall) done(outcome ToolOutcome, answer string) BatchCall {
-	c.State, c.Outcome, c.Answer = CallDone, outcome, answer
+	c.State, c.Outcome, c.Answer = CallDone, outcome, c.withEditNote(answer)
 	return c
 }
 

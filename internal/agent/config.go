@@ -98,6 +98,8 @@ type Role struct {
 	// instead of denying the call.
 	ApprovalTimeout Millis `json:"approvalTimeout,omitempty"`
 	FailOnTimeout   bool   `json:"failOnTimeout,omitempty"`
+	// EditableApprovals accepts approvals with edited arguments.
+	EditableApprovals bool `json:"editableApprovals,omitempty"`
 	// Temperature is nil if the role leaves it to the model.
 	Temperature *float64 `json:"temperature,omitempty"`
 	// ReasoningEffort is how much the model should reason: None, Low, Medium or High. It is empty if the role leaves it to the model.

@@ -22,7 +22,8 @@ func (e AskPerson) Digest() string { return CallDigest(e.Tool, e.Arguments) }
 // Digest returns the CallDigest of a call that needs a decision.
 func (f Asked) Digest() string { return CallDigest(f.Tool, f.Arguments) }
 
-// about reports whether a decision is about this call. A decision without a digest applies to the call with its id.
+// about reports whether a decision is about this call. A decision without a digest applies to the call with its id,
+// unless it edits the arguments.
 func (f Decided) about(c BatchCall) bool {
-	return f.Digest == "" || f.Digest == CallDigest(c.Tool, c.Arguments)
+	return f.Digest == "" && f.Arguments == "" || f.Digest == CallDigest(c.Tool, c.Arguments)
 }

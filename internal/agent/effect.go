@@ -71,6 +71,8 @@ type AskPerson struct {
 	// ExpireTime is until when people can decide, and Timeout how long they could; zero means no limit.
 	ExpireTime Time   `json:"expireTime,omitempty"`
 	Timeout    Millis `json:"timeout,omitempty"`
+	// Editable reports that a person may approve the call with edited arguments.
+	Editable bool `json:"editable,omitempty"`
 	// Policy contains the rules of policies that require the approval; nil if there are none.
 	Policy *CallVerdict `json:"policy,omitempty"`
 }

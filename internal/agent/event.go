@@ -147,6 +147,10 @@ type Decided struct {
 	// Digest is the CallDigest of the call that was shown to the person. A decision with a different digest is ignored. If empty,
 	// the decision names the call only by its id.
 	Digest string `json:"digest,omitempty"`
+	// Arguments replace those of the call that is approved; empty if the person did not edit them. EditedDigest is the CallDigest with
+	// them, for the record.
+	Arguments    string `json:"arguments,omitempty"`
+	EditedDigest string `json:"editedDigest,omitempty"`
 	// User is the user name of the person, and Message the name of the message that contains the decision, if any.
 	User    string `json:"user,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -211,6 +215,8 @@ type Asked struct {
 	// ExpireTime is until when people can decide, and Timeout how long they could; zero means no limit.
 	ExpireTime Time   `json:"expireTime,omitempty"`
 	Timeout    Millis `json:"timeout,omitempty"`
+	// Editable reports that a person may approve the call with edited arguments.
+	Editable bool `json:"editable,omitempty"`
 	// Labels are the content labels of the agent that asks.
 	Labels []string `json:"labels,omitempty"`
 	// Policy contains the rules of policies that require the approval; nil if there are none.

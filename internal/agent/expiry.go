@@ -83,7 +83,7 @@ func ExpiredCalls(before, after State, fact Fact) []BatchCall {
 		decided, ok := fact.(Decided)
 		switch {
 		case !before.limitsWait(c) || c.ExpireTime == 0 || c.ExpireTime > after.Clock.Now || after.findCall(c.ID, CallUndecided) >= 0:
-		case ok && decided.Call == c.ApprovalID() && before.Config.Role.allowsDecision(decided, c.rules()) && decided.about(c):
+		case ok && decided.Call == c.ApprovalID() && before.accepts(decided, c):
 		default:
 			expired = append(expired, c)
 		}

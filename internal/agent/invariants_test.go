@@ -34,7 +34,7 @@ func TestInvariants(t *testing.T) {
 		exclusiveCallsRunAlone, allowancesAreBounded, answersReachTools, stepReturnsAddedOutstandingEffects, unchangedSinceDetectsChanges,
 		promptFrameMatchesConfig, promptGrowthEqualsBuildPrompt, reviewsHold, reasoningStaysWithItsMessage, outputSchemaRequiresData,
 		decisionWithOtherDigestIsIgnored, takenNameRenamesOnce, childNamesAreUniqueLabels, approvalsExpire, writesCountOnce,
-		isolatedAgentsPassOnDataOnly,
+		isolatedAgentsPassOnDataOnly, editsReachTools,
 	}
 	atTheEnd := []func(*rapid.T, *simulation){duplicatesAreInert, replayIsExact, quarantineEndsTheAgent, stepDoesNotModifyInput, fairRunnerEnds}
 	rapid.Check(t, func(t *rapid.T) {
@@ -283,7 +283,8 @@ func forbiddenToolsAreWithheld(t *rapid.T) func(step) {
 			if !separated && s.after.findCall(d.Call, CallUndecided) < 0 && meanwhile.findCall(d.Call, CallUndecided) >= 0 {
 				t.Fatalf("%+v took effect although the role requires DenyRequesters", d)
 			}
-			approved[d.Call] = approved[d.Call] || d.Approve && separated
+			decided := s.after.findCall(d.Call, CallUndecided) < 0
+			approved[d.Call] = approved[d.Call] || d.Approve && separated && decided
 		}
 		for _, call := range s.after.Batch {
 			if call.Problem != "" && call.State != CallDone {

@@ -75,7 +75,7 @@ func (s State) askEffect(c BatchCall) AskPerson {
 	if c.State == CallUndecided {
 		return AskPerson{
 			Call: c.ApprovalID(), Kind: AskApproval, Tool: c.Tool, Arguments: c.Arguments, Policy: c.policy(), ExpireTime: c.ExpireTime,
-			Timeout:        s.Config.Role.ApprovalTimeout,
+			Timeout: s.Config.Role.ApprovalTimeout, Editable: s.IsEditable(c),
 			DenyRequesters: s.DeniesRequesters(c), AllowServiceAccounts: s.Config.Role.AllowServiceAccounts,
 		}
 	}

@@ -4,6 +4,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -123,7 +124,13 @@ func (d *dialogue) fact(t *testing.T, td *datadriven.TestData) Fact {
 		}
 		return f
 	case "approve", "deny":
-		return Decided{Call: first, Approve: td.Cmd == "approve", Comment: td.Input, User: argument(td, "by"), Digest: argument(td, "digest"),
+		digest, edited, editedDigest := argument(td, "digest"), "", ""
+		if td.HasArg("edited") {
+			edited, td.Input = td.Input, ""
+			call := d.state.Batch[d.state.findUndecided(first)]
+			digest, editedDigest = cmp.Or(digest, CallDigest(call.Tool, call.Arguments)), CallDigest(call.Tool, edited)
+		}
+		return Decided{Call: first, Approve: td.Cmd == "approve", Comment: td.Input, User: argument(td, "by"), Digest: digest, Arguments: edited, EditedDigest: editedDigest,
 			Requesters: Requesters{Users: values(td, "requesters"), Unknown: td.HasArg("unknown-asker")}}
 	case "answer":
 		return Answered{Call: first, Text: td.Input, Images: attached(values(td, "images"))}
@@ -243,7 +250,7 @@ func (d *dialogue) config(td *datadriven.TestData, kind Kind) Config {
 			*field = Millis(n * 1000)
 		}
 	}
-	c.Role.FailOnTimeout = td.HasArg("fail-on-timeout")
+	c.Role.FailOnTimeout, c.Role.EditableApprovals = td.HasArg("fail-on-timeout"), td.HasArg("editable")
 	for _, name := range values(td, "tools") {
 		c.Tools = append(c.Tools, Tool{Name: name, ReadOnly: !slices.Contains([]string{"write", "patch", "bash", "deploy"}, name)})
 	}

@@ -213,7 +213,9 @@ func (sim *simulation) answer(effect Effect) Fact {
 		if e.Kind == AskQuestion {
 			return Answered{Call: e.Call, Text: "yes", Images: drawImages(t)}
 		}
-		return Decided{Call: e.Call, Approve: rapid.Bool().Draw(t, "approve"), Comment: rapid.SampledFrom([]string{"", "careful"}).Draw(t, "comment"),
+		edited := rapid.SampledFrom(editedArguments).Draw(t, "edited")
+		digest := rapid.SampledFrom([]string{"", e.Digest(), e.Digest(), CallDigest(e.Tool, edited)}).Draw(t, "shown")
+		return Decided{Call: e.Call, Approve: rapid.Bool().Draw(t, "approve"), Arguments: edited, EditedDigest: CallDigest(e.Tool, edited), Digest: digest, Comment: rapid.SampledFrom([]string{"", "careful"}).Draw(t, "comment"),
 			User:       rapid.SampledFrom([]string{"", "alice", "bob", "bob"}).Draw(t, "by"),
 			Requesters: rapid.SampledFrom([]Requesters{{}, {Users: []string{"alice"}}, {Users: []string{"alice"}}, {Users: []string{"alice"}, Unknown: true}}).Draw(t, "requesters")}
 	case SendItem:
@@ -294,6 +296,9 @@ var askedArguments = []string{
 	"{}", `{"path":"docs/a"}`, `{"path":"docs/../secret"}`, `{"path":"secret"}`, `{"path":"docs/a","path":"secret"}`, `{"path":7}`,
 }
 
+// editedArguments are arguments that a person writes, including some that are no object. Most people change nothing.
+var editedArguments = []string{"", "", "", `{"path":"edited"}`, `{ "path": "edited again" }`, "{}", "null", "not json"}
+
 // drawForeign draws an event about something unknown to the agent.
 func drawForeign(t *rapid.T) Fact {
 	return rapid.SampledFrom([]Fact{
@@ -318,6 +323,7 @@ func drawConfig(t *rapid.T) Config {
 			DenyRequesters: rapid.Bool().Draw(t, "denyRequesters"),
 			// the smaller one is shorter than restartGrace
 			ApprovalTimeout: rapid.SampledFrom([]Millis{0, 10_000, 150_000}).Draw(t, "approval timeout"), FailOnTimeout: rapid.Bool().Draw(t, "fail on timeout"),
+			EditableApprovals: rapid.Bool().Draw(t, "editable"),
 		},
 		Tools: []Tool{
 			{Name: "read", ReadOnly: true, BuiltIn: true}, {Name: "bash"},

@@ -19,8 +19,8 @@ func stepActing(s State, fact Fact) State {
 			return s.withCall(i, done).withLabels(f.names(), done.Tool, done.ID)
 		}
 	case Decided:
-		if i := s.findUndecided(f.Call); i >= 0 && f.about(s.Batch[i]) && s.Config.Role.allowsDecision(f, s.Batch[i].rules()) {
-			return s.withCall(i, s.Batch[i].withDecision(s.Config, f)).markHandled(f.Message)
+		if i := s.findUndecided(f.Call); i >= 0 && s.accepts(f, s.Batch[i]) {
+			return s.addEditor(f, s.Batch[i]).withCall(i, s.Batch[i].withDecision(s.Config, f)).markHandled(f.Message)
 		}
 	case Answered:
 		if i := s.findAsked(f.Call); i >= 0 {
@@ -68,6 +68,7 @@ func (c BatchCall) withDecision(config Config, f Decided) BatchCall {
 	if !f.Approve {
 		return c.denied(config, textDenied(f.Comment))
 	}
+	c = c.withArguments(f)
 	c.State, c.Comment = CallHeld, f.Comment
 	c.Approved = append(slices.Clip(c.Approved), c.Verdict.Reasons().Rules...)
 	return c

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,9 +26,12 @@ type decideOptions struct {
 	always   bool
 	match    []string
 	show     bool
-	changes  changesReader
-	timeout  time.Duration
-	print    *printFlags
+	// edit opens the arguments in an editor, and arguments is a file that has them.
+	edit      bool
+	arguments string
+	changes   changesReader
+	timeout   time.Duration
+	print     *printFlags
 }
 
 func newApprove(f *Factory) *cobra.Command {
@@ -41,6 +45,10 @@ func newApprove(f *Factory) *cobra.Command {
 		that was printed. For a call of the workspace tools write and patch, a diff with the current file follows, if that
 		can be read within two seconds; --show prints the call and the diff, and decides nothing. If several calls of the
 		task wait, select one with --call, or all of them with --all. Without TASK, everything that waits is listed.
+
+		With --edit or --arguments, the tool gets the arguments that you write instead of those of the model, if
+		approval.editable of the role is set. The result tells the model which were used. --edit opens the editor in the
+		environment variable KUBE_EDITOR or EDITOR, or vi.
 	`)
 	cmd.Example = dedent(`
 		# List the waiting calls
@@ -55,14 +63,19 @@ func newApprove(f *Factory) *cobra.Command {
 		# Approve one of several calls, with a comment for the model
 		kubectl nestor approve first-2 --call call_7 --comment "Fine, but do not touch the tests."
 
+		# Change the arguments of the call in an editor, and approve it with them
+		kubectl nestor approve first-2 --edit
+
 		# Approve the call, and later ones of its tool in this chat that write below docs
 		kubectl nestor approve first-2 --always --match path='docs/*'
 	`)
 	cmd.Flags().BoolVar(&o.always, "always", false, "Also approve later calls of the same tool in this chat, until the allowance is revoked (kubectl nestor allowances).")
 	cmd.Flags().StringArrayVar(&o.match, "match", nil, "With --always, restrict an argument of later calls: NAME=PATTERN, where * stands for any characters. Can be repeated.")
 	cmd.Flags().BoolVar(&o.show, "show", false, "Print the task's waiting calls and the changes that write or patch would make, and decide nothing.")
-	cmd.MarkFlagsMutuallyExclusive("always", "all")
-	for _, decides := range []string{"always", "all", "match", "comment", "output"} {
+	cmd.Flags().BoolVar(&o.edit, "edit", false, "Change the arguments of the call in an editor before it is approved.")
+	cmd.Flags().StringVar(&o.arguments, "arguments", "", "Approve the call with the arguments in this file, a JSON object; - reads the standard input.")
+	cmd.MarkFlagsMutuallyExclusive("always", "all", "edit", "arguments")
+	for _, decides := range []string{"always", "all", "match", "edit", "arguments", "comment", "output"} {
 		cmd.MarkFlagsMutuallyExclusive("show", decides)
 	}
 	return cmd
@@ -179,9 +192,19 @@ func (o *decideOptions) decide(ctx context.Context, s *session, ask view.Ask) er
 	if err != nil {
 		return err
 	}
-	s.noticef("%s", exactCall(ask))
-	printBounded(terminal.Writer(s.ErrOut, s.environ), o.changes.tryRead(ctx, ask), ask.Task)
 	spec := decisionMessage(ask, o.decision, o.comment)
+	spec.Approval.Arguments, err = o.editedArguments(ctx, s, ask)
+	if err != nil {
+		return err
+	}
+	decided := ask
+	decided.Arguments = cmp.Or(spec.Approval.Arguments, ask.Arguments)
+	s.noticef("%s", exactCall(decided))
+	out := terminal.Writer(s.ErrOut, s.environ)
+	for _, line := range diffLines(indented(ask.Arguments)+"\n", indented(decided.Arguments)+"\n") {
+		fmt.Fprintln(out, line.Render(0))
+	}
+	printBounded(out, o.changes.tryRead(ctx, decided), ask.Task)
 	if err := o.addAllowance(ask, &spec); err != nil {
 		return err
 	}

@@ -29,7 +29,8 @@ func (s *session) fullArguments(ctx context.Context, ask view.Ask) (view.Ask, er
 	full := ask
 	err := s.history().Log(ctx, historyv1.TranscriptName(kind, ask.Task), history.Query{}, func(e historyv1.Entry) error {
 		for _, c := range e.ToolCalls {
-			if c.ID != call || c.Arguments == "" {
+			sameCall := c.ID == call || ask.Digest != "" && c.Tool == ask.Tool // a call that is asked about again has another id
+			if !sameCall || c.Arguments == "" {
 				continue
 			}
 			whole, ok := ask.WithArguments(c.Arguments)

@@ -215,7 +215,7 @@ func nestor(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) > 0 && strings.HasPrefix(args[0], "<") {
 		input, args = ts.ReadFile(args[0][1:]), args[1:]
 	}
-	out := runProgram(ts.MkAbs("."), []string{"KUBECONFIG=" + ts.Getenv("KUBECONFIG"), "HOME=" + ts.Getenv("HOME")}, input, args...)
+	out := runProgram(ts.MkAbs("."), []string{"KUBECONFIG=" + ts.Getenv("KUBECONFIG"), "HOME=" + ts.Getenv("HOME"), "EDITOR=" + ts.Getenv("EDITOR")}, input, args...)
 	fmt.Fprint(ts.Stdout(), mask(out.stdout, ts.Getenv("NAMESPACE")))
 	fmt.Fprint(ts.Stderr(), mask(out.stderr, ts.Getenv("NAMESPACE")))
 	if got := fmt.Sprint(out.code); got != want {

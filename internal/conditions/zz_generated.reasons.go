@@ -1682,6 +1682,34 @@ var reasons = map[string]Reason{
 			},
 		},
 	},
+	"EditNotAllowed": {
+		Text: "The message approves a call with changed arguments, but approval.editable of the role is not set, the role or a ToolPolicy denies requesters, or the call has begun or is not one of a tool. The call still waits.",
+		Todo: "Approve the call as it is, or deny it with a comment.",
+		States: []State{
+			{
+				Condition: "Succeeded",
+				Status:    "False",
+				Kinds:     []string{"AgentMessage"},
+				Stalled:   false,
+				Group:     "Rejected",
+				Doctor:    "OK",
+			},
+		},
+	},
+	"EditInvalid": {
+		Text: "The changed arguments in the message are no JSON object that all programs read alike, or do not match the schema of the tool. The call still waits.",
+		Todo: "Correct the arguments, and approve the call again.",
+		States: []State{
+			{
+				Condition: "Succeeded",
+				Status:    "False",
+				Kinds:     []string{"AgentMessage"},
+				Stalled:   false,
+				Group:     "Rejected",
+				Doctor:    "OK",
+			},
+		},
+	},
 	"AttachmentInvalid": {
 		Text: "An attachment of the message cannot be read, is too large, or is not what its media type says.",
 		Todo: "Send the message again with other attachments.",

@@ -50,6 +50,9 @@ func (a *actor) toolIntent(r *stepResult, e agent.RunTool, cause int64, now time
 	}
 	if c, ok := findCall(r.next, e.Call); ok && c.DecisionUser != "" {
 		call.Decision, call.DecidedBy = ledger.DecisionApprove, c.DecisionUser
+		if len(c.Edits) > 0 {
+			call.Decision = ledger.DecisionApproveEdited
+		}
 	}
 	return call
 }

@@ -59,7 +59,8 @@ func askedFact(uid string, s agent.State, e agent.AskPerson) agent.Asked {
 	}
 	return agent.Asked{
 		Agent: s.Config.Name, UID: uid, Task: s.Config.ChildName(), Display: display, Call: e.Call, Kind: e.Kind, Text: e.Text, Tool: e.Tool,
-		Arguments: e.Arguments, DenyRequesters: e.DenyRequesters, OfTool: e.OfTool, ExpireTime: e.ExpireTime, Timeout: e.Timeout, Labels: s.LabelNames(), Policy: e.Policy,
+		Arguments: e.Arguments, DenyRequesters: e.DenyRequesters, OfTool: e.OfTool, ExpireTime: e.ExpireTime, Timeout: e.Timeout, Editable: e.Editable,
+		Labels: s.LabelNames(), Policy: e.Policy,
 	}
 }
 

@@ -38,6 +38,9 @@ type Decision string
 const (
 	DecisionApprove Decision = "Approve"
 	DecisionDeny    Decision = "Deny"
+	// DecisionApproveEdited: a person approved the call with other arguments, which the row has. The event of the decision has the digest
+	// of those that the person was shown.
+	DecisionApproveEdited Decision = "ApproveEdited"
 )
 
 type ToolResult struct {

@@ -26,6 +26,12 @@ var (
 	errDeep   = fmt.Errorf("they are nested more than %d levels deep", maxDepth)
 )
 
+// CheckArguments returns an error for arguments that no policy allows.
+func CheckArguments(raw string) error {
+	_, err := decodeArguments([]byte(raw))
+	return err
+}
+
 // decodeArguments decodes the arguments of a call. It refuses what programs decode differently, because a policy and
 // the tool must read the same: keys that occur twice or differ only in case, text that is not valid Unicode, and
 // numbers that CEL would round.

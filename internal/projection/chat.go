@@ -72,7 +72,7 @@ func chatWaiting(s agent.State) []v1beta1.ChatWaitingItem {
 			Kind: v1beta1.WaitingQuestion, Text: shorten.Head(ask.Text, maxWaitingText), ToolCall: ask.Call, StartTime: moment(ask.StartTime),
 		}}
 		if ask.Kind == agent.AskApproval {
-			item.DenyRequesters, item.ExpireTime = ask.DenyRequesters, moment(ask.ExpireTime)
+			item.DenyRequesters, item.Editable, item.ExpireTime = ask.DenyRequesters, ask.Editable, moment(ask.ExpireTime)
 			setCall(&item.Waiting, ask.Tool, ask.Arguments)
 			item.PolicyReasons = reasons(ask.Policy)
 		}

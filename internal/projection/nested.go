@@ -23,7 +23,7 @@ func (r Run) ShowAsk(asking string, ask agent.AskPerson, since agent.Time) {
 	if ask.Kind == agent.AskApproval {
 		text, reason = ask.Tool+" "+ask.Arguments, v1beta1.ReasonWaitingForApproval
 		message = "Decide for the sub-agent " + asking + " with an AgentMessage to this task about: "
-		waiting.DenyRequesters, waiting.ExpireTime = ask.DenyRequesters, moment(ask.ExpireTime)
+		waiting.DenyRequesters, waiting.Editable, waiting.ExpireTime = ask.DenyRequesters, ask.Editable, moment(ask.ExpireTime)
 		setCall(waiting, ask.Tool, ask.Arguments)
 		waiting.PolicyReasons = reasons(ask.Policy)
 	}

@@ -91,7 +91,8 @@ func approval(s agent.State) *v1beta1.Waiting {
 		if ask.Kind != agent.AskApproval {
 			continue
 		}
-		w := &v1beta1.Waiting{SubAgent: s.Config.Name, ToolCall: ask.Call, DenyRequesters: ask.DenyRequesters, StartTime: moment(s.AskedAt(ask.Call)), ExpireTime: moment(ask.ExpireTime)}
+		w := &v1beta1.Waiting{SubAgent: s.Config.Name, ToolCall: ask.Call, DenyRequesters: ask.DenyRequesters, Editable: ask.Editable,
+			StartTime: moment(s.AskedAt(ask.Call)), ExpireTime: moment(ask.ExpireTime)}
 		setCall(w, ask.Tool, ask.Arguments)
 		w.PolicyReasons = reasons(ask.Policy)
 		if s.Config.Kind == agent.ToolRun {

@@ -37,7 +37,7 @@ func toolCalls(s agent.State, w Work) []v1beta1.ToolCallStatus {
 	var calls []v1beta1.ToolCallStatus
 	for _, c := range slices.Backward(s.Batch) {
 		status := callStatus(c)
-		status.Progress = w.progress(c)
+		status.Progress, status.Editable = w.progress(c), c.State == agent.CallUndecided && s.IsEditable(c)
 		calls = append(calls, status)
 	}
 	open := make(map[string]bool, len(s.Batch))

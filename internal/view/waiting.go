@@ -43,6 +43,8 @@ type Ask struct {
 	// they are not known.
 	DenyRequesters bool     `json:"denyRequesters,omitempty"`
 	Requesters     []string `json:"-"`
+	// Editable means that the call can be approved with changed arguments.
+	Editable bool `json:"editable,omitempty"`
 	// Reasons are lines on why policies require the approval, and until when people can decide.
 	Reasons []string `json:"reasons,omitempty"`
 	// Barred is why the user of For may not decide.
@@ -197,7 +199,7 @@ func otherCalls(first Ask, calls []v1beta1.ToolCallStatus) []Ask {
 		other := first
 		other.Call, other.Tool, other.Arguments, other.Digest = call.ID, call.Tool, Arguments(call), call.ArgumentsDigest
 		other.Truncated, other.Reasons = call.ArgumentsOmitted, reasonLines(call.PolicyReasons, call.ExpireTime)
-		other.ExpireTime = timeOf(call.ExpireTime)
+		other.ExpireTime, other.Editable = timeOf(call.ExpireTime), call.Editable
 		asks = append(asks, other)
 	}
 	return asks
@@ -246,7 +248,7 @@ func NewAsk(chat, task string, w v1beta1.Waiting) Ask {
 		ask.Question, ask.Truncated = w.Text, strings.HasSuffix(w.Text, shorten.Ellipsis)
 		return ask
 	}
-	ask.Reasons, ask.ExpireTime = reasonLines(w.PolicyReasons, w.ExpireTime), timeOf(w.ExpireTime)
+	ask.Reasons, ask.ExpireTime, ask.Editable = reasonLines(w.PolicyReasons, w.ExpireTime), timeOf(w.ExpireTime), w.Editable
 	ask.Tool, ask.Arguments, ask.Truncated = w.Tool, textOf(w.Arguments), w.ArgumentsOmitted
 	if w.ArgumentsOmitted {
 		ask.Arguments = strings.TrimPrefix(w.Text, w.Tool+" ")

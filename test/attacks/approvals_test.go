@@ -186,6 +186,84 @@ var _ = class(
 		control: func(t *testing.T, w *target) { decideDigest(w.newNamespace(t), sumDigest, v1beta1.ReasonHandled) },
 	},
 	attack{
+		name:    "a requester writes the call that they approve",
+		attempt: "alice asks for a call, and approves it with arguments of her own where the role denies requesters; so does bob",
+		defence: "no one edits where requesters are denied: who writes the arguments requests the call",
+		run: func(t *testing.T, w *target) {
+			editChat(w.newNamespace(t), v1beta1.ApprovalPolicy{DenyRequesters: true}, "alice", v1beta1.ReasonRequesterDenied)
+			editChat(w.newNamespace(t), v1beta1.ApprovalPolicy{DenyRequesters: true}, "bob", v1beta1.ReasonEditNotAllowed)
+		},
+		control: func(t *testing.T, w *target) {
+			editChat(w.newNamespace(t), v1beta1.ApprovalPolicy{Editable: true}, "bob", v1beta1.ReasonHandled)
+		},
+	},
+	attack{
+		name:    "an editor approves the arguments that they wrote",
+		attempt: "bob, who requested nothing, edits a call so that a policy with denyRequesters applies, and approves what it asks then",
+		defence: "who edits a call is a requester of the work from then on, in a chat too",
+		run:     func(t *testing.T, w *target) { editIntoPolicy(w.newNamespace(t), "bob", v1beta1.ReasonRequesterDenied) },
+		control: func(t *testing.T, w *target) { editIntoPolicy(w.newNamespace(t), "carol", v1beta1.ReasonHandled) },
+	},
+	attack{
+		name:    "a call is edited although its role does not allow it",
+		attempt: "mallory approves with other arguments",
+		defence: "approval.editable of the role",
+		run: func(t *testing.T, w *target) {
+			editChat(w.newNamespace(t), v1beta1.ApprovalPolicy{}, "mallory", v1beta1.ReasonEditNotAllowed)
+		},
+		control: func(t *testing.T, w *target) {
+			editChat(w.newNamespace(t), v1beta1.ApprovalPolicy{Editable: true}, "mallory", v1beta1.ReasonHandled)
+		},
+	},
+	attack{
+		name:    "an edit of a call that was never shown",
+		attempt: "mallory edits without a digest, with the digest of the edit, in a denial and in an allowance",
+		defence: "the CRD, and the digest of the exact call",
+		run: func(t *testing.T, w *target) {
+			r := w.newNamespace(t)
+			r.waitWith(v1beta1.ApprovalPolicy{Editable: true})
+			for name, change := range map[string]func(*v1beta1.Approval){
+				"no-digest": func(a *v1beta1.Approval) { a.ArgumentsDigest = "" },
+				"denial":    func(a *v1beta1.Approval) { a.Decision = v1beta1.DecisionDeny },
+				"allowance": func(a *v1beta1.Approval) { a.Allow = &v1beta1.Allow{} },
+			} {
+				decision := r.edit(name, "mallory")
+				change(decision.Spec.Approval)
+				r.Expect(r.As("mallory", user).Create(t.Context(), decision)).To(Satisfy(apierrors.IsInvalid), name)
+			}
+			stale := r.edit("stale", "mallory")
+			stale.Spec.Approval.ArgumentsDigest = agent.CallDigest("calculator", editedSum)
+			r.Expect(r.As("mallory", user).Create(t.Context(), stale)).To(Succeed())
+			r.Eventually(r.messageOutcome("stale")).Should(Equal(v1beta1.ReasonDigestMismatch))
+			r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1beta1.TaskWaiting))
+		},
+		control: func(t *testing.T, w *target) {
+			editChat(w.newNamespace(t), v1beta1.ApprovalPolicy{Editable: true}, "mallory", v1beta1.ReasonHandled)
+		},
+	},
+	attack{
+		name:    "a call is edited through its status or an annotation",
+		attempt: "mallory, an admin of the namespace, writes other arguments into the status and onto the posted request, and bob approves",
+		defence: "RBAC; the operator reads a call from its own record only, and the digest does not match",
+		run: func(t *testing.T, w *target) {
+			r := w.newNamespace(t)
+			r.waitWith(v1beta1.ApprovalPolicy{Editable: true})
+			admin := r.As("mallory", "nestor-admin")
+			task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "chat-1"}}
+			status := client.RawPatch(types.MergePatchType, []byte(`{"status":{"waiting":{"arguments":{"expression":"6 * 9"}}}}`))
+			r.Expect(admin.Status().Patch(t.Context(), task, status)).To(Satisfy(apierrors.IsForbidden))
+			decision := r.approval("decision", "bob", "chat-1")
+			decision.Annotations = map[string]string{"nestor.dev/arguments": editedSum}
+			decision.Spec.Approval.ArgumentsDigest = agent.CallDigest("calculator", editedSum)
+			r.Expect(r.As("bob", user).Create(t.Context(), decision)).To(Succeed())
+			r.Eventually(r.messageOutcome("decision")).Should(Equal(v1beta1.ReasonDigestMismatch))
+			r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1beta1.TaskWaiting))
+		},
+		control: func(t *testing.T, w *target) {
+			editChat(w.newNamespace(t), v1beta1.ApprovalPolicy{Editable: true}, "bob", v1beta1.ReasonHandled)
+		},
+	},
+	attack{
 		name:    "a decision is made in another's name",
 		attempt: "mallory approves with spec.user bob",
 		defence: "the messages policy",
@@ -313,4 +391,68 @@ func decideDigest(r *testNamespace, digest, want string) {
 	} else {
 		r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1beta1.TaskWaiting))
 	}
+}
+
+// editedSum are the arguments that a person writes instead of those of sum.
+const editedSum = `{"expression":"6 * 9"}`
+
+// waitWith makes a call of the chat's orchestrator, whose role has an approval policy, wait for a decision. alice requests it.
+func (r *testNamespace) waitWith(approval v1beta1.ApprovalPolicy) {
+	r.t.Helper()
+	approval.Mode = v1beta1.ApprovalAlways
+	r.Create(&v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "orchestrator"}, Spec: v1beta1.AgentRoleSpec{Approval: &approval}})
+	r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
+	r.sendMessage(r.As("alice", user), "ask", "alice", sum)
+	r.waitForApproval("chat-1")
+}
+
+// edit returns the approval of the call of sum with other arguments.
+func (r *testNamespace) edit(name, person string) *v1beta1.AgentMessage {
+	decision := r.approval(name, person, "chat-1")
+	decision.Spec.Approval.ArgumentsDigest, decision.Spec.Approval.Arguments = sumDigest, editedSum
+	return decision
+}
+
+func editChat(r *testNamespace, approval v1beta1.ApprovalPolicy, person, want string) {
+	r.waitWith(approval)
+	r.Expect(r.As(person, user).Create(r.t.Context(), r.edit("decision", person))).To(Succeed())
+	r.Eventually(r.messageOutcome("decision")).Should(Equal(want))
+	if want != v1beta1.ReasonHandled {
+		r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1beta1.TaskWaiting), "the call must still wait")
+		return
+	}
+	r.Eventually(r.TaskPhase("chat-1")).Should(Equal(v1beta1.TaskSuccess))
+	var task v1beta1.AgentTask
+	r.Expect(r.Get("chat-1", &task)).To(Succeed())
+	r.Expect(task.Status.Result.Summary).To(ContainSubstring("54"), "the tool got the arguments of "+person)
+}
+
+// editIntoPolicy makes bob edit a call so that a policy requires another approval, which a person gives.
+func editIntoPolicy(r *testNamespace, person, want string) {
+	p := &v1beta1.ToolPolicy{ObjectMeta: metav1.ObjectMeta{Name: "nines"}}
+	p.Spec.Rules = []v1beta1.PolicyRule{{
+		Name: "nines", AllowWhen: "call.tool != 'calculator' || !call.arguments.expression.contains('9')",
+		Otherwise: v1beta1.OutcomeRequireApproval, DenyRequesters: true,
+	}}
+	r.Create(p)
+	r.Eventually(r.policyReady("nines")).Should(Equal(v1beta1.ReasonReady))
+	r.waitWith(v1beta1.ApprovalPolicy{Editable: true})
+	r.Expect(r.As("bob", user).Create(r.t.Context(), r.edit("edit", "bob"))).To(Succeed())
+	var task v1beta1.AgentTask
+	asks := func() string {
+		if r.Get("chat-1", &task) != nil || task.Status.Waiting == nil {
+			return ""
+		}
+		return task.Status.Waiting.ArgumentsDigest
+	}
+	r.Eventually(asks).Should(Equal(agent.CallDigest("calculator", editedSum)))
+	decision := r.approval("decision", person, "chat-1")
+	decision.Spec.Approval.ToolCall = task.Status.Waiting.ToolCall
+	r.Expect(r.As(person, user).Create(r.t.Context(), decision)).To(Succeed())
+	r.Eventually(r.messageOutcome("decision")).Should(Equal(want))
+	if want == v1beta1.ReasonHandled {
+		r.Eventually(r.TaskPhase("chat-1")).Should(Equal(v1beta1.TaskSuccess))
+		return
+	}
+	r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1beta1.TaskWaiting))
 }

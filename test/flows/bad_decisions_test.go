@@ -44,6 +44,9 @@ func badDecisions(w *world) []TableEntry {
 					MakeMessage("approves-others").Approve("chat-1", call).Digest(otherArguments),
 					MakeMessage("denies-others").Deny("chat-1", call, "no").Digest(otherArguments),
 				},
+				v1beta1.ReasonEditNotAllowed: {
+					MakeMessage("edits").Approve("chat-1", call).Digest(agent.CallDigest("box__write", `{"path":"`+path+`"}`)).Arguments(`{"path":"x"}`),
+				},
 				v1beta1.ReasonAllowanceMismatch: {MakeMessage("wrong-pattern").Approve("chat-1", call).Allow("elsewhere/*")},
 				v1beta1.ReasonAllowanceNotFound: {MakeMessage("unknown-allowance").Revoke("request")},
 			})
@@ -88,6 +91,26 @@ func badDecisions(w *world) []TableEntry {
 			Eventually(r.message("words")).WithContext(ctx).Should(BeIn(v1beta1.MessageHandled))
 			Eventually(r.chat).WithContext(ctx).Should(BeIn(v1beta1.ChatWaiting))
 			Expect(w.tools.writeCount(path)()).To(BeZero(), "a model cannot approve")
+		})),
+		Entry("edits that the tool could not read, or not as policies do", badInput(func(ctx context.Context, r *testNamespace) {
+			role := MakeRole("general").Obj()
+			role.Spec.Approval = &v1beta1.ApprovalPolicy{Editable: true}
+			r.create(ctx, role)
+			call, path := waitForWrite(ctx, r)
+			digest := must(ctx, r.chat).Status.Waiting[0].ArgumentsDigest
+			for name, edit := range map[string]struct{ arguments, message string }{
+				"text":   {`path`, "they are not one JSON object"},
+				"list":   {`["path"]`, "they are not one JSON object"},
+				"twice":  {`{"path":"a","path":"b"}`, `"path" occurs twice`},
+				"case":   {`{"path":"a","PATH":"b"}`, `"PATH" occurs twice, or differs from another one only in case`},
+				"number": {`{"path":"a","n":0.10000000000000000001}`, "cannot be compared exactly"},
+				"schema": {`{"path":7}`, "do not match the schema of the tool box__write"},
+			} {
+				r.create(ctx, MakeMessage(name).Approve("chat-1", call).Digest(digest).Arguments(edit.arguments).Obj())
+				Eventually(r.message(name)).WithContext(ctx).Should(BeDone(v1beta1.MessageRejected, v1beta1.ReasonEditInvalid, edit.message), name)
+			}
+			Expect(must(ctx, r.task("chat-1")).Status.Phase).To(Equal(v1beta1.TaskWaiting))
+			Expect(w.tools.writeCount(path)()).To(BeZero())
 		})),
 		Entry("an approval after its time", badInput(func(ctx context.Context, r *testNamespace) {
 			role := MakeRole("general").Obj()

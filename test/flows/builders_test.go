@@ -84,6 +84,12 @@ func (b messageBuilder) Digest(digest string) messageBuilder {
 }
 
 // User sets the author of the message.
+// Arguments changes the arguments of the call that the message approves.
+func (b messageBuilder) Arguments(text string) messageBuilder {
+	b.message.Spec.Approval.Arguments = text
+	return b
+}
+
 func (b messageBuilder) User(name string) messageBuilder { b.message.Spec.User = name; return b }
 
 func (b messageBuilder) Deny(task, call, comment string) messageBuilder {

@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/agent"
 )
 
 // policies covers ToolPolicies: which calls agents may make.
@@ -46,6 +47,38 @@ func policies(w *world) {
 
 		r.sendMessage(ctx, "secret", "Delegate to general: Write "+r.namespace+"/secret")
 		Eventually(r.sub("chat-2")).WithContext(ctx).Should(HaveField("Status.ToolCalls", ContainElement(HaveField("Phase", v1beta1.ToolCallDenied))))
+		Expect(w.tools.writeCount(r.namespace + "/secret")()).To(BeZero())
+	})
+
+	It("judges the arguments that a person wrote, and the tool gets exactly these", func(ctx context.Context) {
+		r := w.newEmptyNamespace(ctx)
+		role := MakeRole("general").Obj()
+		role.Spec.Approval = &v1beta1.ApprovalPolicy{Editable: true}
+		r.create(ctx, role)
+		temporary := people
+		temporary.Name, temporary.AllowWhen = "temporary", "!call.arguments.path.endsWith('/temporary')"
+		policy(ctx, r, people, temporary, v1beta1.PolicyRule{Name: "no-secrets", AllowWhen: "!call.arguments.path.endsWith('/secret')", Message: "Secrets are not for agents."})
+		call, path := waitForWrite(ctx, r)
+		item := must(ctx, r.chat).Status.Waiting[0]
+		Expect(item.Editable).To(BeTrue())
+		edited := r.namespace + "/temporary"
+		r.create(ctx, MakeMessage("other-path").Approve("chat-1", call).Digest(item.ArgumentsDigest).Arguments(`{"path": "`+edited+`"}`).Obj())
+		// The rule was not shown: a person is asked about it, with the new arguments and their digest.
+		Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Waiting", ConsistOf(And(
+			HaveField("PolicyRules", ConsistOf(HaveField("Rule", "temporary"))), HaveField("ArgumentsDigest", agent.CallDigest("box__write", `{"path": "`+edited+`"}`))))))
+		again := must(ctx, r.chat).Status.Waiting[0]
+		r.create(ctx, MakeMessage("yes").Approve("chat-1", again.ToolCall).Digest(again.ArgumentsDigest).Obj())
+		Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
+		Expect(w.tools.writeCount(path)()).To(BeZero())
+		Expect(w.tools.writeCount(edited)()).To(Equal(1))
+		Expect(must(ctx, r.sub("chat-1")).Status.ToolCalls).To(ContainElement(HaveField("Result", ContainSubstring("The approver changed the arguments"))))
+
+		r.sendMessage(ctx, "second", "Delegate to general: Write "+r.namespace+"/fine")
+		Eventually(r.chat).WithContext(ctx).Should(HaveField("Status.Waiting", HaveLen(1)))
+		item = must(ctx, r.chat).Status.Waiting[0]
+		r.create(ctx, MakeMessage("secret").Approve("chat-2", item.ToolCall).Digest(item.ArgumentsDigest).Arguments(`{"path":"`+r.namespace+`/secret"}`).Obj())
+		Eventually(r.sub("chat-2")).WithContext(ctx).Should(HaveField("Status.ToolCalls",
+			ContainElement(And(HaveField("Phase", v1beta1.ToolCallDenied), HaveField("Error", ContainSubstring("Secrets are not for agents."))))))
 		Expect(w.tools.writeCount(r.namespace + "/secret")()).To(BeZero())
 	})
 

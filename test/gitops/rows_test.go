@@ -49,7 +49,7 @@ var expected = map[string]string{
 		"SubAgentNotFound WorkspaceUnavailable WorkspaceNotAllowed PriceUnknown ChatNotFound KindNotFound WatchNotAllowed InvalidSpec " +
 		"InvalidExpression TooManyPolicies BudgetExhausted HistoryLost TaskNotFound/Unknown",
 	"ended": "ModelError Cancelled TimedOut IterationLimit DepthLimit LoopDetected ToolError SubAgentError ReviewRejected ApprovalExpired EmptyReply ReplyCutOff " +
-		"InvalidArguments OutputSchemaNotMet TaskNotFound TaskFinished NotWaiting WrongToolCall DigestMismatch AttachmentInvalid RequesterDenied " +
+		"InvalidArguments OutputSchemaNotMet TaskNotFound TaskFinished NotWaiting WrongToolCall DigestMismatch EditNotAllowed EditInvalid AttachmentInvalid RequesterDenied " +
 		"AllowanceMismatch AllowanceLimit AllowanceNotFound",
 }
 

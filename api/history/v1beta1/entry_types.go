@@ -172,7 +172,7 @@ type ToolCall struct {
 	// +optional
 	Tool string `json:"tool,omitempty"`
 	// arguments are the arguments as the model wrote them, which need not be JSON. Entries that only contain the outcome of the call
-	// leave them out.
+	// leave them out. A Decision has those that the person wrote, if they changed them.
 	// +optional
 	Arguments string `json:"arguments,omitempty"`
 	// phase is the phase of the call after the entry.

@@ -61,7 +61,7 @@ type CallMoment struct {
 	// +optional
 	Tool string `json:"tool,omitempty"`
 	// arguments are the arguments that policies judge, as JSON. A call that starts several runs has a moment for each of them, with its part of
-	// the arguments.
+	// the arguments. A Decided moment has those that the person wrote, if they changed them.
 	// +optional
 	Arguments string `json:"arguments,omitempty"`
 	// readOnly is true if the agent was configured with the tool as one that changes nothing. For a tool of a ToolServer, policies read

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
@@ -40,7 +41,11 @@ func title(e historyv1.Entry) string {
 		if e.Allowance != "" {
 			return "allowed by " + cmp.Or(terminal.Line(e.User), "a user") + " for this chat"
 		}
-		return cmp.Or(terminal.Line(e.User), "a user") + map[string]string{"Approve": " approved", "Deny": " denied", "": " decided"}[e.Decision]
+		text := cmp.Or(terminal.Line(e.User), "a user") + map[string]string{"Approve": " approved", "Deny": " denied", "": " decided"}[e.Decision]
+		if slices.ContainsFunc(e.ToolCalls, func(c historyv1.ToolCall) bool { return c.Arguments != "" }) {
+			text += " with changed arguments"
+		}
+		return text
 	case historyv1.EntryCancelled:
 		return "cancelled by " + cmp.Or(terminal.Line(e.User), "a user")
 	}

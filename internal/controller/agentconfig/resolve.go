@@ -267,6 +267,7 @@ func roleOf(r role.Role, namespace string) agent.Role {
 		out.Approval, out.ApprovalTools = agent.ApprovalMode(r.Approval.Mode), r.Approval.Tools
 		out.DenyRequesters, out.AllowServiceAccounts = r.Approval.DenyRequesters, r.Approval.AllowServiceAccounts
 		out.ApprovalTimeout, out.FailOnTimeout = agent.Millis(r.Approval.TimeoutSeconds)*1000, r.Approval.OnTimeout == v1beta1.TimeoutFail
+		out.EditableApprovals = r.Approval.Editable
 	}
 	return out
 }

@@ -44,10 +44,10 @@ func (r *Reconciler) requesters(ctx context.Context, owner client.Object) (agent
 		if err != nil {
 			return agent.Requesters{}, fmt.Errorf("list the authors of the chat %s: %w", chat.Name, err)
 		}
-		if chat.Spec.User == "" {
-			return state.Requesters, nil
+		if chat.Spec.User != "" {
+			state.Requesters = state.Requesters.With(chat.Spec.User)
 		}
-		return state.Requesters.With(chat.Spec.User), nil
+		return r.authorsBelow(ctx, uid, state.Requesters)
 	}
 	task, ok := owner.(*v1beta1.AgentTask)
 	if !ok {
@@ -61,11 +61,11 @@ func (r *Reconciler) requesters(ctx context.Context, owner client.Object) (agent
 	if err != nil {
 		return requesters, err
 	}
-	return r.answerers(ctx, top, requesters)
+	return r.authorsBelow(ctx, top, requesters)
 }
 
-// answerers adds the people who answered questions of an agent or of the agents below it.
-func (r *Reconciler) answerers(ctx context.Context, top string, requesters agent.Requesters) (agent.Requesters, error) {
+// authorsBelow adds the people who answered questions, or edited calls, of an agent or of the agents below it.
+func (r *Reconciler) authorsBelow(ctx context.Context, top string, requesters agent.Requesters) (agent.Requesters, error) {
 	record, err := r.Runner.Engine.Lookup(ctx, top)
 	if err != nil {
 		return requesters, fmt.Errorf("look up agent %s: %w", top, err)
@@ -77,7 +77,7 @@ func (r *Reconciler) answerers(ctx context.Context, top string, requesters agent
 	for _, one := range append(below, record) {
 		state, started, err := r.Runner.State(ctx, one.UID)
 		if err != nil {
-			return requesters, fmt.Errorf("list the people who answered %s: %w", one.Name, err)
+			return requesters, fmt.Errorf("list the people who wrote to %s: %w", one.Name, err)
 		}
 		if started {
 			requesters = requesters.Merge(state.Requesters)

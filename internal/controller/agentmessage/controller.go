@@ -31,6 +31,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/agents"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/tool"
 )
 
 // Reconciler handles messages.
@@ -43,6 +44,7 @@ type Reconciler struct {
 	Blocked func(ledger.Agent)
 
 	sequence sequence
+	checker  tool.Checker
 }
 
 // workers is the number of messages that are handled in parallel. pendingGrace is how long a message may wait for a turn before its status

@@ -154,10 +154,16 @@ func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v
 	if approval.Allow != nil {
 		return r.allow(ctx, owner, message, uid, ask)
 	}
+	if rejection, err := r.checkEdit(ctx, uid, message, ask); rejection != nil || err != nil {
+		return rejection, err
+	}
 	fact := agent.Decided{
 		Requesters: requesters,
 		Call:       call, Approve: approval.Decision == v1beta1.DecisionApprove, Comment: approval.Comment, Digest: approval.ArgumentsDigest,
 		User: message.Spec.User, Message: message.Name,
+	}
+	if approval.Arguments != "" {
+		fact.Arguments, fact.EditedDigest = approval.Arguments, agent.CallDigest(ask.Tool, approval.Arguments)
 	}
 	return ptr(handled()), r.record(ctx, uid, fact)
 }

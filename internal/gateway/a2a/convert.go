@@ -94,9 +94,13 @@ func askText(ask run.Ask) string {
 	case ask.Task == "": // as in askMessage
 		return ask.Description() + "\n\nTo decide, read the task first."
 	}
+	edit := ""
+	if ask.Editable {
+		edit = ` "arguments", an object as text, replaces those of the call.`
+	}
 	return ask.Description() + "\n\nTo decide, reply to the task with the data " +
 		fmt.Sprintf(`{"decision": "approve", "ask": %q, "digest": %q}`, ask.ID(), ask.Digest) +
-		`, or "deny", and a "comment" if you like. Any other reply decides nothing.`
+		`, or "deny", and a "comment" if you like.` + edit + ` Any other reply decides nothing.`
 }
 
 // streamed is what was sent of a task.

@@ -239,7 +239,10 @@ func TestDecisionInMessage(t *testing.T) {
 		want  decision
 	}{
 		"text": {[]*a2a.Part{a2a.NewTextPart("approve it")}, decision{Decision: "approve it"}},
-		"data": {[]*a2a.Part{a2a.NewDataPart(map[string]any{"decision": "deny", "comment": "no", "ask": "a", "digest": "d"})}, decision{"deny", "no", "a", "d"}},
+		"data": {[]*a2a.Part{a2a.NewDataPart(map[string]any{"decision": "deny", "comment": "no", "ask": "a", "digest": "d"})}, decision{"deny", "no", "a", "d", ""}},
+		"edit": {[]*a2a.Part{a2a.NewDataPart(map[string]any{"decision": "approve", "ask": "a", "arguments": `{"n": 1.50}`})}, decision{Decision: "approve", Ask: "a", Arguments: `{"n": 1.50}`}},
+		"text never edits": {[]*a2a.Part{a2a.NewTextPart(`{"decision": "approve", "ask": "a", "arguments": "{}"}`)},
+			decision{Decision: `{"decision": "approve", "ask": "a", "arguments": "{}"}`}},
 		"both": {[]*a2a.Part{a2a.NewTextPart("approve"), a2a.NewDataPart(map[string]any{"ask": "a"})}, decision{Decision: "approve", Ask: "a"}},
 	} {
 		in, err := read(&a2a.Message{Parts: c.parts})

@@ -162,7 +162,7 @@ func (a agent) reply(ctx context.Context, open []run.Ask, in input, key string) 
 			"nothing was changed: the task no longer waits for what the message replies to. It waits for this: "+askText(open[0]))
 	case use == run.UseDecision:
 		decision, _ := run.ParseDecision(sent.Decision)
-		decision.Shown = sent.ref()
+		decision.Shown, decision.Arguments = sent.ref(), sent.Arguments
 		if sent.Comment != "" {
 			decision.Comment = sent.Comment
 		}
@@ -238,6 +238,8 @@ type decision struct {
 	// Ask and Digest are those of the data part with the ask.
 	Ask    string `json:"ask"`
 	Digest string `json:"digest"`
+	// Arguments replace those of the call: JSON as text, because a data part does not keep numbers and repeated keys as they are.
+	Arguments string `json:"arguments"`
 }
 
 // ref returns the reference of the ask that the client was shown, or "".

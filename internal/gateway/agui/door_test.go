@@ -278,13 +278,16 @@ func TestRefusedInputs(t *testing.T) {
 func TestDecisions(t *testing.T) {
 	for payload, want := range map[string]string{
 		`{"approved":true}`: "true", `{"approved":false,"comment":"no"}`: "false no", `true`: "true", `false`: "false", `"approve"`: "true", `"deny: too green"`: "false too green",
+		`{"approved":true,"editedArgs":{"n": 1.50, "a":12345678901234567890}}`: `true {"n": 1.50, "a":12345678901234567890}`,
+		`{"approved":true,"editedArgs":null}`:                                  "true",
 	} {
 		d, err := decisionOf(json.RawMessage(payload))
-		if got := strings.TrimSpace(fmt.Sprintf("%v %s", d.Approve, d.Comment)); err != nil || got != want {
+		if got := strings.TrimSpace(fmt.Sprintf("%v %s", d.Approve, d.Comment+d.Arguments)); err != nil || got != want {
 			t.Errorf("%s: %s %v", payload, got, err)
 		}
 	}
-	for _, payload := range []string{``, `null`, `{}`, `"perhaps"`, `"yes"`, `"No problem. Go on"`, `"approve it"`, `7`, `{"approved":"yes"}`, `{"approved":true,"editedArgs":{"a":1}}`} {
+	for _, payload := range []string{``, `null`, `{}`, `"perhaps"`, `"yes"`, `"No problem. Go on"`, `"approve it"`, `7`, `{"approved":"yes"}`, `{"approved":true,"editedArgs":"{}"}`,
+		`{"approved":false,"editedArgs":{"a":1}}`, `"{\"approved\":true,\"editedArgs\":{}}"`} {
 		if d, err := decisionOf(json.RawMessage(payload)); err == nil || d.Approve {
 			t.Errorf("%s was a decision: %+v", payload, d)
 		}

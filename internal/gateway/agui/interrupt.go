@@ -29,11 +29,16 @@ var (
 		"type": "object", "required": []string{"answer"},
 		"properties": map[string]any{"answer": map[string]any{"type": "string", "minLength": 1}},
 	}
-	decisionSchema = map[string]any{
-		"type": "object", "required": []string{"approved"},
-		"properties": map[string]any{"approved": map[string]any{"type": "boolean"}, "comment": map[string]any{"type": "string"}},
-	}
 )
+
+// decisionSchema returns the schema of a decision. A call that can be edited also takes its arguments.
+func decisionSchema(ask run.Ask) map[string]any {
+	properties := map[string]any{"approved": map[string]any{"type": "boolean"}, "comment": map[string]any{"type": "string"}}
+	if ask.Editable {
+		properties["editedArgs"] = map[string]any{"type": "object"}
+	}
+	return map[string]any{"type": "object", "required": []string{"approved"}, "properties": properties}
+}
 
 // position is where a run was interrupted: which task waited for which ask, as its reference, and what the client had
 // received.
@@ -65,7 +70,7 @@ func interruptOf(task string, ask run.Ask, cursor run.Cursor) interrupt {
 		Metadata: map[string]any{"task": ask.Task, "role": ask.Role},
 	}
 	if ask.IsApproval() {
-		i.Reason, i.ResponseSchema = reasonApproval, decisionSchema
+		i.Reason, i.ResponseSchema = reasonApproval, decisionSchema(ask)
 		i.Metadata["tool"], i.Metadata["arguments"] = ask.Tool, ask.Arguments
 		if ask.Call != "" {
 			i.ToolCallID = callID(ask.Task, ask.Call)
@@ -142,8 +147,14 @@ func decisionOf(payload json.RawMessage) (run.Decision, error) {
 	if err := json.Unmarshal(payload, &object); err != nil || object.Approved == nil {
 		return run.Decision{}, fmt.Errorf("%s", form)
 	}
-	if len(object.EditedArgs) > 0 {
-		return run.Decision{}, fmt.Errorf("arguments cannot be edited: deny the call and say in comment what to do instead")
+	edited := object.EditedArgs
+	switch {
+	case len(edited) == 0 || string(edited) == "null":
+		edited = nil
+	case edited[0] != '{':
+		return run.Decision{}, fmt.Errorf("editedArgs must be an object")
+	case !*object.Approved:
+		return run.Decision{}, fmt.Errorf("a denied call takes no editedArgs: say in comment what to do instead")
 	}
-	return run.Decision{Approve: *object.Approved, Comment: object.Comment}, nil
+	return run.Decision{Approve: *object.Approved, Comment: object.Comment, Arguments: string(edited)}, nil
 }

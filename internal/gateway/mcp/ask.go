@@ -30,6 +30,11 @@ func elicitation(ask run.Ask) *sdk.ElicitParams {
 			"decision": schema{"type": "string", "title": "Decision", "enum": []string{decisionApprove, decisionDeny}},
 			"comment":  schema{"type": "string", "title": "Comment", "description": "A reason, which the agent reads"},
 		})
+		if ask.Editable && !ask.Truncated {
+			form["properties"].(schema)["arguments"] = schema{
+				"type": "string", "title": "Arguments", "description": "An object as JSON, which you can change before you approve", "default": ask.Arguments,
+			}
+		}
 	}
 	delete(form, "additionalProperties") // forms do not have it
 	return &sdk.ElicitParams{Mode: "form", Message: ask.Description(), RequestedSchema: form}
@@ -44,7 +49,7 @@ type reply struct {
 // key returns the idempotency key of a reply. It follows from the ask and the content, so that a repeated request
 // submits nothing twice.
 func (r reply) key(shown string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %v %q", shown, r.answer, r.decision.Approve, r.decision.Comment))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %v %q %q", shown, r.answer, r.decision.Approve, r.decision.Comment, r.decision.Arguments))
 	return doorName + "/" + hex.EncodeToString(sum[:])
 }
 
@@ -58,7 +63,7 @@ func readReply(approval bool, shown string, content map[string]any) (reply, erro
 		}
 		return reply{answer: field("answer")}, nil
 	}
-	decision := run.Decision{Comment: field("comment"), Shown: shown}
+	decision := run.Decision{Comment: field("comment"), Shown: shown, Arguments: field("arguments")}
 	switch field("decision") {
 	case decisionApprove:
 		decision.Approve = true

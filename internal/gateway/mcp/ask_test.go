@@ -14,6 +14,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 func TestPersonAnswersDuringTheCall(t *testing.T) {
@@ -228,5 +229,24 @@ func TestSomebodyElseAnswers(t *testing.T) {
 	close(over)
 	if s.Phase != v1beta1.TaskSuccess || textOf(result) != "Blue" {
 		t.Errorf("%+v %q", s, textOf(result))
+	}
+}
+
+// Only the form of a call that can be edited has its arguments, and text in other fields is no edit.
+func TestFormWithArguments(t *testing.T) {
+	ask := run.Ask{Ask: view.Ask{Kind: v1beta1.WaitingApproval, Tool: "write", Arguments: `{"n": 1.50}`}}
+	field := func() any {
+		return elicitation(ask).RequestedSchema.(schema)["properties"].(schema)["arguments"]
+	}
+	if field() != nil {
+		t.Error("the form of a call that cannot be edited has arguments")
+	}
+	ask.Editable = true
+	if shown, ok := field().(schema); !ok || shown["default"] != ask.Arguments {
+		t.Errorf("the field is %v, want the arguments of the call", field())
+	}
+	got, err := readReply(true, "x", map[string]any{"decision": "approve", "arguments": `{"n": 2.50}`, "comment": "{}"})
+	if err != nil || got.decision.Arguments != `{"n": 2.50}` {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

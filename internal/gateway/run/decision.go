@@ -63,6 +63,9 @@ func endsWith(reply, text string) bool {
 type Decision struct {
 	Approve bool
 	Comment string
+	// Arguments are those that the person wrote instead of the call's, as JSON; empty without a change. Text is never an edit: only a
+	// structured reply has them.
+	Arguments string
 	// Shown is the reference of the ask that the client was shown. It comes from the client, never from the state of
 	// the run.
 	Shown string
@@ -119,12 +122,21 @@ func Judge(open []Ask, text, shown string) (Use, *Ask) {
 	return UseMessage, nil
 }
 
+// edits reports whether a decision changes the arguments of a call.
+func (a Ask) edits(d Decision) bool {
+	return d.Approve && d.Arguments != "" && (a.Truncated || d.Arguments != a.Arguments)
+}
+
 // checkShown returns an error unless a decision is about the ask that its client was shown.
 func (a Ask) checkShown(d Decision) error {
 	resource := v1beta1.GroupVersion.WithResource("agenttasks").GroupResource()
 	if d.Shown != a.Ref() {
 		return apierrors.NewConflict(resource, a.Task,
 			fmt.Errorf("the decision is about another request than the one that waits: nothing was decided"))
+	}
+	if a.edits(d) && !a.Editable {
+		return apierrors.NewConflict(resource, a.Task, fmt.Errorf(
+			"the arguments of this call cannot be changed, and nothing was decided: approve it as it is, or deny it with a comment"))
 	}
 	if d.Approve && a.Truncated && a.Digest == "" {
 		return apierrors.NewConflict(resource, a.Task, fmt.Errorf(

@@ -64,6 +64,9 @@ func (c *Caller) Decide(ctx context.Context, ask Ask, d Decision, key string) (m
 	if d.Approve {
 		decision.Decision = v1beta1.DecisionApprove
 	}
+	if ask.edits(d) {
+		decision.Arguments = d.Arguments
+	}
 	spec := v1beta1.AgentMessageSpec{Chat: ask.Chat, Approval: decision}
 	if ask.Chat == "" {
 		spec.Task = ask.Task
@@ -72,10 +75,10 @@ func (c *Caller) Decide(ctx context.Context, ask Ask, d Decision, key string) (m
 	if err != nil {
 		return "", err
 	}
-	if !ask.DenyRequesters {
+	if !ask.DenyRequesters && decision.Arguments == "" {
 		return posted.Name, nil
 	}
-	// Only the operator has all the data that separation requires, such as a person instead of a service account. A run whose
+	// Only the operator has all the data that separation and edits require, such as the schema of a tool. A run whose
 	// decision is rejected waits for another one, and its response would not end.
 	limited, cancel := context.WithTimeout(ctx, separationTimeout)
 	defer cancel()

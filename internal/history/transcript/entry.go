@@ -83,6 +83,7 @@ func (s Step) fill(e *api.Entry) bool {
 		if f.Approve {
 			e.Decision = "Approve"
 		}
+		s.fillEdit(e, f)
 	case agent.Allowed:
 		e.Kind, e.User, e.Allowance, e.Message, e.Content = api.EntryAllowance, f.User, f.Message, f.Message, f.Text()
 	case agent.AllowanceRevoked:
@@ -171,6 +172,17 @@ func (s Step) fillAsk(e *api.Entry, f agent.Asked) {
 		e.Kind, call.Phase = api.EntryApproval, api.ToolCallWaitingForApproval
 	}
 	e.ToolCalls = append(e.ToolCalls, call)
+}
+
+// fillEdit adds the arguments that a person wrote instead of those of the model.
+func (s Step) fillEdit(e *api.Entry, f agent.Decided) {
+	for _, m := range s.decided(api.CallMoment{}, f) {
+		for i := range e.ToolCalls {
+			if m.ToolCall == e.ToolCalls[i].ID {
+				e.ToolCalls[i].Arguments = m.Arguments
+			}
+		}
+	}
 }
 
 func (s Step) limit() string {

@@ -96,6 +96,9 @@ func (s Step) decided(at api.CallMoment, f agent.Decided) []api.CallMoment {
 			return nil
 		}
 		at.Kind, at.ToolCall, at.Tool = api.CallDecided, c.ID, c.Tool
+		if i >= 0 && len(s.After.Batch[i].Edits) > len(c.Edits) {
+			at.Arguments = f.Arguments
+		}
 		at.Decision, at.User, at.Allowance, at.Comment = "Deny", f.User, f.Allowance, f.Comment
 		if f.Approve {
 			at.Decision = "Approve"

@@ -58,6 +58,8 @@ export interface Ask {
   reasons?: string[];
   /** The requesters of the work may not decide. */
   denyRequesters?: boolean;
+  /** The call can be approved with changed arguments. */
+  editable?: boolean;
   /** Why this person may not decide. */
   barred?: 'requester' | 'unknown';
   startTime?: string;

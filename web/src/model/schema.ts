@@ -19,7 +19,7 @@ export interface Field {
 
 type Json = Record<string, unknown>;
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The fields of a schema, or nothing if only JSON can express its values. */
 export function fieldsOf(schema: unknown): Field[] | undefined {

@@ -35,6 +35,7 @@ export const roleForm: Form = {
         { path: ['tools', 'deny'], label: 'Except', kind: 'lines', pick: 'tools' },
         { path: ['approval', 'mode'], label: 'Approval', kind: 'choice', options: ['WriteTools', 'Always', 'Never'] },
         { path: ['approval', 'denyRequesters'], label: 'Requesters may not decide', kind: 'flag' },
+        { path: ['approval', 'editable'], label: 'People may change arguments', kind: 'flag' },
         { path: ['delegation', 'roles'], label: 'Delegates to', kind: 'lines', pick: 'roles', about: 'If empty, it may not delegate.' },
       ],
     },

@@ -122,7 +122,7 @@ export interface Call extends EntryToolCall {
   output?: string;
   /** The agents that it started. */
   children: string[];
-  decision?: { decided: string; by?: string; comment?: string };
+  decision?: { decided: string; by?: string; comment?: string; edited?: string };
 }
 
 /** A row of the inspector. */
@@ -174,7 +174,8 @@ function settles(entry: Entry, calls: Map<string, Call>): boolean {
     call.phase = update.phase;
     call.diff = update.diff ?? call.diff;
     if (entry.kind === 'Decision') {
-      call.decision = { decided: entry.decision === 'Deny' || update.phase === 'Denied' ? 'Denied' : entry.allowance ? 'Allowed for this chat' : 'Approved', by: entry.user, comment: entry.content };
+      const approved = entry.allowance ? 'Allowed for this chat' : update.arguments ? 'Approved with changed arguments' : 'Approved';
+      call.decision = { decided: entry.decision === 'Deny' || update.phase === 'Denied' ? 'Denied' : approved, by: entry.user, comment: entry.content, ...(update.arguments ? { edited: update.arguments } : {}) };
       call.output = update.result ?? call.output;
     } else {
       call.output = update.result ?? entry.content ?? call.output;

@@ -15,14 +15,18 @@ import { Approval } from './Approval';
 const request: Request = { message: 'm', task: 'one-1', agent: 'one-1', call: 'w1', tool: 'notes__add', arguments: '{"title":"A"}', whole: true, digest: 'sha256:1', state: 'open', who: 'Scribe' };
 const toast = vi.fn();
 let written: string[] = [];
+let approvals: { decision: string; argumentsDigest: string; arguments?: string }[] = [];
 
 beforeEach(() => {
   written = [];
+  approvals = [];
   toast.mockReset();
   Element.prototype.scrollIntoView = vi.fn();
   vi.stubGlobal('fetch', async (_path: string, init?: RequestInit) => {
     if (init?.method !== 'POST') return new Response('{"message":"No history."}', { status: 503 });
-    written.push((JSON.parse(init.body as string) as { spec: { approval: { decision: string; argumentsDigest: string } } }).spec.approval.decision);
+    const { approval } = (JSON.parse(init.body as string) as { spec: { approval: (typeof approvals)[number] } }).spec;
+    written.push(approval.decision);
+    approvals.push(approval);
     return new Response('{"metadata":{"name":"d","uid":"d"},"spec":{}}', { status: 201 });
   });
 });
@@ -52,6 +56,29 @@ it('a requester reads that a policy may be the reason', () => {
   show({}, true, { kind: 'Approval', task: 'one-1', call: 'w1', denyRequesters: true, barred: 'requester' });
   expect(screen.getByRole('note').textContent).toMatch(/^Another person must decide this call: its role or a policy does not allow requesters to decide/);
   expect(screen.getByRole<HTMLButtonElement>('button', { name: 'Approve' }).disabled).toBe(true);
+});
+
+describe('edited arguments', () => {
+  const open = (editable: boolean) => show({}, true, { kind: 'Approval', task: 'one-1', call: 'w1', editable });
+
+  it('are sent as they were typed, with the digest of the call that was shown', async () => {
+    open(true);
+    const button = screen.getByRole<HTMLButtonElement>('button', { name: 'Approve with these arguments', hidden: true });
+    expect(button.disabled).toBe(true);
+    const field = screen.getByRole('textbox', { name: 'Arguments', hidden: true });
+    fireEvent.change(field, { target: { value: '{"title": 7' } });
+    expect(button.disabled).toBe(true);
+    expect(screen.getByRole('alert', { hidden: true }).textContent).toBe('This is not JSON.');
+    fireEvent.change(field, { target: { value: '{"title": "B", "n": 12345678901234567890}\n' } });
+    expect(screen.getByRole('region', { name: "Difference to the model's arguments", hidden: true }).textContent).toContain('-  "title": "A"');
+    fireEvent.click(button);
+    await vi.waitFor(() => expect(approvals).toEqual([expect.objectContaining({ decision: 'Approve', argumentsDigest: 'sha256:1', arguments: '{"title": "B", "n": 12345678901234567890}' })]));
+  });
+
+  it('are offered only if the call can be edited', () => {
+    open(false);
+    expect(screen.queryByText('Edit the arguments')).toBeNull();
+  });
 });
 
 describe('the keys of a request', () => {

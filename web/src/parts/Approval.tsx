@@ -11,6 +11,7 @@ import { useSite, useSnapshot } from '../state/context';
 import { useLoad } from '../state/hooks';
 import { whollyVisible } from '../state/requests';
 import { AllowForm } from './Allow';
+import { EditArguments } from './EditArguments';
 import { brief } from './ToolCard';
 import { Arguments } from './Arguments';
 import { Icon } from './Icon';
@@ -56,7 +57,7 @@ export function Approval({ chat, request, ask: given }: { chat: string | { task:
     [site.namespace, request.message, request.whole, request.arguments],
   );
   const shown = request.whole ? request.arguments : loaded.state === 'done' ? loaded.value : undefined;
-  const decide = async (decision: 'Approve' | 'Deny', allow?: ArgumentPattern[]) => {
+  const decide = async (decision: 'Approve' | 'Deny', allow?: ArgumentPattern[], edited?: string) => {
     setSending(true);
     try {
       const words = comment.trim();
@@ -66,6 +67,7 @@ export function Approval({ chat, request, ask: given }: { chat: string | { task:
           decision,
           ...(request.call ? { toolCall: request.call } : {}),
           ...(request.digest ? { argumentsDigest: request.digest } : {}),
+          ...(edited === undefined ? {} : { arguments: edited }),
           ...(words ? { comment: words } : {}),
           ...(allow ? { allow: allow.length > 0 ? { arguments: allow } : {} } : {}),
         },
@@ -161,6 +163,7 @@ export function Approval({ chat, request, ask: given }: { chat: string | { task:
               Approve
             </button>
           </div>
+          {shown !== undefined && ask?.editable && <EditArguments tool={request.tool} args={shown} disabled={cannot} onApprove={(text) => void decide('Approve', undefined, text)} />}
           {shown !== undefined && !separate && <AllowForm tool={request.tool} args={shown} disabled={cannot} onAllow={(patterns) => void decide('Approve', patterns)} />}
         </footer>
       )}

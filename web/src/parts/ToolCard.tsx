@@ -65,6 +65,12 @@ export function ToolCard({ call, open, onToggle, onInspect }: { call: Call; open
               {call.decision.comment ? `: “${call.decision.comment}”` : ''}
             </p>
           )}
+          {call.decision?.edited && (
+            <>
+              <h3>Changed input</h3>
+              <Arguments text={call.decision.edited} tool={call.tool} />
+            </>
+          )}
           {call.output !== undefined && (
             <>
               <h3>Output</h3>
