@@ -30,3 +30,6 @@ func OpenWithIdleTimeout(ctx context.Context, dsn string, timeout time.Duration)
 	db.idleTimeout = timeout
 	return sqlstore.New(db), nil
 }
+
+// Vacuumed is what Vacuum processes.
+var Vacuumed = vacuumed
