@@ -79,10 +79,10 @@ func aboutObject(name objectKey, object client.Object) about {
 func (s *Sender) deliver(ctx context.Context, a about, to v1beta1.NotifyReceiver, n push.Notice) outcome {
 	url, failed := s.secret(ctx, a.Namespace, to.URLKeyRef())
 	if failed != "" {
-		return outcome{failure: failed}
+		return outcome{failure: failed, cause: failed}
 	}
 	if push.CheckURL(url, s.Reach) != nil {
-		return outcome{failure: notAllowed}
+		return outcome{failure: notAllowed, cause: notAllowed}
 	}
 	data := eventData{
 		Namespace: a.Namespace, Kind: a.kind, Name: a.Name, State: n.State, Trigger: a.trigger, User: a.user, Reason: n.Reason, Waiting: n.Waiting,
@@ -102,13 +102,13 @@ func (s *Sender) deliver(ctx context.Context, a about, to v1beta1.NotifyReceiver
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
-		return outcome{failure: notAllowed}
+		return outcome{failure: notAllowed, cause: notAllowed}
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if to.Webhook != nil {
 		key, failed := s.secret(ctx, a.Namespace, to.Webhook.SecretKeyRef)
 		if failed != "" {
-			return outcome{failure: failed}
+			return outcome{failure: failed, cause: failed}
 		}
 		request.Header.Set("Content-Type", "application/cloudevents+json")
 		webhook.Sign(request.Header, key, event.ID, body, time.Now())
