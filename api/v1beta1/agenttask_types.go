@@ -139,7 +139,8 @@ type AgentTaskSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	ContentLabels []ContentLabel `json:"contentLabels,omitempty"`
-	// notify are receivers of notifications when a person is asked, and when the task ends. Only for standalone tasks.
+	// notify are receivers of notifications when a person is asked, and when the task ends. Only for standalone
+	// tasks.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"

@@ -142,7 +142,8 @@ type Item struct {
 	Stopped bool `json:"stopped,omitempty"`
 	// Truncated marks a post as a reply that the limit of output tokens cut off.
 	Truncated bool `json:"truncated,omitempty"`
-	// Notice is the state that receivers of notifications are notified of: a question or approval waits, or the turn has ended.
+	// Notice is the state that receivers of notifications are notified of: a question or approval waits, or the turn
+	// has ended.
 	Notice Notice `json:"notice,omitempty"`
 	// Tool and DenyRequesters describe the call that a post asks to approve.
 	Tool           string `json:"tool,omitempty"`

@@ -96,7 +96,8 @@ func isReport(e agent.Event) bool {
 	return ok
 }
 
-// taskSettled enqueues a task that has ended and whose receivers were notified, and its trigger: they may delete it now.
+// taskSettled enqueues a task that has ended and whose receivers were notified, and its trigger: they may delete it
+// now.
 func (w *wakers) taskSettled(task *v1beta1.AgentTask) {
 	w.tasks.Add(client.ObjectKeyFromObject(task))
 	if trigger := task.Labels[v1beta1.LabelTrigger]; trigger != "" {

@@ -27,7 +27,8 @@ func (o *Operator) pushReach() outbound.Options {
 	}
 }
 
-// notifications returns the controller of notifications. Those of A2A need a gateway: only its clients can register for them.
+// notifications returns the controller of notifications. Those of A2A need a gateway: only its clients can register
+// for them.
 func (o *Operator) notifications(ctx context.Context) (*notify.Reconciler, error) {
 	attempts := metrics.NewNotifications()
 	if err := o.register(attempts); err != nil {

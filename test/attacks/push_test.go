@@ -80,7 +80,8 @@ func (r *testNamespace) notifyingTask() *v1beta1.AgentTask {
 	}
 }
 
-// borrowAttack is an attack with a Secret that its author may not read: the operator would send something to its URL, signed with its key.
+// borrowAttack is an attack with a Secret that its author may not read: the operator would send something to its
+// URL, signed with its key.
 func borrowAttack(name string, object func(*testNamespace) client.Object, clusterRole string) attack {
 	return attack{
 		name: name, attempt: "mallory, who may not read Secrets, names the Secret db in spec.notify of " + name,

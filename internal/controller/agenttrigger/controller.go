@@ -48,7 +48,8 @@ type Reconciler struct {
 	// Changed queues the triggers that are to be reconciled.
 	Changed *cluster.Queue
 	Watches *Watches
-	// Settled reports whether the receivers of a task that has ended were notified. Its trigger is reconciled again when they were.
+	// Settled reports whether the receivers of a task that has ended were notified. Its trigger is reconciled again
+	// when they were.
 	Settled func(*v1beta1.AgentTask) bool
 }
 

@@ -44,8 +44,9 @@ type Reconciler struct {
 	// Tasks and Chats queue the objects whose deliveries have changed.
 	Tasks, Chats *cluster.Queue
 	Sender       *Sender
-	// Describe returns an identifier of the state of a task and the body of a notification of A2A about it; the identifier is empty if there is
-	// nothing to notify. It reads only the status of the task. It is nil without a gateway.
+	// Describe returns an identifier of the state of a task and the body of a notification of A2A about it; the
+	// identifier is empty if there is nothing to notify. It reads only the status of the task. It is nil without a
+	// gateway.
 	Describe func(*v1beta1.AgentTask) (state string, body []byte, err error)
 	// OnAttempt is called after each attempt, for metrics, with the result: delivered, failed or refused.
 	OnAttempt func(result string)
@@ -168,7 +169,8 @@ func (r *Reconciler) record(ctx context.Context, object client.Object, records m
 	return r.Client.Update(ctx, object)
 }
 
-// report emits Events for the notifications to receivers in the spec that were given up, and wakes who waits for the end of them.
+// report emits Events for the notifications to receivers in the spec that were given up, and wakes who waits for the
+// end of them.
 func (r *Reconciler) report(object client.Object, before, after map[string]push.Record) {
 	for id, record := range after {
 		if record.Error != "" && record.Sequence > before[id].Sequence && r.Events != nil {

@@ -20,7 +20,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/push"
 )
 
-// receiverID returns the ID of a receiver in a spec. It names the Secret of the URL, and cannot be the ID of a configuration of A2A.
+// receiverID returns the ID of a receiver in a spec. It names the Secret of the URL, and cannot be the ID of a
+// configuration of A2A.
 func receiverID(r v1beta1.NotifyReceiver) string {
 	ref := r.URLKeyRef()
 	return ref.Name + "/" + ref.Key
@@ -102,8 +103,8 @@ func postsAfter(posts []post, newest string, on []v1beta1.NotifyState) []notific
 	return list
 }
 
-// firstPost returns the state before the posts that a new receiver of a chat is notified of: all of a chat that was created with it, otherwise
-// those from the oldest question or approval that still waits.
+// firstPost returns the state before the posts that a new receiver of a chat is notified of: all of a chat that was
+// created with it, otherwise those from the oldest question or approval that still waits.
 func firstPost(chat *v1beta1.AgentChat, posts []post) string {
 	begin := int64(0)
 	for _, p := range posts {

@@ -29,7 +29,8 @@ func storedTask(r *recorder, task *v1beta1.AgentTask, ids ...string) due {
 	}}}, time.Now())
 }
 
-// TestStoredBeforeSent loses the process at every step: nothing is sent that is not stored, and what was stored keeps its number.
+// TestStoredBeforeSent loses the process at every step: nothing is sent that is not stored, and what was stored
+// keeps its number.
 func TestStoredBeforeSent(t *testing.T) {
 	r, task := newRecorder(), makeTask("team", "task")
 	stored := storedTask(r, task, "one").record

@@ -196,7 +196,8 @@ func (d *delivery) newest() string {
 	return d.done.State
 }
 
-// add queues a state. If the queue is full, a notification that is not stored replaces the oldest one; others wait for the next update.
+// add queues a state. If the queue is full, a notification that is not stored replaces the oldest one; others wait
+// for the next update.
 func (d *delivery) add(n notification) {
 	if n.notice != nil {
 		if len(d.queue) < maxQueued {
