@@ -19,7 +19,7 @@ const (
 
 // NotifyReceivers are the receivers of the notifications about an object.
 // +kubebuilder:validation:MaxItems=4
-// +kubebuilder:validation:XValidation:rule="[self.filter(r, has(r.webhook)).map(r, r.webhook.urlKeyRef.name + '/' + r.webhook.urlKeyRef.key) + self.filter(r, has(r.slack)).map(r, r.slack.urlKeyRef.name + '/' + r.slack.urlKeyRef.key)].all(refs, refs.all(a, refs.exists_one(b, b == a)))",message="each receiver needs another urlKeyRef: it identifies the receiver"
+// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, has(a.webhook) && has(b.webhook) && a.webhook.urlKeyRef.name == b.webhook.urlKeyRef.name && a.webhook.urlKeyRef.key == b.webhook.urlKeyRef.key || has(a.webhook) && has(b.slack) && a.webhook.urlKeyRef.name == b.slack.urlKeyRef.name && a.webhook.urlKeyRef.key == b.slack.urlKeyRef.key || has(a.slack) && has(b.webhook) && a.slack.urlKeyRef.name == b.webhook.urlKeyRef.name && a.slack.urlKeyRef.key == b.webhook.urlKeyRef.key || has(a.slack) && has(b.slack) && a.slack.urlKeyRef.name == b.slack.urlKeyRef.name && a.slack.urlKeyRef.key == b.slack.urlKeyRef.key))",message="each receiver needs another urlKeyRef: it identifies the receiver"
 type NotifyReceivers []NotifyReceiver
 
 // NotifyReceiver is a URL that is notified of changes of a run.
