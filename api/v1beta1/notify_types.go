@@ -25,12 +25,12 @@ type NotifyReceivers []NotifyReceiver
 // NotifyReceiver is a URL that is notified of changes of a run.
 // +kubebuilder:validation:XValidation:rule="has(self.webhook) != has(self.slack)",message="set exactly one of webhook and slack"
 type NotifyReceiver struct {
-	// on are the states that the receiver is notified of: Waiting, Finished and Failed.
+	// states are the states that the receiver is notified of: Waiting, Finished and Failed.
 	// +required
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=3
-	On []NotifyState `json:"on"`
+	States []NotifyState `json:"states"`
 	// webhook receives signed CloudEvents.
 	// +optional
 	Webhook *NotifyWebhook `json:"webhook,omitempty"`
