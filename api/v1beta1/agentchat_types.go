@@ -40,6 +40,10 @@ type AgentChatSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=31536000
 	TaskTTLSecondsAfterFinished *int32 `json:"taskTTLSecondsAfterFinished,omitempty"`
+	// notify are receivers of notifications when a person is asked, and when a turn ends.
+	// +optional
+	// +listType=atomic
+	Notify NotifyReceivers `json:"notify,omitempty"`
 }
 
 // ChatLimits apply to the whole tree of a chat.

@@ -26,6 +26,7 @@ type ObjectHash = string
 // AgentTriggerSpec starts work at times, for webhooks, or when objects change. It has one source and one target.
 // +kubebuilder:validation:XValidation:rule="[has(self.schedule), has(self.webhook), has(self.watch)].exists_one(set, set)",message="set exactly one of schedule, webhook and watch"
 // +kubebuilder:validation:XValidation:rule="has(self.task) != has(self.message)",message="set exactly one of task and message"
+// +kubebuilder:validation:XValidation:rule="!has(self.message) || !has(self.notify)",message="notify is for the tasks of a trigger: set it on the AgentChat that gets the message",fieldPath=".notify"
 // +kubebuilder:validation:XValidation:rule="!has(self.message) || self.concurrencyPolicy != 'Replace'",message="concurrencyPolicy Replace cancels tasks, and a message cannot be cancelled: use Allow or Forbid, or set task",fieldPath=".concurrencyPolicy"
 type AgentTriggerSpec struct {
 	// suspend stops the trigger: nothing fires while it is true. Work that was started before continues.
@@ -88,6 +89,10 @@ type AgentTriggerSpec struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=8
 	ContentLabels []ContentLabel `json:"contentLabels,omitempty"`
+	// notify are receivers of notifications about the tasks of the trigger. A change applies to later firings.
+	// +optional
+	// +listType=atomic
+	Notify NotifyReceivers `json:"notify,omitempty"`
 }
 
 // ConcurrencyPolicy is what a firing does while work of an earlier one is active.

@@ -49,9 +49,14 @@ const AnnotationRun = "nestor.dev/run"
 const (
 	// AnnotationPush has the push notification configurations of the task. Secrets in it are sealed.
 	AnnotationPush = "nestor.dev/a2a-push"
-	// AnnotationPushed has the newest notification of each configuration, and why it could not be delivered. Only the operator writes it.
-	AnnotationPushed = "nestor.dev/a2a-pushed"
+	// AnnotationNotified has the newest notification of each receiver, and why it could not be delivered. It is also
+	// on chats with notifications. Only the operator writes it.
+	AnnotationNotified = "nestor.dev/notified"
 )
+
+// AnnotationNotice is on a message that the operator posts about something that receivers are notified of; its value
+// is JSON with the number of the message, the state and what waits. Only the operator writes it.
+const AnnotationNotice = "nestor.dev/notice"
 
 // AnnotationFire is on a trigger that a person fires; its value is JSON with an id and, optionally, the body and headers of a request or
 // the object of a watch. The operator removes it when the firing is recorded.

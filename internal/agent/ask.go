@@ -170,9 +170,9 @@ func (s State) answerAsk(i int, text string, images []Image, labels []string) St
 
 func (s State) postAsk(i int) State {
 	a := s.Asks[i]
-	item := Item{Text: textAsk(a), Task: a.Task, Agent: a.Agent, Call: a.Call}
+	item := Item{Text: textAsk(a), Task: a.Task, Agent: a.Agent, Call: a.Call, Notice: NoticeWaiting}
 	if a.Kind == AskApproval {
-		item.Digest = a.Digest()
+		item.Digest, item.Tool, item.DenyRequesters = a.Digest(), a.Tool, a.DenyRequesters
 	}
 	s = s.post(item)
 	return s.withAsk(i, func(a *Ask) { a.Posted = true })
@@ -234,7 +234,7 @@ func askInChat(s State, c BatchCall, question string) (State, BatchCall) {
 	posts := s.Posts
 	s = s.postQuestions()
 	if s.Posts == posts || !s.Turn.QuestionsOnly {
-		s = s.post(Item{Text: question, InReplyTo: s.Turn.InReplyTo})
+		s = s.post(Item{Text: question, InReplyTo: s.Turn.InReplyTo, Notice: NoticeWaiting})
 	}
 	return s, c.done(ToolSucceeded, "The user has been asked; the answer will come as a message. End your turn now.")
 }

@@ -107,6 +107,16 @@ const (
 )
 
 // Item is a message in an orchestrator's outbox. It stays there until it was sent.
+// Notice is a state of a chat that a post shows.
+type Notice string
+
+// The notices, named as the states of notifications in the API.
+const (
+	NoticeWaiting  Notice = "Waiting"
+	NoticeFinished Notice = "Finished"
+	NoticeFailed   Notice = "Failed"
+)
+
 type Item struct {
 	ID   string   `json:"id"`
 	Kind ItemKind `json:"kind"`
@@ -134,6 +144,12 @@ type Item struct {
 	Stopped bool `json:"stopped,omitempty"`
 	// Truncated marks a post as a reply that the limit of output tokens cut off.
 	Truncated bool `json:"truncated,omitempty"`
+	// Notice is the state that receivers of notifications are notified of: a question or approval waits, or the turn
+	// has ended.
+	Notice Notice `json:"notice,omitempty"`
+	// Tool and DenyRequesters describe the call that a post asks to approve.
+	Tool           string `json:"tool,omitempty"`
+	DenyRequesters bool   `json:"denyRequesters,omitempty"`
 	// User is the person who decided, and Allowance the name of the allowance that approves the call.
 	User      string `json:"user,omitempty"`
 	Allowance string `json:"allowance,omitempty"`

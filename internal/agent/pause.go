@@ -73,7 +73,7 @@ func pause(s State, reason PauseReason) State {
 	s.Paused = &Pause{Reason: reason, Text: text, At: s.Clock.Now}
 	s.Window.LimitReached = ""
 	s = s.dropQuestions(func(Input) bool { return true }).postQuestions()
-	s = s.post(Item{System: true, Text: text, InReplyTo: s.Turn.InReplyTo})
+	s = s.post(Item{System: true, Text: text, InReplyTo: s.Turn.InReplyTo, Notice: NoticeFailed})
 	s.Phase = PhaseIdle
 	return s
 }

@@ -156,7 +156,7 @@ func modelReplied(s State, f ModelReplied) State {
 		return finalAnswer(beginBatch(s, call, calls, f.TasksLeft).flushBatch(), f)
 	case len(calls) > 0:
 		if s.Config.Kind == Orchestrator {
-			s = s.postReply(f.Text, false) // text beside tool calls is part of the conversation
+			s = s.postReply(f.Text, false, "") // text beside tool calls is part of the conversation
 		}
 		return makeCalls(s, call, calls, f.TasksLeft)
 	}

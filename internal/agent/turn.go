@@ -113,7 +113,11 @@ func (s State) consumeInputs(inputs []Input) State {
 
 // endTurn posts the orchestrator's answer, if there is one, and returns to PhaseIdle.
 func endTurn(s State, text string, truncated bool) State {
-	s = s.postReply(text, truncated).postQuestions()
+	notice := NoticeFinished
+	if s.Window.LimitReached != "" {
+		notice = "" // the pause has one
+	}
+	s = s.postReply(text, truncated, notice).postQuestions()
 	s.Phase = PhaseIdle
 	if reached := s.Window.LimitReached; reached != "" {
 		return pause(s, reached)
@@ -122,17 +126,17 @@ func endTurn(s State, text string, truncated bool) State {
 }
 
 // postReply posts a reply of the model, unless the turn contains only questions of agents.
-func (s State) postReply(text string, truncated bool) State {
+func (s State) postReply(text string, truncated bool, notice Notice) State {
 	if text == "" || s.Turn.QuestionsOnly {
 		return s
 	}
-	return s.post(Item{Text: text, InReplyTo: s.Turn.InReplyTo, Truncated: truncated})
+	return s.post(Item{Text: text, InReplyTo: s.Turn.InReplyTo, Truncated: truncated, Notice: notice})
 }
 
 // failTurn ends a turn with an error and posts the reason. The next input starts a new turn.
 func failTurn(s State, failure Failure) State {
 	s.TurnFailure = &failure
-	s = s.post(Item{System: true, Text: textFailure(failure), InReplyTo: s.Turn.InReplyTo})
+	s = s.post(Item{System: true, Text: textFailure(failure), InReplyTo: s.Turn.InReplyTo, Notice: NoticeFailed})
 	s = s.postQuestions()
 	s.Phase = PhaseIdle
 	return s
@@ -225,9 +229,13 @@ const maxPost = 65536
 
 // post adds a message for the chat to the outbox. Text that is too long becomes several messages, in order.
 func (s State) post(item Item) State {
-	for i, part := range split(item.Text, maxPost) {
+	parts, notice := split(item.Text, maxPost), item.Notice
+	for i, part := range parts {
 		s.Posts++
-		item.Continues = i > 0
+		item.Continues, item.Notice = i > 0, ""
+		if i == len(parts)-1 {
+			item.Notice = notice
+		}
 		item.ID, item.Kind, item.Text = fmt.Sprintf("post/%d", s.Posts), ItemPost, part
 		if s.Config.ConversationID != "" {
 			item.Name = fmt.Sprintf("%s-post-%d", s.Config.nameBase(), s.Posts)

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
@@ -101,7 +102,7 @@ type Options struct {
 	Shards int
 	// Replica is this operator's part in the division of the shards.
 	Replica Replica
-	// Notifications delivers push notifications; nil if the operator does not.
+	// Notifications delivers notifications; nil if the operator does not.
 	Notifications *notify.Reconciler
 	Reached       func(engine.Point)
 }
@@ -331,11 +332,15 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 			return nil, fmt.Errorf("add %T: %w", runnable, err)
 		}
 	}
+	settled := notify.Settled
+	if options.Notifications == nil {
+		settled = func(*v1beta1.AgentTask) bool { return true }
+	}
 	runner := &agents.Runner{
 		Reader: objects, Client: c, Engine: eng, Gate: gate, Finder: finder,
 		Config: &agentconfig.Resolver{Engine: eng, Finder: finder, Tools: tools, Clients: clients, Quotas: quotas},
 		Status: &status.Writer{Client: c, Events: mgr.GetEventRecorder("nestor-operator"), Pace: status.NewPace()},
-		Ledger: options.Ledger, LedgerName: options.Ledger.Name(), MessageTaken: wake.messages.Add,
+		Ledger: options.Ledger, LedgerName: options.Ledger.Name(), MessageTaken: wake.messages.Add, Settled: settled,
 	}
 	messages := &agentmessage.Reconciler{Client: c, Runner: runner, Changed: wake.messages, Blocked: wake.ledgerBlockChanged}
 	wake.chatBegan = messages.ChatStarted
@@ -350,12 +355,13 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		messages,
 		&agents.Reconciler{Runner: runner, Changed: wake.tasks, Tracker: trackers["AgentTask"], Unresolved: tasks, Unreported: wake.unreported},
 		&agents.Reconciler{Runner: runner, Changed: wake.agents, Tracker: trackers["SubAgent"], Unresolved: subAgents},
-		&agenttrigger.Reconciler{Client: c, Recorder: firings, Finder: finder, Gate: gate, Changed: wake.triggers, Watches: watches},
+		&agenttrigger.Reconciler{Client: c, Recorder: firings, Finder: finder, Gate: gate, Changed: wake.triggers, Watches: watches, Settled: settled},
 		&workspace.Reconciler{Client: c, Workspaces: workspaces, Changed: wake.workspacePods, WhileActive: func(next reconcile.Reconciler) reconcile.Reconciler { return gate.Tree(&corev1.Pod{}, next) }},
 	}
 	if n := options.Notifications; n != nil {
-		wake.notifications = cluster.NewQueue()
-		n.Client, n.Gate, n.Changed = c, gate, wake.notifications
+		n.Client, n.Gate, n.Tasks, n.Chats = c, gate, cluster.NewQueue(), cluster.NewQueue()
+		n.Sender.Secret, n.Events, n.OnSettled = finder.Secret, mgr.GetEventRecorder("nestor-operator"), wake.taskSettled
+		wake.notifications = n.Wake
 		reconcilers = append(reconcilers, n)
 	}
 	for _, reconciler := range reconcilers {

@@ -12,6 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
+	"github.com/nestor-dev/nestor/internal/controller/notify"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 )
@@ -30,14 +31,16 @@ func TestNotificationsAfterTakeOver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := &wakers{chats: cluster.NewQueue(), messages: cluster.NewQueue(), tasks: cluster.NewQueue(), agents: cluster.NewQueue(), servers: cluster.NewQueue(), providers: cluster.NewQueue(), roles: cluster.NewQueue(), quotas: cluster.NewQueue(), notifications: cluster.NewQueue()}
+	w := &wakers{chats: cluster.NewQueue(), messages: cluster.NewQueue(), tasks: cluster.NewQueue(), agents: cluster.NewQueue(), servers: cluster.NewQueue(), providers: cluster.NewQueue(), roles: cluster.NewQueue(), quotas: cluster.NewQueue()}
+	deliveries := &notify.Reconciler{Tasks: cluster.NewQueue(), Chats: cluster.NewQueue()}
+	w.notifications = deliveries.Wake
 	gate := cluster.Gate{Engine: router, Objects: cluster.Reader{Cache: api, API: api}}
 	if err := w.wakeShards(t.Context(), gate, map[int]bool{0: true, 1: true, 2: true, 3: true}); err != nil {
 		t.Fatal(err)
 	}
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer queue.ShutDown()
-	if err := w.notifications.Source().Start(t.Context(), queue); err != nil {
+	if err := deliveries.Tasks.Source().Start(t.Context(), queue); err != nil {
 		t.Fatal(err)
 	}
 	if queue.Len() != 1 {

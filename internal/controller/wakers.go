@@ -27,8 +27,8 @@ type wakers struct {
 	chats, messages, tasks, agents, servers, providers, roles, quotas, triggers, policies, workspacePods *cluster.Queue
 	// unreported holds the expired tasks whose parents have not recorded their outcome.
 	unreported *cluster.Unresolved
-	// notifications is nil if this operator delivers none.
-	notifications *cluster.Queue
+	// notifications enqueues an object for which notifications may be missing; nil if this operator delivers none.
+	notifications func(client.Object)
 	// chatBegan is called for each chat that starts to accept messages.
 	chatBegan func(context.Context, types.NamespacedName)
 	// find finds a live agent.
@@ -96,6 +96,15 @@ func isReport(e agent.Event) bool {
 	return ok
 }
 
+// taskSettled enqueues a task that has ended and whose receivers were notified, and its trigger: they may delete it
+// now.
+func (w *wakers) taskSettled(task *v1beta1.AgentTask) {
+	w.tasks.Add(client.ObjectKeyFromObject(task))
+	if trigger := task.Labels[v1beta1.LabelTrigger]; trigger != "" {
+		w.triggers.Add(types.NamespacedName{Namespace: task.Namespace, Name: trigger})
+	}
+}
+
 // ledgerBlockChanged enqueues the objects whose status shows that the ledger blocks an agent, or no longer blocks it.
 func (w *wakers) ledgerBlockChanged(a ledger.Agent) {
 	name := types.NamespacedName{Namespace: a.Namespace, Name: a.Name}
@@ -148,8 +157,8 @@ func (w *wakers) wakeShards(ctx context.Context, gate cluster.Gate, shards map[i
 		err := meta.EachListItem(kind.list, func(item runtime.Object) error {
 			if object, ok := item.(client.Object); ok && needsReconcile(object) && kind.holds(object) {
 				kind.queue.Add(client.ObjectKeyFromObject(object))
-				if task, ok := object.(*v1beta1.AgentTask); ok && w.notifications != nil && task.Annotations[v1beta1.AnnotationPush] != "" {
-					w.notifications.Add(client.ObjectKeyFromObject(object))
+				if w.notifications != nil {
+					w.notifications(object)
 				}
 			}
 			return nil

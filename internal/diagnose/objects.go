@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/conditions"
+	"github.com/nestor-dev/nestor/internal/push"
 )
 
 // kinds are all kinds of a namespace, with the names of their checks. Causes come before what waits for them.
@@ -107,6 +109,12 @@ func (r *report) add(check, kind string, o object) {
 	}
 	if drop := o.Status.LastDrop; drop != nil && (o.Status.LastFiredTime == nil || o.Status.LastFiredTime.Before(&drop.Time)) {
 		r.count(kind+"/"+string(drop.Reason), found(check, Warning, "%s dropped its last firing: %s", name, drop.Reason).advise("%s", drop.Message))
+	}
+	records := push.Records(&o.Metadata)
+	for _, id := range slices.Sorted(maps.Keys(records)) {
+		if failure := records[id].Error; failure != "" {
+			r.count(kind+"/notification", found(check, Warning, "the last notification of %s was not delivered to the receiver in %s", name, id).advise("%s", failure))
+		}
 	}
 }
 

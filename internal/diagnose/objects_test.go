@@ -211,3 +211,14 @@ func scheme(t *testing.T) *runtime.Scheme {
 	}
 	return s
 }
+
+// TestNotifications_GivenUp_Reported checks that the last failure of each receiver is shown, until a notification is
+// delivered.
+func TestNotifications_GivenUp_Reported(t *testing.T) {
+	chat := withCondition(t, "AgentChat", "one", metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonReady})
+	chat.SetAnnotations(map[string]string{v1beta1.AnnotationNotified: `{"alerts/url":{"state":"post-3","error":"no answer","sequence":3},"alerts/slack":{"state":"post-3","sequence":3}}`})
+	findings := examine(t, chat)
+	if len(findings) != 1 || findings[0].Status != Warning || !strings.Contains(findings[0].Message, "the receiver in alerts/url") || findings[0].Advice != "no answer" {
+		t.Errorf("found %v", findings)
+	}
+}

@@ -34,8 +34,10 @@ type Gateway struct {
 	ServiceAccount string
 	// CertSecret is the name of the Secret for the gateway's certificate, which the operator creates and renews; empty means none.
 	CertSecret string
-	// PushNetworks are the networks beside the internet where receivers of push notifications may be.
+	// PushNetworks are the networks beside the internet where receivers of notifications may be.
 	PushNetworks []netip.Prefix
+	// PageURL is where people reach the web page, to which notifications link; empty if there is none.
+	PageURL string
 }
 
 // Intake takes what the gateway cannot do with the token of a caller.

@@ -27,24 +27,25 @@ func (o *Operator) pushReach() outbound.Options {
 	}
 }
 
-// notifications returns the controller of push notifications, or nil without a gateway: only a client of the gateway can register for them.
+// notifications returns the controller of notifications. Those of A2A need a gateway: only its clients can register
+// for them.
 func (o *Operator) notifications(ctx context.Context) (*notify.Reconciler, error) {
-	if off(o.options.Gateway.Address) && !o.options.Gateway.InProcess {
-		return nil, nil
-	}
-	core, err := kubernetes.NewForConfig(o.manager.GetConfig())
-	if err != nil {
-		return nil, fmt.Errorf("connect to the cluster: %w", err)
-	}
-	o.pushKeys = &push.Keyring{
-		Secrets: core.CoreV1().Secrets(o.options.Controllers.OperatorNamespace), Name: cmp.Or(o.options.Gateway.Service, defaultGateway) + "-keys", Owner: o.leaseOwner().find(ctx),
-	}
 	attempts := metrics.NewNotifications()
 	if err := o.register(attempts); err != nil {
 		return nil, err
 	}
-	return &notify.Reconciler{
-		Sender:   notify.NewSender(o.pushKeys, "https://"+o.gatewayHost(), o.pushReach()),
-		Describe: a2a.Notification, OnAttempt: attempts.Observe,
-	}, nil
+	n := &notify.Reconciler{OnAttempt: attempts.Observe}
+	if !off(o.options.Gateway.Address) || o.options.Gateway.InProcess {
+		core, err := kubernetes.NewForConfig(o.manager.GetConfig())
+		if err != nil {
+			return nil, fmt.Errorf("connect to the cluster: %w", err)
+		}
+		o.pushKeys = &push.Keyring{
+			Secrets: core.CoreV1().Secrets(o.options.Controllers.OperatorNamespace), Name: cmp.Or(o.options.Gateway.Service, defaultGateway) + "-keys", Owner: o.leaseOwner().find(ctx),
+		}
+		n.Describe = a2a.Notification
+	}
+	n.Sender = notify.NewSender(o.pushKeys, "https://"+o.gatewayHost(), o.pushReach())
+	n.Sender.PageURL = o.options.Gateway.PageURL
+	return n, nil
 }

@@ -7,11 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/outbound"
@@ -144,31 +147,74 @@ func Add(list []Config, added Config) []Config {
 	return append(list, added)
 }
 
-// Record is the outcome of the newest notification of a configuration.
+// Record is the outcome of the newest notification of a receiver.
 type Record struct {
-	// State identifies the state of the task that was notified.
+	// State identifies the state of the object that was notified.
 	State string `json:"state"`
 	// Error is why it could not be delivered; empty if it was.
 	Error string `json:"error,omitempty"`
+	// Sequence counts the notifications of a receiver in a spec that were delivered or given up.
+	Sequence int64 `json:"sequence,omitempty"`
+	// Pending are those that follow, oldest first. They are stored before they are sent.
+	Pending []Notice `json:"pending,omitempty"`
 }
 
-// Records returns the outcomes that are recorded with a task, by the IDs of its configurations.
-func Records(task *v1beta1.AgentTask) map[string]Record {
+// Notice is a notification for a receiver in a spec. It has no text of a model.
+type Notice struct {
+	// ID identifies the state of the object: the same state has the same ID.
+	ID string `json:"id,omitempty"`
+	// Sequence is the number of the notification among those for the receiver.
+	Sequence int64               `json:"sequence"`
+	State    v1beta1.NotifyState `json:"state"`
+	Time     metav1.Time         `json:"time,omitzero"`
+	// Reason is the kind of the error of a task that failed.
+	Reason  v1beta1.ErrorKind `json:"reason,omitempty"`
+	Waiting *Waiting          `json:"waiting,omitempty"`
+}
+
+// Waiting is what waits for a person, without its text and arguments.
+type Waiting struct {
+	Kind v1beta1.WaitingKind `json:"kind"`
+	// Task and SubAgent are what waits. They are absent for a question of a chat itself.
+	Task     string `json:"task,omitempty"`
+	SubAgent string `json:"subAgent,omitempty"`
+	Tool     string `json:"tool,omitempty"`
+	// DenyRequesters reports that those who requested the work must not decide.
+	DenyRequesters bool `json:"denyRequesters,omitempty"`
+}
+
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// ToolName returns the name of a tool, or "" if it is not one: a model chooses it.
+func ToolName(name string) string {
+	if toolName.MatchString(name) {
+		return name
+	}
+	return ""
+}
+
+// Records returns the outcomes that are recorded with an object, by the IDs of its receivers.
+func Records(object metav1.Object) map[string]Record {
 	records := map[string]Record{}
-	if json.Unmarshal([]byte(task.Annotations[v1beta1.AnnotationPushed]), &records) != nil {
+	if json.Unmarshal([]byte(object.GetAnnotations()[v1beta1.AnnotationNotified]), &records) != nil {
 		return map[string]Record{}
 	}
 	return records
 }
 
-func WriteRecords(task *v1beta1.AgentTask, records map[string]Record) error {
+func WriteRecords(object metav1.Object, records map[string]Record) error {
 	text, err := json.Marshal(records)
 	if err != nil {
 		return fmt.Errorf("encode the record of notifications: %w", err)
 	}
-	if task.Annotations == nil {
-		task.Annotations = map[string]string{}
+	annotations := maps.Clone(object.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
 	}
-	task.Annotations[v1beta1.AnnotationPushed] = string(text)
+	annotations[v1beta1.AnnotationNotified] = string(text)
+	if len(records) == 0 {
+		delete(annotations, v1beta1.AnnotationNotified)
+	}
+	object.SetAnnotations(annotations)
 	return nil
 }

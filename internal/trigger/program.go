@@ -202,6 +202,7 @@ func (p *Program) task(ctx context.Context, f Firing) (*v1beta1.AgentTaskSpec, e
 	task := &v1beta1.AgentTaskSpec{
 		Type: v1beta1.TaskAgent, Role: template.Role, Limits: template.Limits, ModelProvider: template.ModelProvider, Model: template.Model,
 		Workspace: template.Workspace, TTLSecondsAfterFinished: template.TTLSecondsAfterFinished, OutputSchema: template.OutputSchema,
+		Notify: slices.Clone(p.spec.Notify),
 	}
 	for _, text := range []struct {
 		template *expr.Template

@@ -91,16 +91,29 @@ func signsBody(header http.Header, secret string, body []byte) bool {
 // signsDelivery reports whether a signature is that of the id, the time and the body of a request, and is not too old.
 func signsDelivery(header http.Header, secret string, body []byte, now time.Time) bool {
 	id, at := header.Get(idHeader), header.Get(timeHeader)
-	mac := hmac.New(sha256.New, signingKey(secret))
-	mac.Write([]byte(id + "." + at + "."))
-	mac.Write(body)
-	want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	want := signature(secret, id, at, body)
 	valid := false
 	for signature := range strings.FieldsSeq(header.Get(intake.OwnSignature)) {
 		valid = equal(signature, want) || valid
 	}
 	seconds, err := strconv.ParseInt(at, 10, 64)
 	return valid && id != "" && err == nil && now.Sub(time.Unix(seconds, 0)).Abs() <= maxSkew
+}
+
+// signature returns the signature of an id, a time and a body, as Standard Webhooks describes it.
+func signature(secret, id, at string, body []byte) string {
+	mac := hmac.New(sha256.New, signingKey(secret))
+	mac.Write([]byte(id + "." + at + "."))
+	mac.Write(body)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// Sign sets the headers that prove the origin of a request that Nestor sends.
+func Sign(header http.Header, secret, id string, body []byte, now time.Time) {
+	at := strconv.FormatInt(now.Unix(), 10)
+	header.Set(idHeader, id)
+	header.Set(timeHeader, at)
+	header.Set(intake.OwnSignature, signature(secret, id, at, body))
 }
 
 // signingKey returns the key of a secret. Senders with a library for Standard Webhooks have keys in base64, with a

@@ -42,6 +42,7 @@ var immutableKinds = []struct {
 			"userGroups": {[]any{"a"}, []any{"b"}}, "fireUser": {"a", "b"}, "contentLabels": {[]any{"a"}, []any{"b"}},
 			"limits": {values{"maxIterations": int64(1)}, values{"maxIterations": int64(2)}}, "modelProvider": {"a", "b"}, "model": {"a", "b"},
 			"workspace": {values{"emptyDir": values{}}, values{"persistentVolumeClaim": values{"claimName": "files"}}},
+			"notify":    {notifying("a"), notifying("b")},
 		},
 		needed: []string{"type", "role", "tool", "instruction"},
 		free:   []string{"cancel", "ttlSecondsAfterFinished"},
@@ -60,6 +61,12 @@ var immutableKinds = []struct {
 		needed: []string{"task", "role", "depth", "parent", "instruction"},
 		free:   []string{"cancel"},
 	},
+}
+
+// notifying returns receivers of notifications.
+func notifying(secret string) []any {
+	ref := values{"urlKeyRef": values{"name": secret, "key": "url"}}
+	return []any{values{"states": []any{"Waiting"}, "slack": ref}}
 }
 
 var _ = Describe("Immutable fields", func() {

@@ -177,8 +177,9 @@ var _ = class(
 	markAttack("a task pretends to be cancelled by a user", v1beta1.AnnotationCancelledBy, annotated, v1beta1.AnnotationTitle),
 	markAttack("a task appears elsewhere in its chat", v1beta1.AnnotationPostsBefore, annotated, v1beta1.AnnotationRun),
 	markAttack("a message pretends to be cut off", v1beta1.AnnotationTruncated, annotated, v1beta1.AnnotationRun),
+	markAttack("a message pretends to end a turn", v1beta1.AnnotationNotice, annotated, v1beta1.AnnotationRun),
 	markAttack("a task reports its end to any object", v1beta1.AnnotationReportTo, annotated, v1beta1.AnnotationRun),
-	markAttack("a notification pretends to be delivered", v1beta1.AnnotationPushed, annotated, v1beta1.AnnotationPush),
+	markAttack("a notification pretends to be delivered", v1beta1.AnnotationNotified, annotated, v1beta1.AnnotationPush),
 	attack{
 		name:    "a message appears in another chat",
 		attempt: "mallory writes a message to one chat with the label of another, by which clients list messages",

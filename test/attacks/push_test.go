@@ -12,6 +12,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/push"
@@ -64,8 +65,92 @@ func insideAttack(name, url, reason string) attack {
 	}
 }
 
+// notifyOf returns a receiver whose URL and key are in the Secret db.
+func notifyOf() v1beta1.NotifyReceivers {
+	ref := func(key string) v1beta1.SecretKeyRef { return v1beta1.SecretKeyRef{Name: "db", Key: key} }
+	return v1beta1.NotifyReceivers{{
+		States: []v1beta1.NotifyState{v1beta1.NotifyFinished, v1beta1.NotifyFailed}, Webhook: &v1beta1.NotifyWebhook{URLKeyRef: ref("url"), SecretKeyRef: ref("password")},
+	}}
+}
+
+func (r *testNamespace) notifyingTask() *v1beta1.AgentTask {
+	return &v1beta1.AgentTask{
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "work"},
+		Spec:       v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "general", Instruction: "Submit done", Notify: notifyOf()},
+	}
+}
+
+// borrowAttack is an attack with a Secret that its author may not read: the operator would send something to its
+// URL, signed with its key.
+func borrowAttack(name string, object func(*testNamespace) client.Object, clusterRole string) attack {
+	return attack{
+		name: name, attempt: "mallory, who may not read Secrets, names the Secret db in spec.notify of " + name,
+		defence: "the policies: the requester must be allowed to get each Secret in spec.notify",
+		run: func(t *testing.T, w *target) {
+			r := w.newNamespace(t)
+			r.Create(newSecret(""))
+			r.Expect(r.As("mallory", clusterRole).Create(t.Context(), object(r))).To(MatchError(ContainSubstring(noSecretRight)))
+		},
+		control: func(t *testing.T, w *target) {
+			r := w.newNamespace(t)
+			r.Create(newSecret(""))
+			alice := r.As("alice", clusterRole)
+			r.grantGet("alice", "secrets", "db")
+			r.checkAllowed(func() error { return alice.Create(t.Context(), object(r)) })
+		},
+	}
+}
+
 var _ = class(
 	"push",
+	borrowAttack("a chat notifies with a foreign Secret", func(r *testNamespace) client.Object {
+		chat := r.chatWith(nil)
+		chat.Spec.Notify = notifyOf()
+		return chat
+	}, "nestor-user"),
+	borrowAttack("a task notifies with a foreign Secret", func(r *testNamespace) client.Object { return r.notifyingTask() }, runner),
+	attack{
+		name: "a chat gets a receiver later", attempt: "mallory adds a receiver with a Secret that she may not read to her chat",
+		defence: "the chats policy, for changes of spec.notify as for creation",
+		run: func(t *testing.T, w *target) {
+			r := w.newNamespace(t)
+			mallory, chat := r.As("mallory", "nestor-user"), r.chatWith(nil)
+			r.Create(newSecret(""))
+			r.Expect(mallory.Create(t.Context(), chat)).To(Succeed())
+			patch := client.MergeFrom(chat.DeepCopy())
+			chat.Spec.Notify = notifyOf()
+			r.Expect(mallory.Patch(t.Context(), chat, patch)).To(MatchError(ContainSubstring(noSecretRight)))
+		},
+		control: func(t *testing.T, w *target) {
+			r := w.newNamespace(t)
+			mallory, chat := r.As("mallory", "nestor-user"), r.chatWith(nil)
+			chat.Spec.Notify = notifyOf()
+			r.Create(newSecret(""), chat)
+			patch := client.MergeFrom(chat.DeepCopy())
+			chat.Spec.Limits.MaxDepth = 1 // the receivers stay as they are
+			r.Expect(mallory.Patch(t.Context(), chat, patch)).To(Succeed())
+		},
+	},
+	attack{
+		name: "a Secret sends notifications inside", attempt: "mallory names a Secret whose URL is that of a Service, and reads in the record whether it answers",
+		defence: "the operator: receivers are on the internet, or in --push-networks; the record has no part of the URL",
+		run: func(t *testing.T, w *target) {
+			r := w.newNamespace(t)
+			secret := newSecret("")
+			secret.StringData["url"] = "https://10.96.0.1:443/hook"
+			r.Create(secret, r.notifyingTask())
+			r.Eventually(r.OperatorLog).Should(MatchRegexp(`Notification was not delivered.*` + r.Namespace + `.*the URL in the Secret must begin`))
+			r.Expect(r.OperatorLog()).NotTo(ContainSubstring("10.96.0.1:443/hook"))
+		},
+		control: func(t *testing.T, w *target) {
+			r := w.newNamespace(t)
+			url, requests := receiver(t)
+			secret := newSecret("")
+			secret.StringData["url"] = url
+			r.Create(secret, r.notifyingTask())
+			r.Eventually(requests.Load).Should(BeNumerically(">", 0))
+		},
+	},
 	insideAttack("notifications reach a Service", "https://10.96.0.1:443/", "a private address"),
 	insideAttack("notifications reach the network of the office", "https://192.168.1.1/", "a private address"),
 	insideAttack("notifications reach the network of the provider", "https://100.64.0.1/", "a private address"),

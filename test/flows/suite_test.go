@@ -101,6 +101,7 @@ func flows(ledger string) {
 	oauthTokens(w)
 	quotas(w)
 	triggers(w)
+	notifications(w)
 	deletion(w)
 	identity(w)
 	refusals(w)

@@ -25,9 +25,12 @@
 {{- if not .Values.gateway.tlsSecretName }}
 - --gateway-cert-secret={{ include "nestor.gatewayName" . }}-cert
 {{- end }}
+{{- end }}
 {{- with .Values.gateway.pushNetworks }}
 - --push-networks={{ join "," . }}
 {{- end }}
+{{- with include "nestor.webURL" . }}
+- --web-url={{ . }}
 {{- end }}
 {{- with .Values.ledger.retention }}
 - --history-retention={{ . }}

@@ -81,3 +81,27 @@ spec:
   reason: Forbidden
   message: "{{ .field }}: you may not trust this object: ask for the verb trust on {{ .resource }}, or leave {{ .field }} out"
 {{- end }}
+
+{{- /* The Secrets that the receivers of notifications name, if the requester sets or changes these. */}}
+{{- define "nestor.notifyVariables" -}}
+- name: receivers
+  expression: >-
+    request.operation == 'DELETE' || (request.operation == 'UPDATE' && object.?spec.?notify == oldObject.?spec.?notify) ? [] :
+    object.?spec.?notify.orValue([])
+- name: notifySecrets
+  expression: >-
+    (variables.receivers.map(r, r.?webhook.?urlKeyRef.?name.orValue('')) + variables.receivers.map(r, r.?webhook.?secretKeyRef.?name.orValue('')) +
+    variables.receivers.map(r, r.?slack.?urlKeyRef.?name.orValue(''))).filter(name, name != '')
+{{- end }}
+
+{{- /* One validation for each Secret of at most four receivers, because an expression may ask the authorizer only twice. */}}
+{{- define "nestor.notifyValidations" -}}
+{{- range $i := until 8 }}
+- expression: >-
+    size(variables.notifySecrets) <= {{ $i }} ||
+    authorizer.group('').resource('secrets').namespace(request.namespace).name(variables.notifySecrets[{{ $i }}]).check('get').allowed()
+  reason: Forbidden
+  messageExpression: >-
+    'spec.notify: you may not get the Secret ' + variables.notifySecrets[{{ $i }}] + ', so notifications may not use it for you: ask for the right to get it'
+{{- end }}
+{{- end }}

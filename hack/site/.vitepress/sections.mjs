@@ -34,7 +34,7 @@ export const sidebar = [
   section('Provider', ['tasks/your-model', 'concepts/models'].map(doc), false),
   section('Task', ['tasks/ci'].map(doc), false),
   section('Later: tools and control', [
-    'tasks/add-tools', 'concepts/tools', 'concepts/workspace', 'tasks/approvals', 'concepts/labels', 'concepts/policies',
+    'tasks/add-tools', 'concepts/tools', 'concepts/workspace', 'tasks/approvals', 'tasks/notifications', 'concepts/labels', 'concepts/policies',
     'tasks/injection', 'tasks/budgets', 'tasks/quotas',
   ].map(doc)),
   section('Later: triggers and other programs', [

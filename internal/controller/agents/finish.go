@@ -56,6 +56,9 @@ func (r *Reconciler) expire(ctx context.Context, task *v1beta1.AgentTask) (ctrl.
 	if left := time.Until(task.Status.CompletionTime.Add(time.Duration(*ttl) * time.Second)); left > 0 {
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
+	if !r.Runner.Settled(task) {
+		return ctrl.Result{}, nil
+	}
 	// The parent must have recorded the outcome: it would treat a missing task as deleted. It may record it after isReported has read its
 	// state, so the task waits before that.
 	r.Unreported.Set(client.ObjectKeyFromObject(task), true)

@@ -5,7 +5,10 @@ package agents
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
+	"github.com/nestor-dev/nestor/internal/push"
 )
 
 // sendItem sends an item of an orchestrator's outbox and records that it was sent. It reports whether it was.
@@ -70,22 +74,48 @@ func messageOf(owner Owner, item agent.Item) *v1beta1.AgentMessage {
 		Namespace: owner.Object.GetNamespace(), Name: item.PostName(owner.Chat), Labels: map[string]string{v1beta1.LabelChat: owner.Chat},
 	}}
 	message.Spec = v1beta1.AgentMessageSpec{Chat: owner.Chat, Role: v1beta1.RoleAssistant, Content: item.Text, Task: item.Task, InReplyTo: item.InReplyTo}
-	if item.Call != "" {
-		message.Annotations = map[string]string{v1beta1.AnnotationCall: item.Call}
-	}
-	if item.Digest != "" {
-		message.Annotations[v1beta1.AnnotationArgumentsDigest] = item.Digest
-	}
-	if item.Stopped {
-		message.Annotations = map[string]string{v1beta1.AnnotationStopped: "true"}
-	}
-	if item.Truncated {
-		message.Annotations = map[string]string{v1beta1.AnnotationTruncated: "true"}
+	for name, value := range map[string]string{
+		v1beta1.AnnotationCall: item.Call, v1beta1.AnnotationArgumentsDigest: item.Digest, v1beta1.AnnotationNotice: noticeOf(item),
+		v1beta1.AnnotationStopped: marked(item.Stopped), v1beta1.AnnotationTruncated: marked(item.Truncated),
+	} {
+		if value != "" {
+			metav1.SetMetaDataAnnotation(&message.ObjectMeta, name, value)
+		}
 	}
 	if item.System {
 		message.Spec.Role = v1beta1.RoleSystem
 	}
 	return message
+}
+
+func marked(on bool) string {
+	if on {
+		return "true"
+	}
+	return ""
+}
+
+// noticeOf returns what receivers of notifications are notified of, or "". Its number is that of the post.
+func noticeOf(item agent.Item) string {
+	number, err := strconv.ParseInt(strings.TrimPrefix(item.ID, "post/"), 10, 64)
+	if item.Notice == "" || err != nil {
+		return ""
+	}
+	notice := push.Notice{Sequence: number, State: v1beta1.NotifyState(item.Notice)}
+	if item.Notice == agent.NoticeWaiting {
+		notice.Waiting = &push.Waiting{Kind: v1beta1.WaitingQuestion, Task: item.Task, Tool: push.ToolName(item.Tool), DenyRequesters: item.DenyRequesters}
+		if item.Digest != "" {
+			notice.Waiting.Kind = v1beta1.WaitingApproval
+		}
+		if item.Call != item.Task { // the call of a task of type Tool has the task's name; it has no agent
+			notice.Waiting.SubAgent = item.Agent
+		}
+	}
+	text, err := json.Marshal(notice)
+	if err != nil {
+		return "" // impossible: it has only text and numbers
+	}
+	return string(text)
 }
 
 func (r *Runner) isPosted(ctx context.Context, owner Owner, message *v1beta1.AgentMessage, item agent.Item) (bool, error) {

@@ -44,6 +44,9 @@ type Runner struct {
 	LedgerName string
 	// MessageTaken is called with a message that a turn has taken and whose status does not show it.
 	MessageTaken func(types.NamespacedName)
+	// Settled reports whether the receivers of a task that has ended were notified. It is reconciled again when they
+	// were.
+	Settled func(*v1beta1.AgentTask) bool
 }
 
 // ledgerTimeout is how long a reconcile waits for the ledger.

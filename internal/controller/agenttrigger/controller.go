@@ -48,6 +48,9 @@ type Reconciler struct {
 	// Changed queues the triggers that are to be reconciled.
 	Changed *cluster.Queue
 	Watches *Watches
+	// Settled reports whether the receivers of a task that has ended were notified. Its trigger is reconciled again
+	// when they were.
+	Settled func(*v1beta1.AgentTask) bool
 }
 
 // SetupWithManager registers the controller.

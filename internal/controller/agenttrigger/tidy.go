@@ -83,6 +83,9 @@ func (r *Reconciler) deleteOldest(ctx context.Context, tasks []*v1beta1.AgentTas
 		return cmp.Or(a.Status.CompletionTime.Compare(b.Status.CompletionTime.Time), cmp.Compare(version(a), version(b)), cmp.Compare(a.Name, b.Name))
 	})
 	for _, task := range tasks[:max(0, len(tasks)-keep)] {
+		if !r.Settled(task) {
+			continue
+		}
 		uid := task.UID
 		doomed := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: task.Namespace, Name: task.Name, UID: uid}}
 		if err := client.IgnoreNotFound(r.Client.Delete(ctx, doomed, client.Preconditions{UID: &uid})); err != nil {

@@ -212,7 +212,8 @@ func (o *operator) step(crash bool) {
 func (o *operator) reconciler() *Reconciler {
 	c := &gated{WithWatch: o.world.server, operator: o}
 	return &Reconciler{
-		Client: c, Watches: &Watches{}, Finder: resolve.Finder{Live: o.world.server},
+		Settled: func(*v1beta1.AgentTask) bool { return true },
+		Client:  c, Watches: &Watches{}, Finder: resolve.Finder{Live: o.world.server},
 		Recorder: &Recorder{Client: c, API: &live{gated: c}, Evaluations: newEvaluator(), Now: func() time.Time { return o.world.now }},
 	}
 }

@@ -4,13 +4,16 @@
 package notify
 
 import (
+	"context"
 	"maps"
+	"reflect"
+	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/push"
 )
 
@@ -30,10 +33,28 @@ const (
 	slotDelay = 500 * time.Millisecond
 )
 
-// notification is the state of a task that is delivered.
+// notification is a state of an object that is delivered.
 type notification struct {
 	state string
 	body  []byte
+	// notice is a notification that is stored before it is sent, without a body; or nil.
+	notice *push.Notice
+}
+
+// objectKey identifies a chat or a task.
+type objectKey struct {
+	kind string
+	types.NamespacedName
+}
+
+// target is a receiver of the notifications about an object.
+type target struct {
+	id string
+	// begin is the state from which a receiver without a record is notified.
+	begin string
+	// since returns the notifications that follow a state, oldest first.
+	since func(newest string) []notification
+	send  func(context.Context, notification) outcome
 }
 
 type outcome struct {
@@ -58,10 +79,10 @@ func (o outcome) result() string {
 // outbox has the notifications that are not delivered yet.
 type outbox struct {
 	// start starts an attempt, and returns at once. It calls done once.
-	start func(task types.NamespacedName, config push.Config, n notification, done func(outcome))
+	start func(object objectKey, to target, n notification, done func(outcome))
 
-	mu    sync.Mutex
-	tasks map[types.NamespacedName]*entry
+	mu      sync.Mutex
+	objects map[objectKey]*entry
 	// inFlight and perNamespace count the attempts.
 	inFlight     int
 	perNamespace map[string]int
@@ -69,7 +90,7 @@ type outbox struct {
 
 type entry struct {
 	uid        types.UID
-	deliveries map[string]*delivery // by the ID of the configuration
+	deliveries map[string]*delivery // by the ID of the receiver
 	// saved are the records as they were last read or written.
 	saved map[string]push.Record
 }
@@ -92,71 +113,99 @@ type due struct {
 	after time.Duration
 }
 
-// update queues the state of a task for its receivers, and starts what is due.
-func (o *outbox) update(task *v1beta1.AgentTask, configs []push.Config, now notification, at time.Time) due {
+// update queues the states of an object for its receivers, and starts what is due.
+func (o *outbox) update(name objectKey, object client.Object, targets []target, at time.Time) due {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	name := types.NamespacedName{Namespace: task.Namespace, Name: task.Name}
-	e := o.entryOf(name, task)
+	e := o.entryOf(name, object)
 	var result due
 	next, idle := map[string]push.Record{}, true
-	for _, config := range configs {
-		d := e.deliveries[config.ID]
+	for _, to := range targets {
+		saved, known := e.saved[to.id]
+		d := e.deliveries[to.id]
 		if d == nil {
-			d = &delivery{done: e.saved[config.ID]}
-			e.deliveries[config.ID] = d
+			d = newDelivery(saved)
+			if !known {
+				d.done.State = to.begin
+			}
+			e.deliveries[to.id] = d
 		}
-		d.add(now)
-		if wait := o.advance(name, config, d, at); wait > 0 && (result.after == 0 || wait < result.after) {
+		for _, n := range to.since(d.newest()) {
+			d.add(n)
+		}
+		if wait := o.advance(name, to, d, saved, at); wait > 0 && (result.after == 0 || wait < result.after) {
 			result.after = wait
 		}
-		if d.done.State != "" {
-			next[config.ID] = d.done
+		if record := d.record(); record.State != "" || len(record.Pending) > 0 {
+			next[to.id] = record
 		}
 		idle = idle && len(d.queue) == 0
 	}
 	maps.DeleteFunc(e.deliveries, func(id string, d *delivery) bool {
-		return !d.sending && !hasID(configs, id)
+		return !d.sending && !slices.ContainsFunc(targets, func(to target) bool { return to.id == id })
 	})
-	if !maps.Equal(next, e.saved) {
+	if !reflect.DeepEqual(next, e.saved) {
 		result.record = next
 		return result
 	}
-	// A task that has ended gets no more notifications. The record in memory is needed until the cache has it.
-	if idle && task.Status.CompletionTime != nil && maps.Equal(next, push.Records(task)) {
-		delete(o.tasks, name)
+	// The record in memory is needed until the cache has it.
+	if idle && reflect.DeepEqual(next, push.Records(object)) {
+		delete(o.objects, name)
 	}
 	return result
 }
 
-func hasID(configs []push.Config, id string) bool {
-	for _, config := range configs {
-		if config.ID == id {
-			return true
+func (o *outbox) entryOf(name objectKey, object client.Object) *entry {
+	e := o.objects[name]
+	if e == nil || e.uid != object.GetUID() {
+		e = &entry{uid: object.GetUID(), deliveries: map[string]*delivery{}, saved: push.Records(object)}
+		if o.objects == nil {
+			o.objects, o.perNamespace = map[objectKey]*entry{}, map[string]int{}
 		}
-	}
-	return false
-}
-
-func (o *outbox) entryOf(name types.NamespacedName, task *v1beta1.AgentTask) *entry {
-	e := o.tasks[name]
-	if e == nil || e.uid != task.UID {
-		e = &entry{uid: task.UID, deliveries: map[string]*delivery{}, saved: push.Records(task)}
-		if o.tasks == nil {
-			o.tasks, o.perNamespace = map[types.NamespacedName]*entry{}, map[string]int{}
-		}
-		o.tasks[name] = e
+		o.objects[name] = e
 	}
 	return e
 }
 
-// add queues a state that is not that of the newest notification.
-func (d *delivery) add(n notification) {
-	newest := d.done.State
-	if len(d.queue) > 0 {
-		newest = d.queue[len(d.queue)-1].state
+// newDelivery returns the queue of a receiver as it was stored.
+func newDelivery(saved push.Record) *delivery {
+	d := &delivery{done: saved}
+	d.done.Pending = nil
+	for _, n := range saved.Pending {
+		d.queue = append(d.queue, notification{state: n.ID, notice: &n})
 	}
-	if n.state == "" || n.state == newest {
+	return d
+}
+
+// record returns what is stored about a receiver.
+func (d *delivery) record() push.Record {
+	record := d.done
+	for _, n := range d.queue {
+		if n.notice != nil {
+			record.Pending = append(record.Pending, *n.notice)
+		}
+	}
+	return record
+}
+
+// newest returns the newest state that was delivered, given up or queued.
+func (d *delivery) newest() string {
+	if len(d.queue) > 0 {
+		return d.queue[len(d.queue)-1].state
+	}
+	return d.done.State
+}
+
+// add queues a state. If the queue is full, a notification that is not stored replaces the oldest one; others wait
+// for the next update.
+func (d *delivery) add(n notification) {
+	if n.notice != nil {
+		if len(d.queue) < maxQueued {
+			numbered := *n.notice
+			numbered.Sequence = d.done.Sequence + int64(len(d.queue)) + 1
+			n.notice = &numbered
+			d.queue = append(d.queue, n)
+		}
 		return
 	}
 	d.queue = append(d.queue, n)
@@ -173,10 +222,12 @@ func (d *delivery) add(n notification) {
 }
 
 // advance starts the next attempt if it is due, and returns when to reconcile again.
-func (o *outbox) advance(name types.NamespacedName, config push.Config, d *delivery, at time.Time) time.Duration {
+func (o *outbox) advance(name objectKey, to target, d *delivery, saved push.Record, at time.Time) time.Duration {
 	switch {
 	case d.sending || len(d.queue) == 0:
 		return 0
+	case d.queue[0].notice != nil && (len(saved.Pending) == 0 || saved.Pending[0].Sequence != d.queue[0].notice.Sequence):
+		return 0 // it is sent after it was stored
 	case at.Before(d.due):
 		return d.due.Sub(at)
 	case o.inFlight >= maxInFlight || o.perNamespace[name.Namespace] >= maxPerNamespace:
@@ -185,12 +236,12 @@ func (o *outbox) advance(name types.NamespacedName, config push.Config, d *deliv
 	d.sending = true
 	o.inFlight++
 	o.perNamespace[name.Namespace]++
-	o.start(name, config, d.queue[0], func(result outcome) { o.finish(name, d, result) })
+	o.start(name, to, d.queue[0], func(result outcome) { o.finish(name, d, result) })
 	return 0
 }
 
 // finish handles the outcome of an attempt.
-func (o *outbox) finish(name types.NamespacedName, d *delivery, result outcome) {
+func (o *outbox) finish(name objectKey, d *delivery, result outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.inFlight--
@@ -203,21 +254,25 @@ func (o *outbox) finish(name types.NamespacedName, d *delivery, result outcome) 
 		d.due = time.Now().Add(min(firstDelay<<(d.attempts-1), longestDelay))
 		return
 	}
-	d.done = push.Record{State: d.queue[0].state, Error: result.failure}
+	ended := d.queue[0]
+	d.done.State, d.done.Error = ended.state, result.failure
+	if ended.notice != nil {
+		d.done.Sequence = ended.notice.Sequence
+	}
 	d.queue, d.attempts, d.due = d.queue[1:], 0, time.Time{}
 }
 
 // recorded marks records as written.
-func (o *outbox) recorded(name types.NamespacedName, records map[string]push.Record) {
+func (o *outbox) recorded(name objectKey, records map[string]push.Record) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if e := o.tasks[name]; e != nil {
+	if e := o.objects[name]; e != nil {
 		e.saved = records
 	}
 }
 
-func (o *outbox) forget(name types.NamespacedName) {
+func (o *outbox) forget(name objectKey) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.tasks, name)
+	delete(o.objects, name)
 }

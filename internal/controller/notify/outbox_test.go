@@ -5,20 +5,21 @@ package notify
 
 import (
 	"fmt"
-	"maps"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/push"
 )
 
 type attempt struct {
-	task   types.NamespacedName
+	task   objectKey
 	config string
 	state  string
 	done   func(outcome)
@@ -32,8 +33,8 @@ type recorder struct {
 
 func newRecorder() *recorder {
 	r := &recorder{}
-	r.start = func(task types.NamespacedName, config push.Config, n notification, done func(outcome)) {
-		r.attempts = append(r.attempts, attempt{task, config.ID, n.state, done})
+	r.start = func(task objectKey, to target, n notification, done func(outcome)) {
+		r.attempts = append(r.attempts, attempt{task, to.id, n.state, done})
 	}
 	return r
 }
@@ -46,11 +47,20 @@ func (r *recorder) take() []attempt {
 }
 
 func (r *recorder) show(task *v1beta1.AgentTask, state string, ids ...string) due {
-	configs := make([]push.Config, len(ids))
-	for i, id := range ids {
-		configs[i] = push.Config{ID: id, URL: "https://" + id + "/"}
+	var targets []target
+	for _, id := range ids {
+		targets = append(targets, target{id: id, since: func(newest string) []notification {
+			if state == "" || state == newest {
+				return nil
+			}
+			return []notification{{state: state}}
+		}})
 	}
-	return r.update(task, configs, notification{state: state}, time.Now())
+	return r.update(keyOf(task), task, targets, time.Now())
+}
+
+func keyOf(task *v1beta1.AgentTask) objectKey {
+	return objectKey{kindTask, client.ObjectKeyFromObject(task)}
 }
 
 func makeTask(namespace, name string) *v1beta1.AgentTask {
@@ -64,7 +74,7 @@ func (r *recorder) save(t *testing.T, task *v1beta1.AgentTask, records map[strin
 	if err := push.WriteRecords(task, records); err != nil {
 		t.Fatal(err)
 	}
-	r.recorded(types.NamespacedName{Namespace: task.Namespace, Name: task.Name}, records)
+	r.recorded(keyOf(task), records)
 }
 
 func TestStatesAreDeliveredInOrder(t *testing.T) {
@@ -94,7 +104,7 @@ func TestRestart(t *testing.T) {
 		a.done(outcome{})
 	}
 	wanted := r.show(task, "working", "a", "b").record
-	if want := map[string]push.Record{"a": {State: "working"}, "b": {State: "working"}}; !maps.Equal(wanted, want) {
+	if want := map[string]push.Record{"a": {State: "working"}, "b": {State: "working"}}; !reflect.DeepEqual(wanted, want) {
 		t.Fatalf("to record %v, want %v", wanted, want)
 	}
 	// The process ends before the record is written: both are delivered again.
@@ -117,11 +127,11 @@ func TestRestart(t *testing.T) {
 	}
 	r.save(t, task, r.show(task, "completed", "a", "b").record)
 	r.show(stale, "completed", "a", "b")
-	if len(r.take()) != 0 || len(r.tasks) != 1 {
+	if len(r.take()) != 0 || len(r.objects) != 1 {
 		t.Error("a stale task was notified again, or forgotten")
 	}
 	r.show(task, "completed", "a", "b")
-	if len(r.tasks) != 0 {
+	if len(r.objects) != 0 {
 		t.Error("a task that has ended is not forgotten")
 	}
 	r.show(task, "completed", "a", "b")
@@ -140,7 +150,7 @@ func TestRetriesAreBounded(t *testing.T) {
 				a.done(outcome{failure: "status 500"})
 			}
 			if next.record != nil {
-				if got := next.record["a"]; got != (push.Record{State: "working", Error: "status 500"}) {
+				if got := next.record["a"]; !reflect.DeepEqual(got, push.Record{State: "working", Error: "status 500"}) {
 					t.Errorf("recorded %v", got)
 				}
 				break
@@ -180,7 +190,7 @@ func TestSlowReceiverDelaysNobodyElse(t *testing.T) {
 			}
 		}
 	}
-	entry := r.tasks[types.NamespacedName{Namespace: "team", Name: "task"}]
+	entry := r.objects[keyOf(task)]
 	slow, fast := entry.deliveries["slow"], entry.deliveries["fast"]
 	if len(slow.queue) != maxQueued || slow.queue[0].state != "input-required/0" || slow.queue[maxQueued-1].state != "input-required/99" {
 		t.Errorf("the slow receiver has %v", slow.queue)
@@ -215,12 +225,12 @@ func TestDeletedWhileSending(t *testing.T) {
 	r.show(task, "working", "a", "b")
 	open := r.take()
 	r.show(task, "working", "b")
-	r.forget(types.NamespacedName{Namespace: "team", Name: "task"})
+	r.forget(keyOf(task))
 	for _, a := range open {
 		a.done(outcome{})
 	}
-	if r.inFlight != 0 || len(r.perNamespace) != 0 || len(r.tasks) != 0 {
-		t.Errorf("left: %d attempts, %v, %v", r.inFlight, r.perNamespace, r.tasks)
+	if r.inFlight != 0 || len(r.perNamespace) != 0 || len(r.objects) != 0 {
+		t.Errorf("left: %d attempts, %v, %v", r.inFlight, r.perNamespace, r.objects)
 	}
 	again := makeTask("team", "task")
 	again.UID = "created again"

@@ -16,6 +16,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/outbound"
 	"github.com/nestor-dev/nestor/internal/push"
 )
@@ -40,6 +41,10 @@ type Sender struct {
 	Issuer string
 	// Reach is where receivers may be. Loopback addresses permit plain HTTP too, for local mode and tests.
 	Reach outbound.Options
+	// Secret reads a key of a Secret; the value is in no error.
+	Secret func(ctx context.Context, namespace string, ref v1beta1.SecretKeyRef) ([]byte, error)
+	// PageURL is where people reach the page, or empty.
+	PageURL string
 
 	client *http.Client
 }
@@ -61,7 +66,7 @@ const notDelivered = "the receiver did not accept the notification"
 // undelivered returns the outcome of an attempt that a receiver did not accept. The cause is for the operator's log.
 func undelivered(cause string) outcome { return outcome{failure: notDelivered, cause: cause} }
 
-// send makes one attempt to deliver a notification. The error of the HTTP client is not shown: it contains the URL.
+// send makes one attempt to deliver a notification of A2A.
 func (s *Sender) send(ctx context.Context, task types.NamespacedName, config push.Config, body []byte) outcome {
 	if err := push.CheckURL(config.URL, s.Reach); err != nil {
 		return outcome{failure: err.Error(), final: true}
@@ -70,6 +75,12 @@ func (s *Sender) send(ctx context.Context, task types.NamespacedName, config pus
 	if failed.failure != "" {
 		return failed
 	}
+	return s.post(request)
+}
+
+// post sends a request. The error of the HTTP client is not shown: it contains the URL.
+func (s *Sender) post(request *http.Request) outcome {
+	request.Header.Set("User-Agent", "nestor-operator")
 	reply, err := s.client.Do(request)
 	if err != nil {
 		return connectionFailure(err)
@@ -108,7 +119,6 @@ func (s *Sender) request(ctx context.Context, task types.NamespacedName, config 
 		return nil, outcome{failure: "the URL is not valid", final: true}
 	}
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("User-Agent", "nestor-operator")
 	request.Header.Set("A2A-Version", "1.0")
 	if secrets.Token != "" {
 		for _, name := range tokenHeaders {
@@ -130,7 +140,7 @@ func connectionFailure(err error) outcome {
 	var timeout net.Error
 	switch {
 	case errors.As(err, &notAllowed):
-		return undelivered(notAllowed.Error())
+		return undelivered("the address of the receiver is " + notAllowed.Reason) // the address may be part of a secret
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
 		return undelivered("the receiver did not answer in time")
 	}
