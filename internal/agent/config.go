@@ -186,6 +186,8 @@ type Task struct {
 	// agent starts.
 	ContextMode string `json:"contextMode,omitempty"`
 	Context     string `json:"context,omitempty"`
+	// Inputs are read when an isolated agent starts.
+	Inputs *Inputs `json:"inputs,omitempty"`
 }
 
 type ToolRunCall struct {

@@ -18,6 +18,8 @@ type PlannedCall struct {
 	ReadOnly  bool
 	// TargetRole is the role of the child that the call starts, if any.
 	TargetRole string
+	// ByChild reports that a child performs the call: it is an input by reference.
+	ByChild bool
 	// Control reports that the call is one of the agent's own tools, not one of a tool server.
 	Control bool
 	// Counted is how many writes of the call are part of the usage already.
@@ -76,7 +78,8 @@ func JudgedMoments(before State, e Event) ([]JudgedMoment, Labels) {
 		i := at.findCall(call.Call, CallQueued, CallUndecided)
 		moments = append(moments, JudgedMoment{call, i >= 0 && at.Batch[i].Verdict == nil})
 	}
-	return moments, at.Labels
+	_, _, labels := at.JudgedAs()
+	return moments, labels
 }
 
 // unrestricted returns the state as it would be under policies that have allowed all calls so far.
@@ -165,7 +168,7 @@ func (s State) plannedCalls(c BatchCall) []PlannedCall {
 	for _, child := range started.Children.Live[min(len(s.Children.Live), len(started.Children.Live)):] {
 		call := planned
 		call.TargetRole, call.Arguments = child.Role, child.judgedArguments()
-		calls = append(calls, call)
+		calls = append(append(calls, call), s.judgedInputs(planned, child.Inputs)...)
 	}
 	if calls == nil { // it starts nothing, and its answer says why
 		return []PlannedCall{planned}
@@ -212,6 +215,9 @@ func (c Child) judgedArguments() json.RawMessage {
 	}
 	if len(c.ContextFiles) > 0 {
 		arguments["context_files"] = c.ContextFiles
+	}
+	if inputs := c.Inputs.calls(); len(inputs) > 0 {
+		arguments["inputs"] = inputs
 	}
 	return json.RawMessage(toJSON(arguments))
 }

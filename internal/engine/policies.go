@@ -141,11 +141,12 @@ func (a *actor) verdicts(r *stepResult, calls []agent.PlannedCall, now time.Time
 	if !fact.Policed {
 		return fact, 0
 	}
-	usage, labels, c := a.engine.budgets.RootUsage(a.uid, r.record.Parent, r.record.Root), r.next.LabelNames(), r.next.Config
+	usage := a.engine.budgets.RootUsage(a.uid, r.record.Parent, r.record.Root)
+	role, depth, sources := r.next.JudgedAs()
+	labels := sources.Names()
 	ctx, cancel := context.WithTimeout(a.engine.ctx, judgeTimeout)
 	defer cancel()
-	role := c.Role.Name
-	if c.Kind == agent.ToolRun {
+	if r.next.Config.Kind == agent.ToolRun {
 		var err error
 		if role, err = a.callerRole(ctx, r); err != nil {
 			return agent.Judged{Policed: true, Waits: "the caller's role is not known: " + err.Error()}, 0
@@ -160,7 +161,7 @@ func (a *actor) verdicts(r *stepResult, calls []agent.PlannedCall, now time.Time
 		judged := &fact.Calls[len(fact.Calls)-1] // all children of a call share one
 		usage.Writes = judgedWith + starting + judged.Writes - call.Counted
 		in := PolicyInput{
-			Call: call, Agent: r.record, Role: role, Depth: c.Depth, Labels: labels, Usage: usage, Now: now,
+			Call: call, Agent: r.record, Role: role, Depth: depth, Labels: labels, Usage: usage, Now: now,
 			Root: func(ctx context.Context) (PolicyRoot, error) { return a.policyRoot(ctx, r) },
 		}
 		verdicts, writes, err := a.engine.options.Policies.Judge(ctx, in)
@@ -168,7 +169,7 @@ func (a *actor) verdicts(r *stepResult, calls []agent.PlannedCall, now time.Time
 			return agent.Judged{Policed: true, Waits: err.Error()}, 0
 		}
 		judged.Verdicts = append(judged.Verdicts, verdicts...)
-		if writes {
+		if writes && !call.ByChild { // the child counts it
 			judged.Writes++
 		}
 		if last := i == len(calls)-1 || calls[i+1].Call != call.Call; last && call.Starts(judged.Verdicts) {
