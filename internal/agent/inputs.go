@@ -23,8 +23,8 @@ type InputCall struct {
 // Inputs are the inputs by reference of an agent.
 type Inputs struct {
 	// Role and Depth are those of the agent that named the calls.
-	Role  string  `json:"role"`
-	Depth int     `json:"depth"`
+	Role  string      `json:"role"`
+	Depth int         `json:"depth"`
 	Calls []InputCall `json:"calls"`
 	// Approved are the rules that a person was shown who approved the delegation.
 	Approved []Verdict `json:"approved,omitempty"`
@@ -203,4 +203,6 @@ func (s State) JudgedAs() (role string, depth int, labels Labels) {
 }
 
 // title introduces the result of an input.
-func (in InputCall) title() string { return "Input " + strings.TrimSpace(in.Tool+" "+in.Arguments) + ":" }
+func (in InputCall) title() string {
+	return "Input " + strings.TrimSpace(in.Tool+" "+in.Arguments) + ":"
+}

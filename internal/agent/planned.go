@@ -64,22 +64,27 @@ type JudgedMoment struct {
 	PlannedCall
 	// First reports that the call was just planned. Otherwise it is about to start, or to continue.
 	First bool
+	// Role and Depth are those of the agent as whose call it is judged, and Labels the content labels.
+	Role   string
+	Depth  int
+	Labels Labels
 }
 
-// JudgedMoments returns the calls that policies judge in the step of an event, with the labels at that moment. Without
-// policies, it returns those that they would have judged.
-func JudgedMoments(before State, e Event) ([]JudgedMoment, Labels) {
+// JudgedMoments returns the calls that policies judge in the step of an event. Without policies, it returns those that they would have
+// judged.
+func JudgedMoments(before State, e Event) []JudgedMoment {
 	at := before
 	if _, judged := e.Fact.(Judged); !judged {
 		at, _ = Step(before.unrestricted(), policed(e))
 	}
 	var moments []JudgedMoment
+	role, depth, labels := at.JudgedAs()
 	for _, call := range Unjudged(at) {
 		i := at.findCall(call.Call, CallQueued, CallUndecided)
-		moments = append(moments, JudgedMoment{call, i >= 0 && at.Batch[i].Verdict == nil})
+		first := i >= 0 && at.Batch[i].Verdict == nil
+		moments = append(moments, JudgedMoment{PlannedCall: call, First: first, Role: role, Depth: depth, Labels: labels})
 	}
-	_, _, labels := at.JudgedAs()
-	return moments, labels
+	return moments
 }
 
 // unrestricted returns the state as it would be under policies that have allowed all calls so far.
