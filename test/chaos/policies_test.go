@@ -102,7 +102,7 @@ func (c *policyChanger) count(what string, err error) {
 	}
 }
 
-// end deletes the changing policies, so that what waits for them goes on.
+// end deletes the changing policies, so that what waits for them continues.
 func (c *policyChanger) end(ctx context.Context) error {
 	return eventually(ctx, settleTimeout, func(ctx context.Context) error {
 		for _, name := range changingPolicies {
