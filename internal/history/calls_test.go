@@ -30,7 +30,6 @@ var _ = Describe("The calls of a transcript", func() {
 		write(pen.Write(ctx, l, agent.ToolFinished{Call: "r1", Outcome: agent.ToolSucceeded, Text: "x"}))
 		pen.Usage = &budget.Amount{Tokens: 700, Writes: 3}
 		write(pen.Write(ctx, l, pen.Replied("", agent.ToolCall{ID: "w1", Tool: "write", Arguments: `{}`})))
-		write(chat.Write(ctx, l, agent.MessageArrived{Message: "m2", Text: "Count them again.", User: "bob"}))
 		read := func(path string) (calls historyapi.TranscriptCalls) {
 			GinkgoHelper()
 			Expect(json.Unmarshal([]byte(must(fetch(raw("team-a", "transcripts/"+path)))), &calls)).To(Succeed())
