@@ -23,7 +23,7 @@ type Input struct {
 	Usage     Usage
 	Workspace Workspace
 	Now       time.Time
-	// Unknown are variables and fields whose values are not known, such as usage and agent.requesters: the call is a
+	// Unknown are variables and fields whose values are not known, such as the workspace of a deleted chat: the call is a
 	// recorded one. A call that is going to be performed has none.
 	Unknown []string
 }
