@@ -11,7 +11,8 @@ package v1beta1
 // Meaning: The object can be used now. Polarity: True is good. Present: As soon as the operator has checked the
 // object.
 //
-//   - True: Ready, Suspended, PausedTurnLimit, PausedTaskLimit, PausedTokenLimit, PausedLoop and QuotaExhausted.
+//   - True: Ready, NamesNotFound, Suspended, PausedTurnLimit, PausedTaskLimit, PausedTokenLimit, PausedLoop and
+//     QuotaExhausted.
 //   - False: QuotaExhausted, LedgerQuota, PolicyNotReady, RoleNotFound, ProviderNotFound, ModelNotSet,
 //     SecretNotFound, APIKeyFileNotFound, IdentityNotAllowed, ConfigMapNotFound, ToolServerNotFound,
 //     WorkspaceUnavailable, WorkspaceNotAllowed, PriceUnknown, KindNotFound, WatchNotAllowed, InvalidSpec,
@@ -85,6 +86,9 @@ const ConditionToolsChanged = "ToolsChanged"
 const (
 	// ReasonReady: The object can be used.
 	ReasonReady = "Ready"
+	// ReasonNamesNotFound: The policy judges the calls that it matches, but spec.match names tools or roles that do
+	// not exist.
+	ReasonNamesNotFound = "NamesNotFound"
 	// ReasonSuccess: The run ended with a result.
 	ReasonSuccess = "Success"
 	// ReasonHandled: The message became part of a turn, or its answer, decision or cancel took effect.

@@ -20,6 +20,8 @@ type ChildSpec struct {
 	SuccessCriteria string          `json:"successCriteria,omitempty"`
 	// OutputSchema replaces the one of its role.
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	// Inputs are the inputs by reference of an isolated role.
+	Inputs *Inputs `json:"inputs,omitempty"`
 
 	Context      string `json:"context,omitempty"`
 	WorkingDir   string `json:"workingDir,omitempty"`

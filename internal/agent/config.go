@@ -162,6 +162,10 @@ type Tool struct {
 	ReadOnly bool `json:"readOnly,omitempty"`
 	// Idempotent tools may be repeated after a crash, but need an approval.
 	Idempotent bool `json:"idempotent,omitempty"`
+	// Added reports that the description of the tool is from outside: the server added the tool later, and it is not accepted. Its source
+	// has the labels of Content.
+	Added   bool    `json:"added,omitempty"`
+	Content Content `json:"content,omitzero"`
 	// Approval, if not empty, was decided with the tool: see ToolApproval.
 	Approval ToolApproval `json:"approval,omitempty"`
 }
@@ -188,6 +192,8 @@ type Task struct {
 	// agent starts.
 	ContextMode string `json:"contextMode,omitempty"`
 	Context     string `json:"context,omitempty"`
+	// Inputs are read when an isolated agent starts.
+	Inputs *Inputs `json:"inputs,omitempty"`
 }
 
 type ToolRunCall struct {

@@ -149,6 +149,8 @@ type delegation struct {
 	SuccessCriteria string   `json:"success_criteria"`
 	Context         string   `json:"context"`
 	Cwd             string   `json:"cwd"`
+	// Inputs are inputs by reference, for isolated roles.
+	Inputs []namedInput `json:"inputs"`
 }
 
 // The API's limits on a delegation. A child that exceeds them could not be created.
@@ -191,16 +193,17 @@ func (d delegation) spec(config Config) (spec ChildSpec, problem string) {
 	case mode == ContextSelective && len(d.ContextFiles) == 0:
 		return spec, `"context" selective shows the agent the files in "context_files": name at least one, or choose another context.`
 	case config.isolates(d.Role) && len(d.ContextFiles) > 0:
-		return spec, fmt.Sprintf(`the role %s is isolated and reads no files: leave "context_files" out.`, d.Role)
+		return spec, fmt.Sprintf(`the role %s is isolated and has no tool to read files: name them in "inputs" instead of "context_files".`, d.Role)
 	case d.Cwd != "" && !insideWorkspace(d.Cwd):
 		return spec, `"cwd" must be a relative path inside the workspace.`
 	}
 	if i := slices.IndexFunc(d.ContextFiles, func(p string) bool { return !insideWorkspace(p) }); i >= 0 {
 		return spec, fmt.Sprintf(`"context_files" has %q: name relative paths inside the workspace.`, d.ContextFiles[i])
 	}
+	inputs, problem := d.inputs(config)
 	return ChildSpec{
-		Role: d.Role, Task: d.Task, ContextFiles: d.ContextFiles, SuccessCriteria: d.SuccessCriteria, Context: mode, WorkingDir: d.Cwd,
-	}, ""
+		Role: d.Role, Task: d.Task, ContextFiles: d.ContextFiles, SuccessCriteria: d.SuccessCriteria, Context: mode, WorkingDir: d.Cwd, Inputs: inputs,
+	}, problem
 }
 
 func tooLong(instruction string) bool { return utf8.RuneCountInString(instruction) > maxTaskText }

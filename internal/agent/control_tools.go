@@ -3,7 +3,10 @@
 
 package agent
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // The control tools as presented to the model.
 var (
@@ -78,8 +81,21 @@ func delegateTool(c Config) Tool {
 			`"role":{"type":"string","enum":` + toJSON(c.delegateNames()) + `},` +
 			`"task":{"type":"string","description":"What the agent is to accomplish, clear without your context"},` +
 			`"context_files":{"type":"array","items":{"type":"string"},"description":"Files that it should read first"},` +
-			`"success_criteria":{"type":"string","description":"When the task is done"},` + contextSchema + `}}`),
+			`"success_criteria":{"type":"string","description":"When the task is done"},` + inputsSchema(c) + contextSchema + `}}`),
 	}
+}
+
+// inputsSchema describes inputs by reference to an agent that may delegate to an isolated role.
+func inputsSchema(c Config) string {
+	isolated := c.isolatedNames()
+	if len(isolated) == 0 {
+		return ""
+	}
+	return `"inputs":{"type":"array","maxItems":16,"items":{"type":"object","properties":{` +
+		`"file":{"type":"string","description":"A file of the workspace"},` +
+		`"tool":{"type":"string","description":"One of your read-only tools"},` +
+		`"arguments":{"type":"object","description":"The arguments of the tool"}}},` +
+		`"description":` + toJSON("What the agent is to read: files, or calls of your read-only tools. It gets the contents and you do not. Only for the roles "+strings.Join(isolated, ", ")) + `},`
 }
 
 func spawnTool(c Config) Tool {

@@ -137,6 +137,7 @@ func startGroup(s State, c BatchCall, g Group, specs ...ChildSpec) (State, Batch
 	}
 	for i := range specs {
 		specs[i].Name = childName(s.Config.nameBase(), s.Children.Started+1+i)
+		specs[i].Inputs = specs[i].Inputs.approved(c.Approved)
 	}
 	g.Detached = s.Config.Kind == Orchestrator && g.Style != StyleTool
 	var template Child

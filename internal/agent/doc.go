@@ -142,8 +142,9 @@
 //     rule that requires an approval was shown to a person who approved the call. No change of policies releases an open ask.
 //  15. With a timeout, no call waits for a decision after its time, a timer ends the wait, and silence never performs a call.
 //  16. A call that may write counts in the usage when it starts, once however often it begins anew.
-//  17. An isolated agent has no effects but model calls, and ends with data of its closed schema or a fixed text. Nothing else that is
-//     reported about it becomes part of the agent that delegated to it.
+//  17. An isolated agent has no effects but model calls and the read-only calls that the agent which delegated to it has named, each once.
+//     It ends with data of its closed schema or a fixed text. Nothing else that is reported about it becomes part of the agent that
+//     delegated to it.
 //  18. A tool gets the arguments of the model, or those that the person wrote who approved the call. Policies judge them in this form, and
 //     no one edits a call that has begun, a call of a role that is not editable, or one that requesters may not decide about.
 //

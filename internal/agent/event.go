@@ -9,6 +9,9 @@ import "github.com/nestor-dev/nestor/internal/agent/budget"
 type Event struct {
 	At   Time
 	Fact Fact
+	// Usage is that of the whole tree when calls were judged, or would have been if there were policies. It is recorded for people who try
+	// policies: no state contains it.
+	Usage *budget.Amount
 }
 
 type Fact interface{ fact() }

@@ -292,8 +292,11 @@ func forbiddenToolsAreWithheld(t *rapid.T) func(step) {
 			}
 		}
 		for _, e := range s.effects {
+			if start, ok := e.(StartChild); ok {
+				inputsAreAllowed(t, s, start.Child, approved)
+			}
 			run, ok := e.(RunTool)
-			if !ok {
+			if !ok || s.after.readsInputs() { // the agent that named them is checked
 				continue
 			}
 			tool, exists := c.tool(run.Tool)
@@ -303,6 +306,20 @@ func forbiddenToolsAreWithheld(t *rapid.T) func(step) {
 			if (c.Role.needsApproval(tool) || tool.Approval == ToolApprovalRequired) && !approved[run.Call] {
 				t.Fatalf("%v was not approved", e)
 			}
+		}
+	}
+}
+
+// inputsAreAllowed checks that an agent names only calls that it may make itself, for a role that is isolated.
+func inputsAreAllowed(t *rapid.T, s step, child ChildSpec, approved map[string]bool) {
+	c := s.after.Config
+	for _, input := range child.Inputs.calls() {
+		tool, exists := c.tool(input.Tool)
+		if !exists || !tool.ReadOnly || !c.Role.allows(tool) || !c.isolates(child.Role) {
+			t.Fatalf("%s gets the input %s", child.Role, input.Tool)
+		}
+		if c.Role.needsApproval(tool) && !approved[child.Group] {
+			t.Fatalf("%s gets the input %s, which was not approved", child.Role, input.Tool)
 		}
 	}
 }

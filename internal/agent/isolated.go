@@ -10,7 +10,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent/closedschema"
 )
 
-// This file implements isolated agents: they may read anything, because nothing but data of a closed schema leaves them.
+// This file implements isolated agents: they may read anything, because nothing but data of a closed schema leaves them. See inputs.go for
+// what they read.
 
 // The errors of isolated agents. Whatever happened, their parents get one of these texts.
 const (
@@ -34,8 +35,17 @@ func (o Outcome) Isolated() Outcome {
 }
 
 // isolates reports whether agents with a role that the agent may delegate to are isolated.
-func (c Config) isolates(role string) bool {
-	return slices.ContainsFunc(c.Delegates, func(d Delegate) bool { return d.Name == role && d.Isolated })
+func (c Config) isolates(role string) bool { return slices.Contains(c.isolatedNames(), role) }
+
+// isolatedNames returns the isolated roles that the agent may delegate to.
+func (c Config) isolatedNames() []string {
+	var names []string
+	for _, d := range c.Delegates {
+		if d.Isolated {
+			names = append(names, d.Name)
+		}
+	}
+	return names
 }
 
 // closedData returns the data of an isolated agent in its only encoding. It reports false if the schema does not allow it.

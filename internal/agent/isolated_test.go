@@ -50,11 +50,19 @@ func isolatedAgentsPassOnDataOnly(t *rapid.T) func(step) {
 
 func checkIsolated(t *rapid.T, s State) {
 	for _, e := range Outstanding(s) {
-		switch e.(type) {
+		switch e := e.(type) {
 		case CallModel, WakeAt, ReportOutcome:
-		default:
-			t.Fatalf("an isolated agent causes %v", e)
+			continue
+		case RunTool:
+			if s.readsInputs() && slices.Contains(s.Config.Task.Inputs.Calls, InputCall{Tool: e.Tool, Arguments: string(e.Arguments)}) && e.Tool == "read" {
+				continue
+			}
+		case AskPerson: // its text is that of the agent that named the call
+			if s.readsInputs() && e.Kind == AskApproval && e.Policy != nil {
+				continue
+			}
 		}
+		t.Fatalf("an isolated agent causes %v", e)
 	}
 	if !s.Phase.Terminal() || s.Outcome.Kind == ErrorHistoryLost { // what leaves a quarantined agent is reduced by those who report it
 		return

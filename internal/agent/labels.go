@@ -56,6 +56,7 @@ const (
 	SourceQuestion    = "question"
 	SourceRemoteAgent = "remote agent"
 	SourceSkills      = "skills"
+	SourceTools       = "tool descriptions"
 	SourceEarlier     = "earlier release"
 )
 
@@ -141,11 +142,16 @@ func (f Started) labels() Labels {
 	return Labels(nil).with(f.Labels, SourceParent, "").with(f.ContinuedLabels, SourceContinued, "")
 }
 
-// withConfigLabels adds the labels of the text in the configuration: skills are part of the prompt, and all that a remote agent writes is
-// from outside.
+// withConfigLabels adds the labels of the text in the configuration: skills and descriptions of tools are part of the prompt, and all that a
+// remote agent writes is from outside. The owner of a ToolServer has accepted the descriptions of the tools that it had first.
 func (s State) withConfigLabels() State {
 	for _, skill := range s.Config.Skills {
 		s = s.withLabels(skill.names(), SourceSkills, "")
+	}
+	for _, tool := range s.Config.Tools {
+		if tool.Added && s.Config.Offers(tool.Name) {
+			s = s.withLabels(tool.Content.names(), SourceTools, "")
+		}
 	}
 	if s.Config.Remote {
 		s = s.withLabels(s.Config.RemoteContent.names(), SourceRemoteAgent, "")

@@ -190,6 +190,25 @@ func TestLabels_SourceOfEach(t *testing.T) {
 	}
 }
 
+// The description of a tool that its server added later is in the prompt, unless the role does not allow the tool.
+func TestLabels_AddedTool(t *testing.T) {
+	for name, test := range map[string]struct {
+		tool Tool
+		want Labels
+	}{
+		"accepted":   {Tool{Name: "wiki__read"}, nil},
+		"added":      {Tool{Name: "wiki__read", Added: true}, Labels{{Name: LabelUntrusted, Source: SourceTools}}},
+		"trusted":    {Tool{Name: "wiki__read", Added: true, Content: Content{Trusted: true}}, nil},
+		"disallowed": {Tool{Name: "mail__read", Added: true}, nil},
+	} {
+		config := Config{Kind: SubAgent, Name: "a", Depth: 1, MaxDepth: 2, Role: Role{Allow: []string{"wiki__*"}}, Tools: []Tool{test.tool}}
+		s, _ := Step(State{}, Event{At: 1, Fact: Started{Config: config}})
+		if diff := cmp.Diff(test.want, s.Labels); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 func TestLabels_Bounds(t *testing.T) {
 	var l Labels
 	for i := range 40 {

@@ -18,6 +18,8 @@ type PlannedCall struct {
 	ReadOnly  bool
 	// TargetRole is the role of the child that the call starts, if any.
 	TargetRole string
+	// ByChild reports that a child performs the call: it is an input by reference.
+	ByChild bool
 	// Control reports that the call is one of the agent's own tools, not one of a tool server.
 	Control bool
 	// Counted is how many writes of the call are part of the usage already.
@@ -62,21 +64,27 @@ type JudgedMoment struct {
 	PlannedCall
 	// First reports that the call was just planned. Otherwise it is about to start, or to continue.
 	First bool
+	// Role and Depth are those of the agent as whose call it is judged, and Labels the content labels.
+	Role   string
+	Depth  int
+	Labels Labels
 }
 
-// JudgedMoments returns the calls that policies judge in the step of an event, with the labels at that moment. Without
-// policies, it returns those that they would have judged.
-func JudgedMoments(before State, e Event) ([]JudgedMoment, Labels) {
+// JudgedMoments returns the calls that policies judge in the step of an event. Without policies, it returns those that they would have
+// judged.
+func JudgedMoments(before State, e Event) []JudgedMoment {
 	at := before
 	if _, judged := e.Fact.(Judged); !judged {
 		at, _ = Step(before.unrestricted(), policed(e))
 	}
 	var moments []JudgedMoment
+	role, depth, labels := at.JudgedAs()
 	for _, call := range Unjudged(at) {
 		i := at.findCall(call.Call, CallQueued, CallUndecided)
-		moments = append(moments, JudgedMoment{call, i >= 0 && at.Batch[i].Verdict == nil})
+		first := i >= 0 && at.Batch[i].Verdict == nil
+		moments = append(moments, JudgedMoment{PlannedCall: call, First: first, Role: role, Depth: depth, Labels: labels})
 	}
-	return moments, at.Labels
+	return moments
 }
 
 // unrestricted returns the state as it would be under policies that have allowed all calls so far.
@@ -165,7 +173,7 @@ func (s State) plannedCalls(c BatchCall) []PlannedCall {
 	for _, child := range started.Children.Live[min(len(s.Children.Live), len(started.Children.Live)):] {
 		call := planned
 		call.TargetRole, call.Arguments = child.Role, child.judgedArguments()
-		calls = append(calls, call)
+		calls = append(append(calls, call), s.judgedInputs(planned, child.Inputs)...)
 	}
 	if calls == nil { // it starts nothing, and its answer says why
 		return []PlannedCall{planned}
@@ -212,6 +220,9 @@ func (c Child) judgedArguments() json.RawMessage {
 	}
 	if len(c.ContextFiles) > 0 {
 		arguments["context_files"] = c.ContextFiles
+	}
+	if inputs := c.Inputs.calls(); len(inputs) > 0 {
+		arguments["inputs"] = inputs
 	}
 	return json.RawMessage(toJSON(arguments))
 }

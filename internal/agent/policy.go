@@ -62,7 +62,7 @@ func (s State) withVerdict(i int, judged JudgedCall) State {
 	}
 	c.Verdict = &CallVerdict{Rules: rules, Labels: judged.Labels, Writes: judged.Writes}
 	if len(rules) > 0 {
-		c.Verdict.Sources = s.Labels
+		_, _, c.Verdict.Sources = s.JudgedAs()
 		if s.Config.Kind == Orchestrator {
 			return s.withCall(i, c.refused(s.Config, rules[0]))
 		}

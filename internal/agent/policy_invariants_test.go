@@ -102,6 +102,11 @@ func TestInvariant14NoCallWithoutVerdict(t *testing.T) {
 					}
 				}
 			}
+			for _, c := range s.after.Batch {
+				if s.after.readsInputs() && approved[c.ID] == nil { // a person approved the delegation
+					approved[c.ID] = slices.Clone(s.after.Config.Task.Inputs.Approved)
+				}
+			}
 			if !s.after.Policed {
 				return
 			}

@@ -44,13 +44,21 @@ func (e StartChild) String() string {
 	}
 	for _, detail := range []struct{ label, value string }{
 		{"files", strings.Join(c.ContextFiles, ",")}, {"criteria", c.SuccessCriteria}, {"context", c.Context},
-		{"cwd", c.WorkingDir}, {"continues", c.ContinueFrom}, {"because of", c.Trigger},
+		{"inputs", inputTitles(c.Inputs)}, {"cwd", c.WorkingDir}, {"continues", c.ContinueFrom}, {"because of", c.Trigger},
 	} {
 		if detail.value != "" {
 			fmt.Fprintf(&b, " (%s %s)", detail.label, detail.value)
 		}
 	}
 	return b.String()
+}
+
+func inputTitles(in *Inputs) string {
+	var titles []string
+	for _, input := range in.calls() {
+		titles = append(titles, input.Tool+" "+input.Arguments)
+	}
+	return strings.Join(titles, ",")
 }
 
 func (e CancelChild) String() string { return "cancel " + e.Child }

@@ -193,7 +193,12 @@ func readContextFiles(s State) State {
 // appendFirstMessage appends the first message with the files that were read.
 func (s State) appendFirstMessage() State {
 	task, left := s.Config.Task, s.Config.Limits.SharedContextTokens()*contextBytesPerToken
+	inputs := task.Inputs.calls()
+	if inputs != nil {
+		left = max(left-int64(len(task.Context)), minSharedTokens)
+	}
 	var parts []string
+	var images []Image
 	for i, c := range s.Batch {
 		text := c.Answer
 		switch {
@@ -204,9 +209,18 @@ func (s State) appendFirstMessage() State {
 		}
 		text = cutTo(text, max(left, 64))
 		left -= int64(len(text))
+		if inputs != nil {
+			parts, images = append(parts, inputs[i].title()+"\n"+text), append(images, c.Images...)
+			continue
+		}
 		parts = append(parts, fmt.Sprintf("File %s:\n%s", task.ContextFiles[min(i, len(task.ContextFiles)-1)], text))
 	}
 	s.Batch, s.ReadingContextFiles = nil, false
+	if inputs != nil {
+		text := strings.Join(append(parts, task.text()), "\n\n")
+		s.History = s.History.Append(Message{Speaker: User, Text: text, Images: images, At: s.Clock.Now})
+		return s
+	}
 	task.Context, task.ContextFiles = strings.Join(parts, "\n\n"), nil
 	return s.appendUserText(task.text())
 }

@@ -245,6 +245,9 @@ func (sim *simulation) drawCalls() []ToolCall {
 	if sim.state.Config.reviews() && rapid.IntRange(0, 2).Draw(sim.t, "submits") == 0 {
 		return []ToolCall{{ID: sim.id("c"), Tool: ToolSubmit, Arguments: `{"result":"done","data":{"verdict":"yes"}}`}}
 	}
+	if sim.state.Policed && sim.state.Config.mayDelegate() && rapid.IntRange(0, 3).Draw(sim.t, "delegates only") == 0 {
+		return []ToolCall{{ID: sim.id("c"), Tool: ToolDelegate, Arguments: `{"role":"helper","task":"help"}`}}
+	}
 	calls := make([]ToolCall, rapid.IntRange(0, 4).Draw(sim.t, "calls"))
 	for i := range calls {
 		calls[i] = rapid.SampledFrom(callChoices).Draw(sim.t, "call")
@@ -269,6 +272,8 @@ var callChoices = []ToolCall{
 	{Tool: ToolDelegate, Arguments: `{"role":"helper","task":"help"}`},
 	{Tool: ToolDelegate, Arguments: `{"role":"stranger","task":"help"}`},
 	{Tool: ToolDelegate, Arguments: `{"role":"helper","task":"help","context":"summary"}`},
+	{Tool: ToolDelegate, Arguments: `{"role":"general","task":"judge","inputs":[{"file":"a"},{"tool":"read","arguments":{"path":"b"}}]}`},
+	{Tool: ToolDelegate, Arguments: `{"role":"general","task":"judge","inputs":[{"tool":"bash"}]}`},
 	{Tool: ToolSpawn, Arguments: `{"tasks":[{"task":"a","role":"helper"},{"task":"b","role":"helper"}]}`},
 	{Tool: ToolSpawn, Arguments: `{"tasks":[{"task":"a"},{"task":"b"},{"task":"c"}],"wait":"any"}`},
 	{Tool: ToolSpawn, Arguments: `{"tasks":[{"task":"a"},{"task":"b"},{"task":"c"}],"wait":2}`},
@@ -362,6 +367,7 @@ func drawConfig(t *rapid.T) Config {
 	}
 	if c.Isolated = c.Kind == SubAgent && c.Review == nil && rapid.IntRange(0, 5).Draw(t, "isolated") == 0; c.Isolated {
 		c.OutputSchema = json.RawMessage(closedVerdict)
+		c.Task.Inputs = drawInputs(t)
 	}
 	c.Remote = c.Kind == SubAgent && c.Review == nil && c.OutputSchema == nil && rapid.IntRange(0, 4).Draw(t, "remote") == 0
 	if rapid.IntRange(0, 9).Draw(t, "files") == 0 {
@@ -371,6 +377,18 @@ func drawConfig(t *rapid.T) Config {
 		c.Delegates = []Delegate{{Name: "helper", AsTool: &AsTool{Name: "Help"}}, {Name: "general", Isolated: rapid.IntRange(0, 2).Draw(t, "isolates") == 0}}
 	}
 	return c
+}
+
+// drawInputs draws the inputs by reference of an isolated agent, including calls that it must not make.
+func drawInputs(t *rapid.T) *Inputs {
+	if rapid.Bool().Draw(t, "has no inputs") {
+		return nil
+	}
+	in := &Inputs{Role: "asker", Depth: 1, Calls: []InputCall{{Tool: "read", Arguments: `{"path":"a"}`}, {Tool: "bash", Arguments: "{}"}, {Tool: "read", Arguments: `{"path":"b"}`}}}
+	if rapid.Bool().Draw(t, "approved inputs") {
+		in.Approved = []Verdict{{Policy: "team/p", UID: "1", Digest: "a", Rule: "r", Action: PolicyRequireApproval}}
+	}
+	return in
 }
 
 // maxSteps bounds a random sequence.
@@ -416,6 +434,9 @@ func TestSimulationCoverage(t *testing.T) {
 				if c.Verdict != nil {
 					seen["policed "+string(c.State)]++
 				}
+				if s.after.readsInputs() {
+					seen[fmt.Sprintf("input %s, approved %t", c.State, len(c.Approved) > 0)]++
+				}
 				if c.Outcome == ToolDenied && c.DecisionUser == "" {
 					seen["refused"]++
 				}
@@ -451,6 +472,7 @@ func TestSimulationCoverage(t *testing.T) {
 		"pause PausedTurnLimit", "pause PausedTaskLimit", "pause PausedTokenLimit", "call Queued", "item Decision",
 		"policed Queued", "policed Running", "policed Undecided", "policed Delegated", "policed Asked", "refused", "asked again", "waits for policies",
 		"tool asks Asked true", "tool asks Asked false", "tool asks Running true", "tool asks Running false", "reasoning of a call true", "reasoning of a call false",
+		"input Queued, approved true", "input Running, approved true", "input Running, approved false", "input Undecided, approved true", "input Done, approved false",
 		"name taken of nothing", "name taken of post", "name taken of child",
 	} {
 		if seen[want] == 0 {

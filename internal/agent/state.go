@@ -46,7 +46,7 @@ type State struct {
 	// ModelCall is the model call in PhaseRequesting, Batch the tool calls in PhaseActing.
 	ModelCall *ModelCall  `json:"modelCall,omitempty"`
 	Batch     []BatchCall `json:"batch,omitempty"`
-	// ReadingContextFiles reports that the batch reads the context files of a sub-agent. Planned are calls that wait for a
+	// ReadingContextFiles reports that the batch reads the context files or the inputs by reference of a sub-agent. Planned are calls that wait for a
 	// summary of the conversation, and SharedSummary is the newest such summary.
 	ReadingContextFiles bool           `json:"readingContextFiles,omitempty"`
 	Planned             *PlannedCalls  `json:"planned,omitempty"`

@@ -158,7 +158,10 @@ func start(f Started, e Event) State {
 	switch s.Config.Kind {
 	case SubAgent:
 		readsFiles := s.Config.Task.ContextMode == ContextSelective && len(s.Config.Task.ContextFiles) > 0
-		if readsFiles && s.Config.Depth <= s.Config.MaxDepth {
+		switch mayStart := s.Config.Depth <= s.Config.MaxDepth; {
+		case mayStart && s.Config.Task.Inputs != nil:
+			return readInputs(s)
+		case mayStart && readsFiles:
 			return readContextFiles(s)
 		}
 		s = s.appendUserText(s.Config.Task.text())

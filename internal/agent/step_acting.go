@@ -259,6 +259,9 @@ func planTasks(s State, c BatchCall, available *int64) (State, BatchCall) {
 		return reserved.startTasks(c)
 	}
 	c.State = CallQueued
+	if s.needApproval(started.Children.Live[len(s.Children.Live):]) {
+		c.State = CallUndecided
+	}
 	return reserved, c
 }
 

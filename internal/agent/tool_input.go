@@ -65,6 +65,9 @@ func toolAsked(s State, f ToolAsked) State {
 		return s
 	}
 	c := s.Batch[i]
+	if s.Config.Isolated {
+		return s.withCall(i, c.done(ToolFailed, textIsolatedAsked)).withLabels(f.names(), c.Tool, c.ID)
+	}
 	var input ToolInput
 	if c.Input != nil {
 		input = *c.Input

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
@@ -23,13 +24,15 @@ type envelope struct {
 	Type    string          `json:"type"`
 	At      Time            `json:"time"`
 	Fact    json.RawMessage `json:"fact"`
+	Usage   *budget.Amount  `json:"usage,omitempty"`
 }
 
 type outgoingEnvelope struct {
-	Version int    `json:"v"`
-	Type    string `json:"type"`
-	At      Time   `json:"time"`
-	Fact    Fact   `json:"fact"`
+	Version int            `json:"v"`
+	Type    string         `json:"type"`
+	At      Time           `json:"time"`
+	Fact    Fact           `json:"fact"`
+	Usage   *budget.Amount `json:"usage,omitempty"`
 }
 
 // facts maps the type names in logs to the types of facts. A name is never reused for something else.
@@ -57,7 +60,7 @@ func FactType(f Fact) string {
 }
 
 func EncodeEvent(e Event) ([]byte, error) {
-	data, err := plainjson.Marshal(outgoingEnvelope{Version: eventVersion, Type: FactType(e.Fact), At: e.At, Fact: e.Fact})
+	data, err := plainjson.Marshal(outgoingEnvelope{Version: eventVersion, Type: FactType(e.Fact), At: e.At, Fact: e.Fact, Usage: e.Usage})
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", FactType(e.Fact), err)
 	}
@@ -85,7 +88,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 			return fmt.Errorf("decode %s: %w", env.Type, err)
 		}
 	}
-	e.At = env.At
+	e.At, e.Usage = env.At, env.Usage
 	e.Fact = fact.Elem().Interface().(Fact)
 	return nil
 }

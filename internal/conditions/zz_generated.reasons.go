@@ -19,6 +19,20 @@ var reasons = map[string]Reason{
 			},
 		},
 	},
+	"NamesNotFound": {
+		Text: "The policy judges the calls that it matches, but spec.match names tools or roles that do not exist.",
+		Todo: "Correct the names that the message has, or create what they name.",
+		States: []State{
+			{
+				Condition: "Ready",
+				Status:    "True",
+				Kinds:     []string{"ToolPolicy"},
+				Stalled:   false,
+				Group:     "Unmatched",
+				Doctor:    "Warning",
+			},
+		},
+	},
 	"Success": {
 		Text: "The run ended with a result.",
 		States: []State{

@@ -218,9 +218,8 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	scheduler := schedule.New(schedule.Options{Observer: counted, Shares: notifier})
 	var eng *engine.Router
 	tools := &backend.Tools{Finder: finder, Pool: pool, Reviews: c, Workspaces: workspaces, NextChange: references.Next,
-		Results: backend.FullOutputs{Ledger: options.Ledger, Labels: func(ctx context.Context, uid string) ([]string, error) {
-			state, err := eng.View(ctx, uid)
-			return state.LabelNames(), err
+		Results: backend.FullOutputs{Ledger: options.Ledger, State: func(ctx context.Context, uid string) (agent.State, error) {
+			return eng.View(ctx, uid)
 		}}}
 	atOnce, err := builtin.New(builtin.Options{}) // the tools without external dependencies
 	if err != nil {

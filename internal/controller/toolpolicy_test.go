@@ -46,7 +46,7 @@ var _ = Describe("A ToolPolicy", func() {
 		p := policy(namespace(), "careful", "call.readOnly")
 		p.Spec.Match = &v1beta1.PolicyMatch{Tools: []string{"calculator", "calculatr", "delegate_to_agent", "box__*"}, Roles: []string{"general", "nobody"}}
 		Expect(api.Create(ctx, p)).To(Succeed())
-		Eventually(readiness(p)).Should(And(HavePrefix("True Ready"), ContainSubstring(`spec.match.roles: Create the AgentRole "nobody"`),
+		Eventually(readiness(p)).Should(And(HavePrefix("True "+v1beta1.ReasonNamesNotFound), ContainSubstring(`spec.match.roles: Create the AgentRole "nobody"`),
 			ContainSubstring(`Create the ToolServer "box"`), HaveSuffix(`spec.match.tools: "calculatr" matches no tool.`)))
 	})
 

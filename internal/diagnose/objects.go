@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -121,11 +120,6 @@ func (r *report) add(check, kind string, o object) {
 // condition adds what a condition reports. Stalled repeats the main condition.
 func (r *report) condition(check, kind string, o object, c metav1.Condition) {
 	row, state, ok := conditions.Find(kind, c)
-	if kind == "ToolPolicy" && c.Status == metav1.ConditionTrue && strings.Contains(c.Message, "spec.match.") {
-		f := found(check, Warning, "ToolPolicy %s names tools or roles that do not exist", o.Metadata.Name)
-		r.count(kind+"/match", f.advise("%s", c.Message))
-		return
-	}
 	status := Status(state.Doctor)
 	late := state.Group == "Waiting" && time.Since(changeTime(o.Metadata, "status")) > slowStart
 	switch {

@@ -101,15 +101,15 @@ func TestObjects_WhatTheDoctorMissed(t *testing.T) {
 
 func TestObjects_PolicyMatchesNothing(t *testing.T) {
 	ready := metav1.Condition{
-		Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonReady,
+		Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonNamesNotFound,
 		Message: `The policy judges the calls that it matches. spec.match.tools: "git__*" matches no tool.`,
 	}
 	findings := examine(t, withCondition(t, "ToolPolicy", "writes", ready))
 	if len(findings) != 1 || findings[0].Status != Warning || findings[0].Advice != ready.Message ||
-		findings[0].Message != "ToolPolicy writes names tools or roles that do not exist" {
+		findings[0].Message != "ToolPolicy writes: NamesNotFound" {
 		t.Errorf("%v", findings)
 	}
-	ready.Message = "The policy judges the calls that it matches."
+	ready.Reason, ready.Message = v1beta1.ReasonReady, "The policy judges the calls that it matches."
 	if findings := examine(t, withCondition(t, "ToolPolicy", "writes", ready)); len(findings) > 0 {
 		t.Errorf("a policy that matches tools: %v", findings)
 	}

@@ -8,18 +8,22 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/internal/policy"
 )
 
-// failedPolicies reports the policies whose expressions failed on calls of the namespace, as far back as Events go. Without
-// permission to list Events there are no findings.
+// failedPolicies reports the policies whose expressions failed on calls of the namespace, as far back as Events go.
 func (t Target) failedPolicies(ctx context.Context) []Finding {
 	var events corev1.EventList
 	failed := client.MatchingFields{"reason": policy.EventFailed}
-	if err := t.API.List(ctx, &events, client.InNamespace(t.Namespace), failed, client.Limit(pageSize)); err != nil {
-		return nil
+	err := t.API.List(ctx, &events, client.InNamespace(t.Namespace), failed, client.Limit(pageSize))
+	switch {
+	case apierrors.IsForbidden(err):
+		return []Finding{found("policy", Unknown, "you may not list Events, which name the ToolPolicies whose expressions fail")}
+	case err != nil:
+		return []Finding{found("policy", Unknown, "list the Events that name ToolPolicies whose expressions fail: %s", err)}
 	}
 	var findings []Finding
 	var named []corev1.ObjectReference

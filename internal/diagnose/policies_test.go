@@ -4,14 +4,17 @@
 package diagnose
 
 import (
+	"context"
 	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/nestor-dev/nestor/internal/policy"
 )
@@ -39,5 +42,11 @@ func TestPoliciesWhoseExpressionsFail(t *testing.T) {
 	}}
 	if got := (Target{API: api, Namespace: "team"}).failedPolicies(t.Context()); !slices.Equal(got, want) {
 		t.Errorf("the findings are %+v", got)
+	}
+	forbidden := interceptor.NewClient(api, interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+		return apierrors.NewForbidden(corev1.Resource("events"), "", nil)
+	}})
+	if got := (Target{API: forbidden, Namespace: "team"}).failedPolicies(t.Context()); len(got) != 1 || got[0].Status != Unknown {
+		t.Errorf("without permission, the findings are %+v", got)
 	}
 }

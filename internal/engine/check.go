@@ -21,12 +21,24 @@ func (e *Engine) withCallProblems(s agent.State, fact agent.Fact) agent.Fact {
 	reply.Calls = slices.Clone(reply.Calls)
 	for i, call := range reply.Calls {
 		if schema, ok := s.Config.SchemaOf(call.Tool); ok && call.Problem == "" {
-			problem, err := e.checker.Problem(e.ctx, call.Tool, schema, json.RawMessage(call.Arguments))
-			if err != nil {
-				problem = "The arguments were not checked, because the operator stopped, and nothing was run: call it again."
+			reply.Calls[i].Problem = e.callProblem(call.Tool, schema, call.Arguments)
+		}
+		for _, input := range s.Config.InputsOf(call) {
+			schema, ok := s.Config.SchemaOf(input.Tool)
+			if !ok || reply.Calls[i].Problem != "" {
+				continue
 			}
-			reply.Calls[i].Problem = exchange.ValidUTF8(problem)
+			reply.Calls[i].Problem = e.callProblem(input.Tool, schema, input.Arguments)
 		}
 	}
 	return reply
+}
+
+// callProblem returns why the arguments of a call are not valid, or "".
+func (e *Engine) callProblem(tool string, schema json.RawMessage, arguments string) string {
+	problem, err := e.checker.Problem(e.ctx, tool, schema, json.RawMessage(arguments))
+	if err != nil {
+		problem = "The arguments were not checked, because the operator stopped, and nothing was run: call it again."
+	}
+	return exchange.ValidUTF8(problem)
 }

@@ -70,6 +70,10 @@ func (w *world) startChild(parent ledger.Agent, s agent.State, spec agent.ChildS
 		c = config(agent.ToolRun, spec.Name, "orchestrator", depth)
 		c.ToolCall = &agent.ToolRunCall{Tool: spec.Tool, Arguments: spec.Arguments}
 	}
+	var inputTools []agent.Tool
+	if c.Task.Inputs, inputTools = s.InputsFor(spec.Name); inputTools != nil {
+		c.Tools = inputTools
+	}
 	c.ParentRole, c.Origin = s.Config.Role.Display(), s.ChildOrigin(spec.Name)
 	w.begin(ledger.Agent{UID: "uid-" + spec.Name, Kind: "SubAgent", Namespace: "ns", Name: spec.Name, Parent: parent.UID, Root: parent.Root,
 		Chat: "chat", Role: spec.Role, Depth: depth}, c)

@@ -32,6 +32,8 @@ type delivery struct {
 	caughtUp bool
 	// resume performs everything that is outstanding of a parked agent.
 	resume bool
+	// usage is that of the tree with which calls were judged.
+	usage *budget.Amount
 	// judge judges the calls that wait for policies.
 	judge bool
 	// open are the keys of the calls without a result in the ledger, for a take-over or a resume.

@@ -104,15 +104,16 @@ func (a *actor) judge(r *stepResult, now time.Time) {
 		if len(calls) == 0 || r.end || r.quarantine {
 			return
 		}
-		fact, judgedWith := a.verdicts(r, calls, now)
-		if !a.reserveWrites(r, fact, judgedWith) {
+		usage := a.engine.budgets.RootUsage(a.uid, r.record.Parent, r.record.Root)
+		fact := a.verdicts(r, calls, usage, now)
+		if !a.reserveWrites(r, fact, usage.Writes) {
 			continue // another agent of the tree has begun a write since then
 		}
 		if fact.Waits != "" {
 			a.judgeLater()
 		}
 		before, events := r.next, len(r.events)
-		a.stepFact(r, delivery{fact: fact}, now)
+		a.stepFact(r, delivery{fact: fact, usage: &usage}, now)
 		if fact.Waits != "" || len(r.events) == events {
 			return
 		}
@@ -134,24 +135,23 @@ func (a *actor) reserveWrites(r *stepResult, fact agent.Judged, judgedWith int64
 	return true
 }
 
-// verdicts judges calls, and returns the writes of the tree with which it did. If one of the calls cannot be judged, all wait: the calls
-// of a reply belong together.
-func (a *actor) verdicts(r *stepResult, calls []agent.PlannedCall, now time.Time) (fact agent.Judged, judgedWith int64) {
-	fact = agent.Judged{Policed: a.policed(r.record.Namespace)}
+// verdicts judges calls with the usage of the tree. If one of the calls cannot be judged, all wait: the calls of a reply belong together.
+func (a *actor) verdicts(r *stepResult, calls []agent.PlannedCall, usage budget.Amount, now time.Time) agent.Judged {
+	fact := agent.Judged{Policed: a.policed(r.record.Namespace)}
 	if !fact.Policed {
-		return fact, 0
+		return fact
 	}
-	usage, labels, c := a.engine.budgets.RootUsage(a.uid, r.record.Parent, r.record.Root), r.next.LabelNames(), r.next.Config
+	role, depth, sources := r.next.JudgedAs()
+	labels := sources.Names()
 	ctx, cancel := context.WithTimeout(a.engine.ctx, judgeTimeout)
 	defer cancel()
-	role := c.Role.Name
-	if c.Kind == agent.ToolRun {
+	if r.next.Config.Kind == agent.ToolRun {
 		var err error
 		if role, err = a.callerRole(ctx, r); err != nil {
-			return agent.Judged{Policed: true, Waits: "the caller's role is not known: " + err.Error()}, 0
+			return agent.Judged{Policed: true, Waits: "the caller's role is not known: " + err.Error()}
 		}
 	}
-	judgedWith = usage.Writes
+	judgedWith := usage.Writes
 	var starting int64 // the writes of the calls that may start before
 	for i, call := range calls {
 		if i == 0 || calls[i-1].Call != call.Call {
@@ -160,22 +160,39 @@ func (a *actor) verdicts(r *stepResult, calls []agent.PlannedCall, now time.Time
 		judged := &fact.Calls[len(fact.Calls)-1] // all children of a call share one
 		usage.Writes = judgedWith + starting + judged.Writes - call.Counted
 		in := PolicyInput{
-			Call: call, Agent: r.record, Role: role, Depth: c.Depth, Labels: labels, Usage: usage, Now: now,
+			Call: call, Agent: r.record, Role: role, Depth: depth, Labels: labels, Usage: usage, Now: now,
 			Root: func(ctx context.Context) (PolicyRoot, error) { return a.policyRoot(ctx, r) },
 		}
 		verdicts, writes, err := a.engine.options.Policies.Judge(ctx, in)
 		if err != nil {
-			return agent.Judged{Policed: true, Waits: err.Error()}, 0
+			return agent.Judged{Policed: true, Waits: err.Error()}
 		}
 		judged.Verdicts = append(judged.Verdicts, verdicts...)
-		if writes {
+		if writes && !call.ByChild { // the child counts it
 			judged.Writes++
 		}
 		if last := i == len(calls)-1 || calls[i+1].Call != call.Call; last && call.Starts(judged.Verdicts) {
 			starting += max(0, judged.Writes-call.Counted)
 		}
 	}
-	return fact, judgedWith
+	return fact
+}
+
+// recordsUsage reports whether policies judge calls in the step of a fact, or would do so.
+func recordsUsage(fact agent.Fact, effects []agent.Effect) bool {
+	switch f := fact.(type) {
+	case agent.ModelReplied:
+		return len(f.Calls) > 0
+	case agent.Judged:
+		return len(f.Calls) > 0
+	}
+	return slices.ContainsFunc(effects, func(e agent.Effect) bool {
+		switch e.(type) {
+		case agent.RunTool, agent.StartChild, agent.AskPerson:
+			return true
+		}
+		return false
+	})
 }
 
 // callerRole returns the role of the orchestrator that runs a tool as a task, or "" for a person's task.

@@ -163,6 +163,10 @@ func (a *actor) stepFact(r *stepResult, d delivery, now time.Time) {
 	if len(effects) == 0 && next.UnchangedSince(r.next) && !always {
 		return
 	}
+	if event.Usage = d.usage; event.Usage == nil && recordsUsage(event.Fact, effects) {
+		usage := a.engine.budgets.RootUsage(a.uid, r.record.Parent, r.record.Root)
+		event.Usage = &usage
+	}
 	data, err := agent.EncodeEvent(event)
 	if err != nil {
 		a.engine.options.ReportError(fmt.Errorf("encode %s of agent %s: %w", agent.FactType(d.fact), a.uid, err))

@@ -48,6 +48,9 @@ func (c *calls) Get(ctx context.Context, name string, options runtime.Object) (r
 	if err != nil {
 		return nil, statusError(err)
 	}
+	if err := c.addRequesters(ctx, run, moments); err != nil {
+		return nil, statusError(err)
+	}
 	text := transcriptOf(run)
 	object := &api.TranscriptCalls{ObjectMeta: text.ObjectMeta, Agent: text.Agent, Moments: moments}
 	object.Name = name
@@ -62,4 +65,23 @@ func (c *calls) Get(ctx context.Context, name string, options runtime.Object) (r
 		object.CallerRole = caller.Role
 	}
 	return object, nil
+}
+
+// addRequesters adds the people who had requested the work at each moment, as far as the record of the root of the tree has them.
+func (c *calls) addRequesters(ctx context.Context, run ledger.Run, moments []api.CallMoment) error {
+	times := make([]time.Time, len(moments))
+	for i, m := range moments {
+		times[i] = m.Time.Time
+	}
+	requesters, err := c.transcripts.reader.Requesters(ctx, run.Root, times)
+	if errors.Is(err, ledger.ErrNotFound) || errors.Is(err, ledger.ErrPruned) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for i, r := range requesters {
+		moments[i].Requesters = &api.CallRequesters{Users: r.Users, Unknown: r.Unknown}
+	}
+	return nil
 }

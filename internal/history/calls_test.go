@@ -11,6 +11,7 @@ import (
 
 	historyapi "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/history/historytest"
 )
 
@@ -22,10 +23,12 @@ var _ = Describe("The calls of a transcript", func() {
 		namespace("team-a")
 		chat := historytest.Chat("team-a", "judged", "uid-judged")
 		write(chat.Write(ctx, l, chat.Orchestrator()))
+		write(chat.Write(ctx, l, agent.MessageArrived{Message: "m1", Text: "Count them.", User: "alice"}))
 		pen := historytest.SubAgent(chat, "judged-1", "uid-judged-1")
 		write(pen.Write(ctx, l, pen.Researcher(agent.Limits{})))
 		write(pen.Write(ctx, l, pen.Replied("", agent.ToolCall{ID: "r1", Tool: "read", Arguments: `{"path":"a"}`})))
 		write(pen.Write(ctx, l, agent.ToolFinished{Call: "r1", Outcome: agent.ToolSucceeded, Text: "x"}))
+		pen.Usage = &budget.Amount{Tokens: 700, Writes: 3}
 		write(pen.Write(ctx, l, pen.Replied("", agent.ToolCall{ID: "w1", Tool: "write", Arguments: `{}`})))
 		read := func(path string) (calls historyapi.TranscriptCalls) {
 			GinkgoHelper()
@@ -35,8 +38,9 @@ var _ = Describe("The calls of a transcript", func() {
 		calls := read("subagent.judged-1/calls")
 		Expect(calls).To(And(HaveField("Kind", "TranscriptCalls"), HaveField("Name", "subagent.judged-1"), HaveField("Next", BeNil()),
 			HaveField("Agent.Role", "researcher"), HaveField("Moments", HaveExactElements(
-				And(HaveField("Kind", historyapi.CallPlanned), HaveField("ToolCall", "r1"), HaveField("Arguments", `{"path":"a"}`), HaveField("ContentLabels", BeEmpty())),
-				And(HaveField("ToolCall", "w1"), HaveField("ContentLabels", HaveExactElements(historyapi.ContentLabel{Name: "untrusted", Source: "read", ToolCall: "r1"}))),
+				And(HaveField("Kind", historyapi.CallPlanned), HaveField("ToolCall", "r1"), HaveField("Arguments", `{"path":"a"}`), HaveField("Usage", BeNil()), HaveField("ContentLabels", BeEmpty())),
+				And(HaveField("ToolCall", "w1"), HaveField("Usage", Equal(&historyapi.TreeUsage{Tokens: 700, Writes: 3})),
+					HaveField("Requesters", Equal(&historyapi.CallRequesters{Users: []string{"alice"}})), HaveField("ContentLabels", HaveExactElements(historyapi.ContentLabel{Name: "untrusted", Source: "read", ToolCall: "r1"}))),
 			))))
 		first := read("subagent.judged-1/calls?limit=1")
 		Expect(first.Moments).To(Equal(calls.Moments[:1]))

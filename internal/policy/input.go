@@ -5,6 +5,7 @@ package policy
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ type Input struct {
 	Usage     Usage
 	Workspace Workspace
 	Now       time.Time
-	// Unknown are variables and fields whose values are not known, such as usage and agent.requesters: the call is a
+	// Unknown are variables and fields whose values are not known, such as the workspace of a deleted chat: the call is a
 	// recorded one. A call that is going to be performed has none.
 	Unknown []string
 }
@@ -46,6 +47,17 @@ type Agent struct {
 	Depth           int
 	// Requesters are the people who requested the work, as far as their names are known.
 	Requesters []string
+}
+
+// RequestersOf returns agent.requesters: the people who have written to an agent, an empty name if one of them is not known, and the authors
+// of its chat or task that are known.
+func RequestersOf(users []string, unknown bool, authors []string) []string {
+	all := slices.DeleteFunc(slices.Concat(users, authors), func(user string) bool { return user == "" })
+	if unknown {
+		all = append(all, "")
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Usage is the variable usage: that of the whole tree, with what is reserved for calls in flight.

@@ -32,6 +32,8 @@ type Spec struct {
 	Timeout time.Duration
 	// Content describes the source of its outputs.
 	Content Content
+	// Added tools were added by their server after its tools were pinned, and their descriptions are not accepted.
+	Added bool
 	// SharedFiles tools read or write files that all agents of a tree share, so that an output has the labels of all of them.
 	SharedFiles bool
 }
@@ -105,6 +107,13 @@ func (t *Tool) Name() string { return t.spec.Name }
 func (t *Tool) WithContent(content Content) *Tool {
 	changed := *t
 	changed.spec.Content = content
+	return &changed
+}
+
+// AsAdded returns the same tool as one that was added after the tools of its server were pinned.
+func (t *Tool) AsAdded() *Tool {
+	changed := *t
+	changed.spec.Added = true
 	return &changed
 }
 

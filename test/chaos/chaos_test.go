@@ -134,13 +134,25 @@ func run(t *testing.T, s settings) {
 	helpers.Go(func() { w.user.run(ctx) })
 	helpers.Go(func() { w.createOrders(ctx, s.duration/2) })
 	helpers.Go(func() { w.firer.run(ctx); w.fired.Store(true) })
+	changing, stopChanging := context.WithCancel(ctx)
+	defer stopChanging()
+	var changer sync.WaitGroup
+	changer.Go(func() { w.policies.run(changing) })
 	if err := w.faults.run(ctx, s.duration); err != nil {
 		w.failures = append(w.failures, err.Error())
+		t.Fatal(err)
+	}
+	stopChanging()
+	changer.Wait()
+	if err := w.policies.end(ctx); err != nil {
 		t.Fatal(err)
 	}
 	w.logf("all faults have ended")
 	for _, name := range slices.Sorted(maps.Keys(w.faults.counts)) {
 		t.Logf("%3d x %s", w.faults.counts[name], name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.policies.counts)) {
+		t.Logf("%3d x a policy is %s", w.policies.counts[name], name)
 	}
 	if err := w.stopClock(ctx); err != nil {
 		t.Fatal(err)

@@ -26,6 +26,7 @@ func (w *world) check() {
 	w.checkInvariant("every acknowledged firing started work once", withRetries(w.checkFirings))
 	w.checkInvariant("the ledger replays to the status", withRetries(w.checkReplays))
 	w.checkInvariant("no write tool ran twice", w.checkNoRepeatedWrites)
+	w.checkInvariant("no call was performed without a verdict of that moment", w.checkVerdicts)
 	w.checkInvariant("no finished model call was paid for twice", w.checkNoRepeatedCalls)
 	w.checkInvariant("every message has a final phase", withRetries(w.checkMessagesFinal))
 	w.checkInvariant("every acknowledged message was handled once", w.checkHandledOnce)

@@ -53,6 +53,8 @@ type world struct {
 	// firer fires the triggers; fired reports that all firings are acknowledged.
 	firer *firer
 	fired atomic.Bool
+	// policies changes the policies.
+	policies *policyChanger
 	// disk is a small file system for the ledger, if it can be mounted.
 	disk string
 	// fleet is the replicas; nil in a run with one operator.
@@ -82,7 +84,7 @@ func newWorld(t *testing.T, s settings) *world {
 		}
 	})
 	w.ledger = ledgertest.Open(t, w.stack.LedgerURL)
-	w.user, w.faults = newUser(w), newFaults(w)
+	w.user, w.faults, w.policies = newUser(w), newFaults(w), newPolicyChanger(w)
 	if s.replicas.count > 0 {
 		w.fleet = &fleet{world: w, model: startModelCounter(t, w.stack.ModelURL)}
 	}
@@ -111,7 +113,7 @@ func (w *world) createFixtures() {
 		role(roleFrugal, v1beta1.ApprovalNever, v1beta1.RoleLimits{MaxTotalTokens: frugalTokens}),
 		role(roleBrief, v1beta1.ApprovalNever, v1beta1.RoleLimits{MaxIterations: 3}),
 	}
-	for _, object := range objects {
+	for _, object := range append(objects, w.policies.fixtures()...) {
 		if err := w.stack.API.Create(w.t.Context(), object); err != nil {
 			w.t.Fatal(err)
 		}

@@ -5,9 +5,13 @@ package flows
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"sigs.k8s.io/yaml"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -21,7 +25,7 @@ func policies(w *world) {
 		r.create(ctx, p)
 		Eventually(func(ctx context.Context) (*v1beta1.ToolPolicy, error) {
 			return fetch(ctx, r, "writes", &v1beta1.ToolPolicy{})
-		}).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready")))
+		}).WithContext(ctx).Should(HaveStatus(ContainSubstring("True ")))
 	}
 	people := v1beta1.PolicyRule{Name: "people", AllowWhen: "call.readOnly", Otherwise: v1beta1.OutcomeRequireApproval, Message: "A person decides about writes."}
 
@@ -80,6 +84,51 @@ func policies(w *world) {
 		Eventually(r.sub("chat-2")).WithContext(ctx).Should(HaveField("Status.ToolCalls",
 			ContainElement(And(HaveField("Phase", v1beta1.ToolCallDenied), HaveField("Error", ContainSubstring("Secrets are not for agents."))))))
 		Expect(w.tools.writeCount(r.namespace + "/secret")()).To(BeZero())
+	})
+
+	It("lets a tree write as often as the starter policy says, over a kill of the operator, and then asks", func(ctx context.Context) {
+		r := w.newEmptyNamespace(ctx)
+		r.create(ctx, MakeProvider("default", r.ModelURL).Obj())
+		r.addToolServer(ctx, MakeToolServer("box", r.tools.URL))
+		writer := MakeRole("writer").Prompt("You write.").Allow("box__*").Obj()
+		writer.Spec.Approval = &v1beta1.ApprovalPolicy{Mode: v1beta1.ApprovalNever}
+		limit := &v1beta1.ToolPolicy{}
+		Expect(yaml.UnmarshalStrict(must(ctx, func(context.Context) ([]byte, error) { return os.ReadFile("../../config/policies/write-limit.yaml") }), limit)).To(Succeed())
+		limit.Namespace, limit.Spec.Namespaces = r.namespace, nil
+		r.create(ctx, writer, MakeRole("lead").Prompt("You lead.").Delegates("writer").Obj(), limit)
+		Eventually(func(ctx context.Context) (*v1beta1.ToolPolicy, error) {
+			return fetch(ctx, r, limit.Name, &v1beta1.ToolPolicy{})
+		}).WithContext(ctx).Should(HaveStatus(ContainSubstring("True ")))
+		var tasks []string
+		for i := range 6 { // 54 writes, and the policy allows 50
+			tasks = append(tasks, fmt.Sprintf(`{"role":"writer","task":"Write nine files in %s/%d"}`, r.namespace, i))
+		}
+		r.create(ctx, MakeTask("work", "Spawn ["+strings.Join(tasks, ",")+"]").Role("lead").Obj())
+		written := w.tools.writesBelow(r.namespace)
+		for _, enough := range []int{10, 30} {
+			Eventually(written).WithContext(ctx).Should(BeNumerically(">=", enough))
+			Expect(w.Operator.Kill()).To(Succeed())
+			Expect(w.StartOperator(ctx)).To(Succeed())
+		}
+		approved := map[string]bool{}
+		Eventually(func(ctx context.Context) (*v1beta1.AgentTask, error) {
+			for i := range 6 {
+				name := fmt.Sprintf("work-%d", i+1)
+				waiting := must(ctx, r.task(name)).Status.Waiting
+				if waiting == nil || approved[name+waiting.ToolCall] {
+					continue
+				}
+				if len(approved) == 0 {
+					Expect(written()).To(BeNumerically("<=", 50))
+				}
+				Expect(waiting.PolicyRules).To(ConsistOf(HaveField("Rule", "writes-of-one-tree")))
+				approved[name+waiting.ToolCall] = true
+				r.create(ctx, MakeMessage(fmt.Sprintf("yes-%d", len(approved))).Task("work").Approve(name, waiting.ToolCall).Obj())
+			}
+			return r.task("work")(ctx)
+		}).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
+		Expect(approved).To(HaveLen(4), "a person decides about each write after the fiftieth, whether the operator was killed or not")
+		Expect(written()).To(BeNumerically("<=", 54))
 	})
 
 	It("makes the tool task of a person wait, whatever roles the policy is about", func(ctx context.Context) {

@@ -140,6 +140,21 @@ func (b *toolbox) isWaitingAt(name string) func() bool {
 	}
 }
 
+// writesBelow returns how often files of a directory were written.
+func (b *toolbox) writesBelow(directory string) func() int {
+	return func() int {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		count := 0
+		for _, p := range b.written {
+			if strings.HasPrefix(p, directory+"/") {
+				count++
+			}
+		}
+		return count
+	}
+}
+
 // writeCount returns how often a file was written.
 func (b *toolbox) writeCount(path string) func() int {
 	return func() int {

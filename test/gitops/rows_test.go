@@ -36,7 +36,7 @@ var verdicts = map[string]struct{ standing, run string }{
 // expected has what a person expects of each reason; it is not derived from the groups of the table. A reason whose states differ is
 // followed by the kind, or by the status of the condition.
 var expected = map[string]string{
-	"healthy":   "Ready Success Handled ToolsAsPinned ToolsAdded QuotaExhausted/AgentQuota WorkspaceTooLarge/AgentChat WorkspaceNotKept/AgentChat",
+	"healthy":   "Ready NamesNotFound Success Handled ToolsAsPinned ToolsAdded QuotaExhausted/AgentQuota WorkspaceTooLarge/AgentChat WorkspaceNotKept/AgentChat",
 	"suspended": "Suspended WaitingForUser WaitingForApproval PausedTurnLimit PausedTaskLimit PausedTokenLimit PausedLoop",
 	"progressing": "NotChecked Running Pending ParallelLimit Delivered ChatNotReady QuotaExhausted LedgerQuota WorkspaceTooLarge/AgentTask " +
 		"WorkspaceNotKept/AgentTask",

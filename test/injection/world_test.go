@@ -13,6 +13,7 @@ import (
 	"github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -97,7 +98,11 @@ func (w *target) room(t testing.TB, name string, labels map[string]string) *room
 	)
 	partner := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "partner"}}
 	partner.Spec.Remote = &v1beta1.RemoteAgent{A2A: v1beta1.A2AAgent{URL: w.remote.URL}}
-	r.Create(partner)
+	judge := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "judge"}}
+	judge.Spec.SystemPrompt, judge.Spec.Isolated = "You judge texts.", true
+	judge.Spec.OutputSchema = &runtime.RawExtension{Raw: []byte(
+		`{"type":"object","additionalProperties":false,"required":["verdict"],"properties":{"verdict":{"enum":["odd","plain"]}}}`)}
+	r.Create(partner, judge)
 	return r
 }
 
@@ -115,7 +120,7 @@ func (r *room) role(name string, tools ...string) *v1beta1.AgentRole {
 	role.Spec.SystemPrompt = "You work in an office."
 	role.Spec.Tools = &v1beta1.RoleTools{Allow: tools}
 	role.Spec.Approval = &v1beta1.ApprovalPolicy{Mode: v1beta1.ApprovalNever}
-	role.Spec.Delegation = &v1beta1.Delegation{Roles: []string{"clerk", "courier", "reader", "failing-reader", "asking-reader", "quiet-reader", "partner"}}
+	role.Spec.Delegation = &v1beta1.Delegation{Roles: []string{"clerk", "courier", "reader", "failing-reader", "asking-reader", "quiet-reader", "partner", "judge"}}
 	return role
 }
 

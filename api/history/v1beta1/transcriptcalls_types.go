@@ -78,6 +78,16 @@ type CallMoment struct {
 	// +optional
 	// +listType=atomic
 	ContentLabels []ContentLabel `json:"contentLabels,omitempty"`
+	// judgedAs is the agent as whose call policies judge an input by reference. It is absent for other calls.
+	// +optional
+	JudgedAs *JudgedAs `json:"judgedAs,omitempty"`
+	// usage is that of the whole tree when the call was judged, with what was reserved for calls in flight and without the call. It is absent
+	// if it was not recorded.
+	// +optional
+	Usage *TreeUsage `json:"usage,omitempty"`
+	// requesters are the people who had requested the work. They are absent if the record of the chat or task was pruned.
+	// +optional
+	Requesters *CallRequesters `json:"requesters,omitempty"`
 	// judged is true if policies applied to the agent, so that verdicts are those of all policies that matched the call.
 	// +optional
 	Judged bool `json:"judged,omitempty"`
@@ -138,4 +148,41 @@ type PolicyVerdict struct {
 	// message is the message of the rule.
 	// +optional
 	Message string `json:"message,omitempty"`
+}
+
+// JudgedAs is an agent as whose call policies judge a call.
+type JudgedAs struct {
+	// role is its role.
+	// +optional
+	Role string `json:"role,omitempty"`
+	// depth is its depth.
+	// +optional
+	Depth int32 `json:"depth,omitempty"`
+}
+
+// TreeUsage is the usage of a tree of agents when a call was judged.
+type TreeUsage struct {
+	// tokens is the number of tokens.
+	// +optional
+	Tokens int64 `json:"tokens,omitempty"`
+	// costMicros is the cost in millionths of the currency.
+	// +optional
+	CostMicros int64 `json:"costMicros,omitempty"`
+	// tasks is the number of tasks that were started.
+	// +optional
+	Tasks int64 `json:"tasks,omitempty"`
+	// writes is the number of calls that may have changed something.
+	// +optional
+	Writes int64 `json:"writes,omitempty"`
+}
+
+// CallRequesters are the people who had requested the work when a call was judged, without the author of the chat or task.
+type CallRequesters struct {
+	// users are their user names.
+	// +optional
+	// +listType=atomic
+	Users []string `json:"users,omitempty"`
+	// unknown is true if at least one of them is not known by name.
+	// +optional
+	Unknown bool `json:"unknown,omitempty"`
 }

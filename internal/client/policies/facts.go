@@ -24,18 +24,24 @@ import (
 // Facts are what the record of a call does not contain: ToolServers, roles and workspaces as they are now. The usage of
 // the tree at the time and the requesters of the work are not known.
 type Facts struct {
-	finder     resolve.Finder
-	namespace  string
-	servers    map[string]*v1beta1.ToolServer
-	roles      map[string]*bool
-	workspaces map[types.UID]*v1beta1.Workspace
+	finder    resolve.Finder
+	namespace string
+	servers   map[string]*v1beta1.ToolServer
+	roles     map[string]*bool
+	roots     map[types.UID]root
+}
+
+// root is the chat or task at the root of a tree.
+type root struct {
+	workspace *v1beta1.Workspace
+	authors   []string
 }
 
 // NewFacts reads the workspaces of a namespace.
 func NewFacts(ctx context.Context, api client.Reader, namespace, operatorNamespace string) (*Facts, error) {
 	f := &Facts{
 		finder: resolve.Finder{Reader: api, Live: api, OperatorNamespace: operatorNamespace}, namespace: namespace,
-		servers: map[string]*v1beta1.ToolServer{}, roles: map[string]*bool{}, workspaces: map[types.UID]*v1beta1.Workspace{},
+		servers: map[string]*v1beta1.ToolServer{}, roles: map[string]*bool{}, roots: map[types.UID]root{},
 	}
 	var chats v1beta1.AgentChatList
 	var tasks v1beta1.AgentTaskList
@@ -46,15 +52,15 @@ func NewFacts(ctx context.Context, api client.Reader, namespace, operatorNamespa
 		}
 	}
 	for _, c := range chats.Items {
-		f.workspaces[c.UID] = c.Spec.Workspace
+		f.roots[c.UID] = root{c.Spec.Workspace, []string{c.Spec.User}}
 	}
 	for _, t := range tasks.Items {
-		f.workspaces[t.UID] = t.Spec.Workspace
+		f.roots[t.UID] = root{t.Spec.Workspace, []string{t.Spec.User, t.Spec.FireUser}}
 	}
 	for _, a := range agents.Items {
 		if owner := metav1.GetControllerOf(&a); owner != nil {
-			if workspace, known := f.workspaces[owner.UID]; known {
-				f.workspaces[a.UID] = workspace
+			if task, known := f.roots[owner.UID]; known {
+				f.roots[a.UID] = task
 			}
 		}
 	}
@@ -66,7 +72,6 @@ func (f *Facts) input(ctx context.Context, page historyv1.TranscriptCalls, m his
 	in := policy.Input{
 		Call:  policy.Call{Tool: m.Tool, Arguments: json.RawMessage(m.Arguments), ReadOnly: m.ReadOnly, Role: m.TargetRole},
 		Agent: policy.Agent{Role: page.Agent.Role, Namespace: f.namespace, Depth: int(page.Agent.Depth)}, Now: m.Time.Time,
-		Unknown: []string{"agent.requesters", "usage"},
 	}
 	for _, l := range m.ContentLabels {
 		in.Labels = append(in.Labels, l.Name)
@@ -78,12 +83,25 @@ func (f *Facts) input(ctx context.Context, page historyv1.TranscriptCalls, m his
 			in.Unknown = append(in.Unknown, "agent.role")
 		}
 	}
-	workspace, known := f.workspaces[page.Agent.Root]
+	if as := m.JudgedAs; as != nil {
+		in.Agent.Role, in.Agent.Depth = as.Role, int(as.Depth)
+	}
+	top, known := f.roots[page.Agent.Root]
 	switch {
 	case !known:
 		in.Unknown = append(in.Unknown, "workspace")
-	case workspace != nil:
-		in.Workspace = policy.WorkspaceOf(*workspace)
+	case top.workspace != nil:
+		in.Workspace = policy.WorkspaceOf(*top.workspace)
+	}
+	if known && m.Requesters != nil {
+		in.Agent.Requesters = policy.RequestersOf(m.Requesters.Users, m.Requesters.Unknown, top.authors)
+	} else {
+		in.Unknown = append(in.Unknown, "agent.requesters")
+	}
+	if used := m.Usage; used != nil {
+		in.Usage = policy.Usage{Tokens: used.Tokens, CostMicros: used.CostMicros, Tasks: used.Tasks, Writes: used.Writes}
+	} else {
+		in.Unknown = append(in.Unknown, "usage")
 	}
 	err := f.addTarget(ctx, m, &in)
 	return in, err

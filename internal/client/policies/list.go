@@ -101,4 +101,4 @@ func entryOf(p *v1beta1.ToolPolicy) Entry {
 }
 
 // NamesMissing reports that the operator found tools or roles in match that do not exist.
-func (e Entry) NamesMissing() bool { return strings.Contains(e.Message, "spec.match.") }
+func (e Entry) NamesMissing() bool { return e.Reason == v1beta1.ReasonNamesNotFound }

@@ -91,7 +91,7 @@ func TestListHasThePoliciesThatApply(t *testing.T) {
 // What policies read about a recorded call is recorded, or that of objects of now, or unknown.
 func TestInputOfARecordedCall(t *testing.T) {
 	chat := &v1beta1.AgentChat{ObjectMeta: named("team", "talk")}
-	chat.UID = "root"
+	chat.UID, chat.Spec.User = "root", "alice"
 	chat.Spec.Workspace = &v1beta1.Workspace{EmptyDir: &v1beta1.EmptyDirSource{}}
 	server := &v1beta1.ToolServer{ObjectMeta: named("team", "github"), Spec: v1beta1.ToolServerSpec{ReadOnlyTools: []string{"get_issue"}}}
 	facts := func(hidden string) *Facts {
@@ -116,6 +116,12 @@ func TestInputOfARecordedCall(t *testing.T) {
 		!slices.Equal(in.Labels, []string{"a", "b"}) || !slices.Equal(in.Unknown, always) {
 		t.Errorf("the input is %+v", in)
 	}
+	recorded := historyv1.CallMoment{Tool: "read", Usage: &historyv1.TreeUsage{Tokens: 5, Writes: 2}, JudgedAs: &historyv1.JudgedAs{Role: "lead", Depth: 1},
+		Requesters: &historyv1.CallRequesters{Users: []string{"bob"}, Unknown: true}}
+	if in := of(facts(""), page, recorded); len(in.Unknown) > 0 || in.Usage != (policy.Usage{Tokens: 5, Writes: 2}) || in.Agent.Role != "lead" || in.Agent.Depth != 1 ||
+		!slices.Equal(in.Agent.Requesters, []string{"", "alice", "bob"}) {
+		t.Errorf("a call with its usage and requesters: %+v", in)
+	}
 	if in := of(facts(""), page, historyv1.CallMoment{Tool: "github__push", ReadOnly: true}); in.Call.ReadOnly {
 		t.Error("the hint of a server counts")
 	}
@@ -136,7 +142,8 @@ func TestInputOfARecordedCall(t *testing.T) {
 		"a pruned caller":     {facts(""), historyv1.TranscriptCalls{Agent: historyv1.TranscriptAgent{Kind: "AgentTask", Root: "root", Parent: "gone"}}, historyv1.CallMoment{Tool: "read"}, []string{"agent.role"}},
 		"a person's tool":     {facts(""), historyv1.TranscriptCalls{Agent: historyv1.TranscriptAgent{Kind: "AgentTask", Root: "root"}}, historyv1.CallMoment{Tool: "read"}, nil},
 	} {
-		if in := of(test.facts, test.page, test.m); !slices.Equal(in.Unknown[len(always):], test.want) {
+		unknown := func(name string) bool { return slices.Contains(always, name) }
+		if in := of(test.facts, test.page, test.m); !slices.Equal(slices.DeleteFunc(in.Unknown, unknown), test.want) {
 			t.Errorf("%s: %q is unknown, want %q", what, in.Unknown, test.want)
 		}
 	}

@@ -283,6 +283,10 @@ func toolsOf(set tool.Set) []agent.Tool {
 		tools = append(tools, agent.Tool{Name: spec.Name, Description: spec.Description, Parameters: spec.Parameters,
 			BuiltIn: builtIn[spec.Name], Granted: spec.Name == builtin.ReadSkill, ReadOnly: spec.ReadOnly, Idempotent: spec.Idempotent,
 			Approval: agent.ToolApproval(spec.Approval)})
+		if spec.Added {
+			added := &tools[len(tools)-1]
+			added.Added, added.Content = true, agent.Content(spec.Content)
+		}
 	}
 	return tools
 }

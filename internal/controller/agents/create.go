@@ -87,7 +87,7 @@ func (r *Reconciler) checkInput(ctx context.Context, task *v1beta1.AgentTask, de
 func checkRoleFields(task *v1beta1.AgentTask, definition role.Role) error {
 	switch {
 	case definition.Isolated && len(task.Spec.ContextFiles) > 0:
-		return startErrorf(v1beta1.ErrorInvalidSpec, "The role %s is isolated, so its agents read no files: create the task again without spec.contextFiles, or with another role.", task.Spec.Role)
+		return startErrorf(v1beta1.ErrorInvalidSpec, "The role %s is isolated, so its agents have no tool to read files: create the task again without spec.contextFiles, or with another role.", task.Spec.Role)
 	case task.Spec.OutputSchema == nil:
 		return nil
 	case definition.Isolated:

@@ -122,6 +122,11 @@ func setAssignment(config *agent.Config, sub *v1beta1.SubAgent, parent agent.Sta
 	if sub.Spec.Arguments != nil {
 		config.Task.Arguments = sub.Spec.Arguments.Raw
 	}
+	var tools []agent.Tool
+	config.Task.Inputs, tools = parent.InputsFor(sub.Spec.Task)
+	if config.Isolated { // its model gets no tools
+		config.Tools = tools
+	}
 	if sub.Spec.Task != sub.Name {
 		config.TaskName = sub.Spec.Task
 	}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/toolserver"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
@@ -168,15 +169,16 @@ func (t *Tools) SearchKey(ctx context.Context, namespace string) (string, error)
 // FullOutputs reads full outputs of tools from the ledger.
 type FullOutputs struct {
 	Ledger ledger.Calls
-	// Labels returns the content labels of an agent.
-	Labels func(ctx context.Context, uid string) ([]string, error)
+	// State returns the state of an agent.
+	State func(ctx context.Context, uid string) (agent.State, error)
 }
 
 // maxOutput bounds how much of an output is read into memory.
 const maxOutput = 16 << 20
 
-func (w FullOutputs) FullOutput(ctx context.Context, agent, reference string) (builtin.Recorded, error) {
-	output, err := w.Ledger.ToolOutput(ctx, agent, reference, 0, maxOutput)
+// FullOutput implements builtin.Results. What an isolated agent has read is not found, nor is the output of an agent that may have been one.
+func (w FullOutputs) FullOutput(ctx context.Context, reader, reference string) (builtin.Recorded, error) {
+	output, err := w.Ledger.ToolOutput(ctx, reader, reference, 0, maxOutput)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return builtin.Recorded{}, builtin.ErrNoResult
 	}
@@ -186,6 +188,12 @@ func (w FullOutputs) FullOutput(ctx context.Context, agent, reference string) (b
 	if err != nil {
 		return builtin.Recorded{}, err
 	}
-	labels, err := w.Labels(ctx, output.Agent)
-	return builtin.Recorded{Text: string(output.Data), Labels: labels}, err
+	author, err := w.State(ctx, output.Agent)
+	if err == nil && (author.Config.Isolated || author.Config.Kind == "") {
+		err = builtin.ErrNoResult
+	}
+	if err != nil {
+		return builtin.Recorded{}, err
+	}
+	return builtin.Recorded{Text: string(output.Data), Labels: author.LabelNames()}, nil
 }

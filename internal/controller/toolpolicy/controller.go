@@ -104,8 +104,12 @@ func (r *Reconciler) check(ctx context.Context, object *v1beta1.ToolPolicy, prob
 	if elsewhere && object.Namespace != r.Finder.OperatorNamespace {
 		text = append(text, "spec.namespaces has no effect: only policies in the namespace "+r.Finder.OperatorNamespace+" apply to others.")
 	}
-	text = append(text, validation.Warnings(object, contents)...)
-	return status.Ready(object.Generation, strings.Join(text, " ")), nil
+	missing := validation.Warnings(object, contents)
+	condition := status.Ready(object.Generation, strings.Join(append(text, missing...), " "))
+	if len(missing) > 0 {
+		condition.Reason = v1beta1.ReasonNamesNotFound
+	}
+	return condition, nil
 }
 
 // policiesNaming returns the policies that may match tools of a server or calls of a role.

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -301,23 +300,11 @@ func (s *Store) addRoot(ctx context.Context, in engine.PolicyInput, input *polic
 	if err != nil {
 		return fmt.Errorf("the requesters of the work are not known: %w", err)
 	}
-	users := map[string]bool{}
-	for _, user := range root.Requesters.Users {
-		users[user] = true
-	}
-	if root.Requesters.Unknown {
-		users[""] = true
-	}
 	workspace, authors, err := s.root(ctx, in.Agent, root.Task)
 	if err != nil {
 		return fmt.Errorf("the root of the agent's tree is not known: %w", err)
 	}
-	for _, user := range authors {
-		if user != "" {
-			users[user] = true
-		}
-	}
-	input.Agent.Requesters = slices.Sorted(maps.Keys(users))
+	input.Agent.Requesters = policy.RequestersOf(root.Requesters.Users, root.Requesters.Unknown, authors)
 	if workspace != nil {
 		input.Workspace = policy.WorkspaceOf(*workspace)
 	}

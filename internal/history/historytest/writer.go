@@ -23,6 +23,8 @@ var Start = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 type Writer struct {
 	Record ledger.Agent
 	State  agent.State
+	// Usage is that of the tree, which the next events record.
+	Usage *budget.Amount
 
 	seq int64
 	now time.Time
@@ -75,7 +77,7 @@ func (p *Writer) WriteImages(ctx context.Context, l ledger.Writer, images []ledg
 	}
 	for _, fact := range facts {
 		p.now = p.now.Add(time.Second)
-		event := agent.Event{At: agent.Time(p.now.UnixMilli()), Fact: fact}
+		event := agent.Event{At: agent.Time(p.now.UnixMilli()), Fact: fact, Usage: p.Usage}
 		data, err := agent.EncodeEvent(event)
 		if err != nil {
 			return fmt.Errorf("encode %s: %w", agent.FactType(fact), err)

@@ -61,12 +61,17 @@ func (s Step) callMoments() []api.CallMoment {
 	if s.After.Policed && !isJudged { // the fact with the verdicts follows
 		return moments
 	}
-	calls, labels := agent.JudgedMoments(s.Before, s.Event)
-	for _, call := range calls {
+	calls := agent.JudgedMoments(s.Before, s.Event)
+	usages := s.usages(calls)
+	for n, call := range calls {
 		m := at
+		m.Usage = usages[n]
 		m.Kind, m.ToolCall, m.Tool, m.Arguments = api.CallStarts, call.Call, call.Tool, string(call.Arguments)
 		m.ReadOnly, m.Control, m.TargetRole = call.ReadOnly, call.Control, call.TargetRole
-		m.ContentLabels = contentLabels(labels)
+		m.ContentLabels = contentLabels(call.Labels)
+		if call.Role != s.After.Config.Role.Name || call.Depth != s.After.Config.Depth {
+			m.JudgedAs = &api.JudgedAs{Role: call.Role, Depth: int32(call.Depth)}
+		}
 		if call.First {
 			m.Kind = api.CallPlanned
 		}
@@ -83,6 +88,65 @@ func (s Step) callMoments() []api.CallMoment {
 		moments = append(moments, m)
 	}
 	return moments
+}
+
+// usages returns the usage of the tree with which each call was judged, or nil if it was not recorded. Like the operator, it counts the
+// writes of the calls before it that may start in the same step.
+func (s Step) usages(calls []agent.JudgedMoment) []*api.TreeUsage {
+	usages := make([]*api.TreeUsage, len(calls))
+	recorded := s.Event.Usage
+	if recorded == nil {
+		return usages
+	}
+	judged, _ := s.Event.Fact.(agent.Judged)
+	var starting, own int64 // the writes of the calls before, and of the children of the same call
+	for n, call := range calls {
+		usages[n] = &api.TreeUsage{Tokens: recorded.Tokens, CostMicros: recorded.CostMicros, Tasks: recorded.Tasks,
+			Writes: recorded.Writes + starting + own - call.Counted}
+		if !call.ReadOnly && !call.ByChild {
+			own++
+		}
+		if n < len(calls)-1 && calls[n+1].Call == call.Call {
+			continue
+		}
+		var verdicts []agent.Verdict
+		if i := slices.IndexFunc(judged.Calls, func(c agent.JudgedCall) bool { return c.Call == call.Call }); i >= 0 {
+			own, verdicts = judged.Calls[i].Writes, judged.Calls[i].Verdicts
+		}
+		if call.Starts(verdicts) {
+			starting += max(0, own-call.Counted)
+		}
+		own = 0
+	}
+	return usages
+}
+
+// Requesters returns the people who had requested the work of the agent at the root of a tree at each of the times, which are in order.
+func (r *Reader) Requesters(ctx context.Context, root string, times []time.Time) ([]agent.Requesters, error) {
+	c, err := r.Open(ctx, root, 0)
+	if err != nil {
+		return nil, err
+	}
+	requesters := make([]agent.Requesters, 0, len(times))
+	for {
+		steps, err := c.steps(ctx, ledger.MaxLimit)
+		if err != nil {
+			return nil, err
+		}
+		for _, step := range steps {
+			for len(requesters) < len(times) && times[len(requesters)].Before(step.Record.At) {
+				requesters = append(requesters, c.position.state.Requesters)
+			}
+			c.advance(step)
+		}
+		if len(steps) == 0 || len(requesters) == len(times) {
+			break
+		}
+	}
+	for len(requesters) < len(times) {
+		requesters = append(requesters, c.position.state.Requesters)
+	}
+	return requesters, nil
 }
 
 // decided returns the call that a decision is about, unless the decision had no effect.

@@ -13,6 +13,7 @@ import (
 
 	api "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/agent/budget"
 	"github.com/nestor-dev/nestor/internal/history/historytest"
 	"github.com/nestor-dev/nestor/internal/history/transcript"
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
@@ -139,4 +140,68 @@ func TestMomentsOfDelegations(t *testing.T) {
 		},
 	)
 	expect(t, got, `3 Planned c1 delegate_to_agent {"role":"researcher","task":"Count"} to researcher`)
+}
+
+// The usage of a call contains the writes of the calls before it that may start with it, and an input by reference is that of the agent
+// that named it.
+func TestMomentsHaveTheirUsage(t *testing.T) {
+	pen := historytest.SubAgent(historytest.Chat("team-a", "release", "chat"), "release-1", "uid")
+	pen.Usage = &budget.Amount{Tokens: 5, CostMicros: 6, Tasks: 7, Writes: 8}
+	started := pen.Researcher(agent.Limits{})
+	started.Config.Role.Approval = agent.ApproveNever
+	started.Config.Delegates = []agent.Delegate{{Name: "judge", Isolated: true}}
+	l := ledgertest.OpenSQLite(t)
+	write := agent.ToolCall{Tool: "write", Arguments: `{}`}
+	first, second, named := write, write, agent.ToolCall{ID: "d", Tool: agent.ToolDelegate, Arguments: `{"role":"judge","task":"Judge.","inputs":[{"file":"a"}]}`}
+	first.ID, second.ID = "w1", "w2"
+	if err := pen.Write(t.Context(), l, started); err != nil {
+		t.Fatal(err)
+	}
+	if err := pen.Write(t.Context(), l, pen.Replied("", first, second, named)); err != nil {
+		t.Fatal(err)
+	}
+	moments, _, err := transcript.NewReader(l).Calls(t.Context(), "uid", 0, time.Time{}, 100)
+	if err != nil || len(moments) < 4 {
+		t.Fatalf("%d moments, %v", len(moments), err)
+	}
+	var got []string
+	for _, m := range moments[:4] {
+		got = append(got, fmt.Sprint(m.Tool, " ", *m.Usage, " ", m.JudgedAs != nil))
+	}
+	want := []string{"write {5 6 7 8} false", "write {5 6 7 9} false", "delegate_to_agent {5 6 7 10} false", "read {5 6 7 10} false"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+
+	child := historytest.SubAgent(historytest.Chat("team-a", "release", "chat"), "release-1-1", "child")
+	started.Config.Isolated, started.Config.OutputSchema = true, []byte(`{"type":"object","additionalProperties":false,"properties":{"ok":{"type":"boolean"}}}`)
+	started.Config.Task.Inputs = &agent.Inputs{Role: "clerk", Depth: 0, Calls: []agent.InputCall{{Tool: "read", Arguments: "{}"}}}
+	if err := child.Write(t.Context(), l, started); err != nil {
+		t.Fatal(err)
+	}
+	moments, _, err = transcript.NewReader(l).Calls(t.Context(), "child", 0, time.Time{}, 100)
+	if err != nil || len(moments) == 0 || moments[0].JudgedAs == nil || *moments[0].JudgedAs != (api.JudgedAs{Role: "clerk"}) {
+		t.Errorf("the input is %+v, %v", moments, err)
+	}
+}
+
+func TestRequestersOfATime(t *testing.T) {
+	chat := historytest.Chat("team-a", "release", "chat")
+	l := ledgertest.OpenSQLite(t)
+	for _, fact := range []agent.Fact{
+		chat.Orchestrator(), agent.MessageArrived{Message: "m1", Text: "Begin.", User: "alice"}, agent.MessageArrived{Message: "m2", Text: "Go on.", User: "bob"},
+	} {
+		if err := chat.Write(t.Context(), l, fact); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(seconds int) time.Time { return historytest.Start.Add(time.Duration(seconds) * time.Second) }
+	got, err := transcript.NewReader(l).Requesters(t.Context(), "chat", []time.Time{at(1), at(2), at(2), at(9)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	alice, both := agent.Requesters{Users: []string{"alice"}}, agent.Requesters{Users: []string{"alice", "bob"}}
+	if diff := cmp.Diff([]agent.Requesters{{}, alice, alice, both}, got); diff != "" {
+		t.Error(diff)
+	}
 }

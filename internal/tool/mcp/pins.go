@@ -82,7 +82,7 @@ func offered(tools []listed, pins Pins) (tool.Set, error) {
 		switch pin, ok := pins[t.pin]; {
 		case !ok || pin.Digest != t.digest:
 		case pin.Added:
-			offered = append(offered, t.withoutHints)
+			offered = append(offered, t.withoutHints.AsAdded())
 		default:
 			offered = append(offered, t.withHints)
 		}

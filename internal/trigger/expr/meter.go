@@ -112,7 +112,7 @@ func metered(node interpreter.InterpretableV2) (interpreter.InterpretableV2, err
 		case operators.Add:
 			return &meteredCall{n, (*meter).add}, nil
 		case overloads.Matches:
-			return &meteredCall{n, (*meter).matches}, nil
+			return &meteredCall{n, matcher(n)}, nil
 		}
 	}
 	return node, nil
@@ -193,32 +193,61 @@ func (m *meter) add(a, b ref.Val) ref.Val {
 	return sum
 }
 
-func (m *meter) matches(text, pattern ref.Val) ref.Val {
+// matcher returns the function of a call of matches. A constant pattern is compiled once.
+func matcher(call interpreter.InterpretableCall) func(*meter, ref.Val, ref.Val) ref.Val {
+	if args := call.Args(); len(args) == 2 {
+		if constant, ok := args[1].(interpreter.InterpretableConst); ok {
+			if p, problem := compilePattern(constant.Value()); problem == nil {
+				return func(m *meter, text, _ ref.Val) ref.Val { return m.matches(text, p) }
+			}
+		}
+	}
+	return func(m *meter, text, pattern ref.Val) ref.Val {
+		p, problem := compilePattern(pattern)
+		if problem != nil {
+			return problem
+		}
+		return m.matches(text, p)
+	}
+}
+
+// pattern is a compiled regular expression with its size.
+type pattern struct {
+	*regexp.Regexp
+	steps int
+}
+
+// compilePattern returns a value that is an error if a pattern cannot be used.
+func compilePattern(value ref.Val) (pattern, ref.Val) {
+	p, ok := value.(types.String)
+	if !ok {
+		return pattern{}, types.MaybeNoSuchOverloadErr(value)
+	}
+	if len(p) > maxPattern {
+		return pattern{}, types.NewErr("the regular expression has more than %d characters", maxPattern)
+	}
+	parsed, err := syntax.Parse(string(p), syntax.Perl)
+	if err != nil {
+		return pattern{}, types.WrapErr(err)
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return pattern{}, types.WrapErr(err)
+	}
+	expression, err := regexp.Compile(string(p))
+	if err != nil {
+		return pattern{}, types.WrapErr(err)
+	}
+	return pattern{expression, len(program.Inst)}, nil
+}
+
+func (m *meter) matches(text ref.Val, p pattern) ref.Val {
 	s, ok := text.(types.String)
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(text)
 	}
-	p, ok := pattern.(types.String)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(pattern)
-	}
-	if len(p) > maxPattern {
-		return types.NewErr("the regular expression has more than %d characters", maxPattern)
-	}
-	parsed, err := syntax.Parse(string(p), syntax.Perl)
-	if err != nil {
-		return types.WrapErr(err)
-	}
-	program, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return types.WrapErr(err)
-	}
-	m.take(len(program.Inst) * (1 + len(s)/charsPerStep))
-	expression, err := regexp.Compile(string(p))
-	if err != nil {
-		return types.WrapErr(err)
-	}
-	return types.Bool(expression.MatchString(string(s)))
+	m.take(p.steps * (1 + len(s)/charsPerStep))
+	return types.Bool(p.MatchString(string(s)))
 }
 
 // lazyMaps iterates over a map without a copy of its keys. CEL's own conversion copies them at the start of each loop,
