@@ -133,7 +133,7 @@ func schema_nestor_api_history_v1beta1_CallMoment(ref common.ReferenceCallback) 
 					},
 					"time": {
 						SchemaProps: spec.SchemaProps{
-							Description: "time is when it was.",
+							Description: "time is the time of the moment.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
@@ -255,7 +255,7 @@ func schema_nestor_api_history_v1beta1_CallMoment(ref common.ReferenceCallback) 
 					},
 					"comment": {
 						SchemaProps: spec.SchemaProps{
-							Description: "comment is what the person wrote.",
+							Description: "comment is the person's comment.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -342,7 +342,7 @@ func schema_nestor_api_history_v1beta1_CallUsage(ref common.ReferenceCallback) c
 					},
 					"cachedTokens": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cachedTokens is how many of them were in the caches of providers.",
+							Description: "cachedTokens is the number of those tokens that were in the caches of providers.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -356,7 +356,7 @@ func schema_nestor_api_history_v1beta1_CallUsage(ref common.ReferenceCallback) c
 					},
 					"reasoningTokens": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reasoningTokens is how many of the completionTokens were spent on reasoning.",
+							Description: "reasoningTokens is the number of the completionTokens that were spent on reasoning.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -653,7 +653,7 @@ func schema_nestor_api_history_v1beta1_Entry(ref common.ReferenceCallback) commo
 					},
 					"time": {
 						SchemaProps: spec.SchemaProps{
-							Description: "time is when it happened.",
+							Description: "time is the time when it happened.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
@@ -1132,13 +1132,13 @@ func schema_nestor_api_history_v1beta1_ModelCallStatus(ref common.ReferenceCallb
 					},
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startTime is when the call was requested; it may have waited for its turn.",
+							Description: "startTime is the time when the call was requested; it may have waited for its turn.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
 					"completionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionTime is when it ended.",
+							Description: "completionTime is the time when it ended.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
@@ -1225,7 +1225,7 @@ func schema_nestor_api_history_v1beta1_Outcome(ref common.ReferenceCallback) com
 				Properties: map[string]spec.Schema{
 					"errorKind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "errorKind is why it ended without success; absent if it succeeded.",
+							Description: "errorKind is the reason why it ended without success; absent if it succeeded.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1317,7 +1317,7 @@ func schema_nestor_api_history_v1beta1_Outcome(ref common.ReferenceCallback) com
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "warnings are points that the parent should know.",
+							Description: "warnings are points that the parent should consider.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1380,7 +1380,7 @@ func schema_nestor_api_history_v1beta1_PolicyVerdict(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PolicyVerdict is what a rule says about a call, or that a policy allows it.",
+				Description: "PolicyVerdict is the verdict of a rule about a call, or the approval of a policy.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"policy": {
@@ -1489,13 +1489,13 @@ func schema_nestor_api_history_v1beta1_Segment(ref common.ReferenceCallback) com
 					},
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startTime is when it began.",
+							Description: "startTime is the time when it began.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
 					"endTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "endTime is when it ended; absent while it lasts.",
+							Description: "endTime is the time when it ended; absent while it lasts.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
@@ -1726,7 +1726,7 @@ func schema_nestor_api_history_v1beta1_TokenUsage(ref common.ReferenceCallback) 
 					},
 					"cachedTokens": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cachedTokens is how many of them were in the provider's cache.",
+							Description: "cachedTokens is the number of those tokens that were in the provider's cache.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -1740,7 +1740,7 @@ func schema_nestor_api_history_v1beta1_TokenUsage(ref common.ReferenceCallback) 
 					},
 					"reasoningTokens": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reasoningTokens is how many of the completionTokens were spent on reasoning, if the provider reports it.",
+							Description: "reasoningTokens is the number of the completionTokens that were spent on reasoning, if the provider reports it.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -2088,7 +2088,7 @@ func schema_nestor_api_history_v1beta1_TranscriptCalls(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "TranscriptCalls are the tool calls of an agent as ToolPolicies judge them: each time when a call was planned, started or decided, with what the agent's context contained at that moment. They are computed from the agent's recorded events, also of times without policies.",
+				Description: "TranscriptCalls are the tool calls of an agent as ToolPolicies judge them: each time when a call was planned, started or decided, with what the agent's context contained at that moment. They are computed from the agent's recorded events, including events from times without policies.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -2420,7 +2420,7 @@ func schema_nestor_api_history_v1beta1_TranscriptStatus(ref common.ReferenceCall
 					},
 					"errorKind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "errorKind is why the agent ended without success, as in status.error.kind of a SubAgent.",
+							Description: "errorKind is the reason why the agent ended without success, as in status.error.kind of a SubAgent.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -2434,13 +2434,13 @@ func schema_nestor_api_history_v1beta1_TranscriptStatus(ref common.ReferenceCall
 					},
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startTime is when the agent started.",
+							Description: "startTime is the time when the agent started.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
 					"completionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionTime is when it ended, with or without success.",
+							Description: "completionTime is the time when it ended, with or without success.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
@@ -2708,7 +2708,7 @@ func schema_nestor_api_history_v1beta1_WorkspaceChanges(ref common.ReferenceCall
 					},
 					"captureTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "captureTime is when the changes were read from the workspace.",
+							Description: "captureTime is the time when the changes were read from the workspace.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -2828,7 +2828,7 @@ func schema_nestor_api_history_v1beta1_WorkspaceFile(ref common.ReferenceCallbac
 					},
 					"readTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "readTime is when the file was read from the workspace.",
+							Description: "readTime is the time when the file was read from the workspace.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
