@@ -32,7 +32,8 @@ type Spec struct {
 	Timeout time.Duration
 	// Content describes the source of its outputs.
 	Content Content
-	// SharedFiles tools read or write files that all agents of a tree share, so that an output has the labels of all of them.
+	// SharedFiles tools read or write files that all agents of a tree share, so that an output has the labels of all of
+	// them.
 	SharedFiles bool
 }
 
@@ -48,7 +49,7 @@ type Approval string
 
 // The values of Approval. The zero value leaves it to the role.
 const (
-	// ApprovalRequired asks for every call, whatever the role says.
+	// ApprovalRequired requires approval for every call, whatever the role requires.
 	ApprovalRequired Approval = "Required"
 	// ApprovalNotRequired asks only if the role asks for every call or names the tool.
 	ApprovalNotRequired Approval = "NotRequired"
