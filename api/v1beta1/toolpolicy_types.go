@@ -46,8 +46,8 @@ type ToolPolicySpec struct {
 	// match selects the calls that the rules apply to. If absent, they apply to all calls.
 	// +optional
 	Match *PolicyMatch `json:"match,omitempty"`
-	// namespaces selects the namespaces to whose agents the policy applies. Only a policy in the operator's own
-	// namespace can apply to other namespaces than its own.
+	// namespaces selects the namespaces to whose agents the policy applies. Only a policy in the operator's own namespace
+	// can apply to other namespaces than its own.
 	// +optional
 	Namespaces *AllowedNamespaces `json:"namespaces,omitempty"`
 	// rules must all allow a call. A call that several rules or policies do not allow gets the strictest of their
@@ -66,15 +66,15 @@ type ToolPolicySpec struct {
 
 // PolicyMatch selects calls. A call must match all fields that are set.
 type PolicyMatch struct {
-	// tools are the names of tools as the model sees them, or patterns. If absent, every call matches, including
-	// calls of the agent's own tools such as delegate_to_agent and ask_user.
+	// tools are the names of tools as the model sees them, or patterns. If absent, every call matches, including calls of
+	// the agent's own tools such as delegate_to_agent and ask_user.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Tools []ToolGlob `json:"tools,omitempty"`
-	// roles are the roles of the agents that make the calls; if absent, calls of every role match. A person's task
-	// of type Tool has no role and always matches.
+	// roles are the roles of the agents that make the calls; if absent, calls of every role match. A person's task of type
+	// Tool has no role and always matches.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
