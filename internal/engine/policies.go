@@ -15,15 +15,14 @@ import (
 
 // Policies judge the calls of agents, from memory.
 type Policies interface {
-	// Apply reports whether policies may restrict the agents of a namespace. It reports true until the policies have been
-	// read.
+	// Apply reports whether policies may restrict the agents of a namespace. It reports true while they are not known.
 	Apply(namespace string) bool
-	// Judge returns the verdicts of all policies that match a call, and whether the call may write. It returns an error
-	// if the call cannot be judged now, for example because the context has ended: the call waits.
+	// Judge returns the verdicts of all policies that match a call, and whether the call may write. An error is why the call
+	// cannot be judged now, also that the context has ended: the call waits.
 	Judge(ctx context.Context, in PolicyInput) (verdicts []agent.Verdict, writes bool, err error)
 }
 
-// PolicyInput is a call with the data that policies may use.
+// PolicyInput is a call with what policies may know about it.
 type PolicyInput struct {
 	Call agent.PlannedCall
 	// Agent makes the call. Role is empty for a person's task of type Tool.
@@ -121,8 +120,8 @@ func (a *actor) judge(r *stepResult, now time.Time) {
 	}
 }
 
-// reserveWrites reserves the writes that a verdict starts, until they are part of the recorded state. It reports false
-// if the calls were judged with an older number of writes.
+// reserveWrites reserves the writes that a verdict starts, until they are part of the recorded state. It reports false if the calls were
+// judged with an older number of writes.
 func (a *actor) reserveWrites(r *stepResult, fact agent.Judged, judgedWith int64) bool {
 	if !slices.ContainsFunc(fact.Calls, func(c agent.JudgedCall) bool { return c.Writes > 0 }) {
 		return true
@@ -135,8 +134,8 @@ func (a *actor) reserveWrites(r *stepResult, fact agent.Judged, judgedWith int64
 	return true
 }
 
-// verdicts judges calls, and returns the writes of the tree with which it did. If one of the calls cannot be judged,
-// all wait: the calls of a reply belong together.
+// verdicts judges calls, and returns the writes of the tree with which it did. If one of the calls cannot be judged, all wait: the calls
+// of a reply belong together.
 func (a *actor) verdicts(r *stepResult, calls []agent.PlannedCall, now time.Time) (fact agent.Judged, judgedWith int64) {
 	fact = agent.Judged{Policed: a.policed(r.record.Namespace)}
 	if !fact.Policed {

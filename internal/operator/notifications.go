@@ -27,8 +27,7 @@ func (o *Operator) pushReach() outbound.Options {
 	}
 }
 
-// notifications returns the controller of push notifications, or nil without a gateway: only a client of the gateway
-// can register for them.
+// notifications returns the controller of push notifications, or nil without a gateway: only a client of the gateway can register for them.
 func (o *Operator) notifications(ctx context.Context) (*notify.Reconciler, error) {
 	if off(o.options.Gateway.Address) && !o.options.Gateway.InProcess {
 		return nil, nil

@@ -32,8 +32,7 @@ type Spec struct {
 	Timeout time.Duration
 	// Content describes the source of its outputs.
 	Content Content
-	// SharedFiles tools read or write files that all agents of a tree share, so that an output has the labels of all of
-	// them.
+	// SharedFiles tools read or write files that all agents of a tree share, so that an output has the labels of all of them.
 	SharedFiles bool
 }
 
@@ -49,7 +48,7 @@ type Approval string
 
 // The values of Approval. The zero value leaves it to the role.
 const (
-	// ApprovalRequired requires approval for every call, whatever the role requires.
+	// ApprovalRequired asks for every call, whatever the role says.
 	ApprovalRequired Approval = "Required"
 	// ApprovalNotRequired asks only if the role asks for every call or names the tool.
 	ApprovalNotRequired Approval = "NotRequired"

@@ -30,8 +30,7 @@ type Ask struct {
 	Agent string `json:"agent,omitempty"`
 	// Call is the ID of the tool call. It is empty for the approval of a task of type Tool, which has only one call.
 	Call string `json:"call,omitempty"`
-	// Tool and Arguments describe a call that needs approval. Arguments is JSON, or a shortened text for people if it is
-	// Truncated.
+	// Tool and Arguments describe a call that needs approval. Arguments is JSON, or a shortened text for people if it is Truncated.
 	Tool      string `json:"tool,omitempty"`
 	Arguments string `json:"arguments,omitempty"`
 	// Question is the text of a question.
@@ -46,7 +45,7 @@ type Ask struct {
 	Requesters     []string `json:"-"`
 	// Reasons are lines on why policies require the approval, and until when people can decide.
 	Reasons []string `json:"reasons,omitempty"`
-	// Barred is the reason why the user of For must not decide.
+	// Barred is why the user of For may not decide.
 	Barred Bar `json:"barred,omitempty"`
 	// StartTime is when the work began to wait. It is zero if the operator is of a release that does not record it.
 	StartTime time.Time `json:"startTime,omitzero"`
@@ -56,7 +55,7 @@ type Ask struct {
 	Truncated bool `json:"truncated,omitempty"`
 }
 
-// Bar is the reason why a user must not decide about a call.
+// Bar is why a user may not decide about a call.
 type Bar string
 
 // Values of Bar.
@@ -95,7 +94,7 @@ func reasonLines(p v1beta1.PolicyReasons, expires *metav1.Time) []string {
 	return lines
 }
 
-func fromTime(t *metav1.Time) time.Time {
+func timeOf(t *metav1.Time) time.Time {
 	if t == nil {
 		return time.Time{}
 	}
@@ -172,8 +171,8 @@ func (s Snapshot) standaloneAsks() []Ask {
 	return asks
 }
 
-// Requesters returns the people who requested a standalone task: its creator, or the author of its trigger and the
-// person who fired that. It is empty if they are not known.
+// Requesters returns the people who requested a standalone task: its creator, or the author of its trigger and the person who fired that. It
+// is empty if they are not known.
 func Requesters(task *v1beta1.AgentTask) []string {
 	switch {
 	case task.Spec.User == "":
@@ -198,7 +197,7 @@ func otherCalls(first Ask, calls []v1beta1.ToolCallStatus) []Ask {
 		other := first
 		other.Call, other.Tool, other.Arguments, other.Digest = call.ID, call.Tool, Arguments(call), call.ArgumentsDigest
 		other.Truncated, other.Reasons = call.ArgumentsOmitted, reasonLines(call.PolicyReasons, call.ExpireTime)
-		other.ExpireTime = fromTime(call.ExpireTime)
+		other.ExpireTime = timeOf(call.ExpireTime)
 		asks = append(asks, other)
 	}
 	return asks
@@ -209,18 +208,17 @@ func Arguments(call v1beta1.ToolCallStatus) string {
 	if call.ArgumentsOmitted {
 		return shorten.Ellipsis
 	}
-	return argumentsText(call.Arguments)
+	return textOf(call.Arguments)
 }
 
-func argumentsText(arguments *runtime.RawExtension) string {
+func textOf(arguments *runtime.RawExtension) string {
 	if arguments == nil {
 		return ""
 	}
 	return string(plainjson.Unescape(arguments.Raw))
 }
 
-// RootTask returns the name of the standalone task at the root of a task, which may have the workspace of all tasks
-// below it.
+// RootTask returns the name of the standalone task at the root of a task, which may have the workspace of all tasks below it.
 func (s Snapshot) RootTask(name string) string {
 	if task := s.Task(name); task != nil {
 		return s.rootTask(*task).Name
@@ -243,13 +241,13 @@ func (s Snapshot) rootTask(task v1beta1.AgentTask) v1beta1.AgentTask {
 // NewAsk returns the ask in a status.
 func NewAsk(chat, task string, w v1beta1.Waiting) Ask {
 	ask := Ask{Kind: w.Kind, Chat: chat, Task: task, Agent: w.SubAgent, Call: w.ToolCall, Digest: w.ArgumentsDigest, DenyRequesters: w.DenyRequesters}
-	ask.StartTime = fromTime(w.StartTime)
+	ask.StartTime = timeOf(w.StartTime)
 	if w.Kind == v1beta1.WaitingQuestion {
 		ask.Question, ask.Truncated = w.Text, strings.HasSuffix(w.Text, shorten.Ellipsis)
 		return ask
 	}
-	ask.Reasons, ask.ExpireTime = reasonLines(w.PolicyReasons, w.ExpireTime), fromTime(w.ExpireTime)
-	ask.Tool, ask.Arguments, ask.Truncated = w.Tool, argumentsText(w.Arguments), w.ArgumentsOmitted
+	ask.Reasons, ask.ExpireTime = reasonLines(w.PolicyReasons, w.ExpireTime), timeOf(w.ExpireTime)
+	ask.Tool, ask.Arguments, ask.Truncated = w.Tool, textOf(w.Arguments), w.ArgumentsOmitted
 	if w.ArgumentsOmitted {
 		ask.Arguments = strings.TrimPrefix(w.Text, w.Tool+" ")
 	}

@@ -20,8 +20,7 @@ const (
 	EntryUser EntryKind = "User"
 	// EntryAssistant: the model replied with content, toolCalls or both.
 	EntryAssistant EntryKind = "Assistant"
-	// EntrySummary: the model summarised the older part of a history that became too long; content replaces that part from
-	// now on.
+	// EntrySummary: the model summarised the older part of a history that became too long; content replaces that part from now on.
 	EntrySummary EntryKind = "Summary"
 	// EntryToolResult: a tool call ended; content is its result for the model, toolCalls has the call.
 	EntryToolResult EntryKind = "ToolResult"
@@ -45,9 +44,9 @@ const (
 	EntryCancelled EntryKind = "Cancelled"
 	// EntryRestarted: another operator took over; toolCalls has the calls whose outcome is unknown.
 	EntryRestarted EntryKind = "Restarted"
-	// EntryDelta: a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is
-	// not part of the record. The next entry that is not a Delta replaces all deltas: it has the whole reply, or there is
-	// none. A reader that joins in the middle first gets everything so far in one delta.
+	// EntryDelta: a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is not part
+	// of the record. The next entry that is not a Delta replaces all deltas: it has the whole reply, or there is none.
+	// A reader that joins in the middle first gets everything so far in one delta.
 	EntryDelta EntryKind = "Delta"
 )
 
@@ -57,7 +56,7 @@ type Entry struct {
 	// event has an entry. A Delta has the seq of the newest event before it.
 	// +required
 	Seq int64 `json:"seq"`
-	// time is the time when it happened.
+	// time is when it happened.
 	// +required
 	Time metav1.MicroTime `json:"time"`
 	// kind is the kind of the entry; it determines which of the other fields are set.
@@ -66,12 +65,11 @@ type Entry struct {
 	// content is the whole text of the entry.
 	// +optional
 	Content string `json:"content,omitempty"`
-	// reasoning is the text of the model's reasoning before the reply, if the provider returns it. It is never posted to
-	// the chat.
+	// reasoning is the text of the model's reasoning before the reply, if the provider returns it. It is never posted to the chat.
 	// +optional
 	Reasoning string `json:"reasoning,omitempty"`
-	// images are the images of the entry: those that a person attached to the message or answer, or those that a tool
-	// returned. Their bytes are served by the transcript's image subresource, as long as the ledger keeps them.
+	// images are the images of the entry: those that a person attached to the message or answer, or those that a tool returned. Their
+	// bytes are served by the transcript's image subresource, as long as the ledger keeps them.
 	// +optional
 	// +listType=atomic
 	Images []Image `json:"images,omitempty"`
@@ -105,8 +103,7 @@ type Entry struct {
 	// child is the name of the run that the entry is about.
 	// +optional
 	Child string `json:"child,omitempty"`
-	// error is the class of the error: Retry, Final, ContextTooLong or Budget for a failed model call, the error kind for
-	// a child.
+	// error is the class of the error: Retry, Final, ContextTooLong or Budget for a failed model call, the error kind for a child.
 	// +optional
 	Error string `json:"error,omitempty"`
 	// truncated is true if the reply reached the limit of output tokens and is cut off.
@@ -174,8 +171,8 @@ type ToolCall struct {
 	// tool is the name of the tool, as used by the model.
 	// +optional
 	Tool string `json:"tool,omitempty"`
-	// arguments are the arguments as the model wrote them, which need not be JSON. Entries that only contain the outcome
-	// of the call leave them out.
+	// arguments are the arguments as the model wrote them, which need not be JSON. Entries that only contain the outcome of the call
+	// leave them out.
 	// +optional
 	Arguments string `json:"arguments,omitempty"`
 	// phase is the phase of the call after the entry.
@@ -184,8 +181,8 @@ type ToolCall struct {
 	// result is the result of the call for the model, once it is known, unless it is the content of the entry.
 	// +optional
 	Result string `json:"result,omitempty"`
-	// diff is what the call changed in a file, as the hunks of a unified diff, if the tool reported it; at most 32 KiB.
-	// The tools write and patch of workspaces do, unless they created the file or it had the new content already.
+	// diff is what the call changed in a file, as the hunks of a unified diff, if the tool reported it; at most 32 KiB. The tools write and
+	// patch of workspaces do, unless they created the file or it had the new content already.
 	// +optional
 	Diff string `json:"diff,omitempty"`
 }
@@ -214,7 +211,7 @@ type ChildRun struct {
 
 // Outcome is the outcome of an agent.
 type Outcome struct {
-	// errorKind is the reason why it ended without success; absent if it succeeded.
+	// errorKind is why it ended without success; absent if it succeeded.
 	// +optional
 	ErrorKind string `json:"errorKind,omitempty"`
 	// error describes the error for people.
@@ -243,7 +240,7 @@ type Outcome struct {
 	// testsPassed is the number of tests that passed.
 	// +optional
 	TestsPassed *int32 `json:"testsPassed,omitempty"`
-	// warnings are points that the parent should consider.
+	// warnings are points that the parent should know.
 	// +optional
 	// +listType=atomic
 	Warnings []string `json:"warnings,omitempty"`
@@ -273,8 +270,8 @@ type Delta struct {
 	// toolCall is the next part of a tool call.
 	// +optional
 	ToolCall *ToolCallDelta `json:"toolCall,omitempty"`
-	// lost is true if the reply is too long for the live view and deltas are left out from here on; the entry with the
-	// reply has all of it.
+	// lost is true if the reply is too long for the live view and deltas are left out from here on; the entry with the reply has all of
+	// it.
 	// +optional
 	Lost bool `json:"lost,omitempty"`
 }

@@ -5,9 +5,8 @@ package v1beta1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// TranscriptCalls are the tool calls of an agent as ToolPolicies judge them: each time when a call was planned, started
-// or decided, with what the agent's context contained at that moment. They are computed from the agent's recorded
-// events, including events from times without policies.
+// TranscriptCalls are the tool calls of an agent as ToolPolicies judge them: each time when a call was planned, started or decided, with what
+// the agent's context contained at that moment. They are computed from the agent's recorded events, also of times without policies.
 //
 // +kubebuilder:object:root=true
 type TranscriptCalls struct {
@@ -17,8 +16,8 @@ type TranscriptCalls struct {
 	// agent identifies the agent that made the calls.
 	// +required
 	Agent TranscriptAgent `json:"agent"`
-	// callerRole is the role of the agent that runs a tool as a task: policies judge the call as one of that role. It is
-	// absent for a person's task, and if the record no longer has the caller.
+	// callerRole is the role of the agent that runs a tool as a task: policies judge the call as one of that role. It is absent for a person's
+	// task, and if the record no longer has the caller.
 	// +optional
 	CallerRole string `json:"callerRole,omitempty"`
 	// moments are a page of the calls, in order. A call occurs several times.
@@ -49,7 +48,7 @@ type CallMoment struct {
 	// seq is the event at that moment. A page does not divide the moments of an event.
 	// +required
 	Seq int64 `json:"seq"`
-	// time is the time of the moment.
+	// time is when it was.
 	// +required
 	Time metav1.MicroTime `json:"time"`
 	// kind is what happens to the call.
@@ -61,12 +60,12 @@ type CallMoment struct {
 	// tool is the name of the tool, as used by the model.
 	// +optional
 	Tool string `json:"tool,omitempty"`
-	// arguments are the arguments that policies judge, as JSON. A call that starts several runs has a moment for each of
-	// them, with its part of the arguments.
+	// arguments are the arguments that policies judge, as JSON. A call that starts several runs has a moment for each of them, with its part of
+	// the arguments.
 	// +optional
 	Arguments string `json:"arguments,omitempty"`
-	// readOnly is true if the agent was configured with the tool as one that changes nothing. For a tool of a ToolServer,
-	// policies read spec.readOnlyTools of the ToolServer instead.
+	// readOnly is true if the agent was configured with the tool as one that changes nothing. For a tool of a ToolServer, policies read
+	// spec.readOnlyTools of the ToolServer instead.
 	// +optional
 	ReadOnly bool `json:"readOnly,omitempty"`
 	// control is true for the agent's own tools, which belong to no ToolServer.
@@ -95,7 +94,7 @@ type CallMoment struct {
 	// allowance is the name of the allowance that approved the call.
 	// +optional
 	Allowance string `json:"allowance,omitempty"`
-	// comment is the person's comment.
+	// comment is what the person wrote.
 	// +optional
 	Comment string `json:"comment,omitempty"`
 }
@@ -113,7 +112,7 @@ type ContentLabel struct {
 	ToolCall string `json:"toolCall,omitempty"`
 }
 
-// PolicyVerdict is the verdict of a rule about a call, or the approval of a policy.
+// PolicyVerdict is what a rule says about a call, or that a policy allows it.
 type PolicyVerdict struct {
 	// policy is the namespace and name of the ToolPolicy.
 	// +required
@@ -133,8 +132,7 @@ type PolicyVerdict struct {
 	// audit is true if the verdict has no effect.
 	// +optional
 	Audit bool `json:"audit,omitempty"`
-	// failed is true if the call is denied because the expression of the rule failed, or because the arguments could not
-	// be read.
+	// failed is true if the call is denied because the expression of the rule failed, or because the arguments could not be read.
 	// +optional
 	Failed bool `json:"failed,omitempty"`
 	// message is the message of the rule.

@@ -133,7 +133,7 @@ func schema_nestor_api_history_v1beta1_CallMoment(ref common.ReferenceCallback) 
 					},
 					"time": {
 						SchemaProps: spec.SchemaProps{
-							Description: "time is the time of the moment.",
+							Description: "time is when it was.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
@@ -255,7 +255,7 @@ func schema_nestor_api_history_v1beta1_CallMoment(ref common.ReferenceCallback) 
 					},
 					"comment": {
 						SchemaProps: spec.SchemaProps{
-							Description: "comment is the person's comment.",
+							Description: "comment is what the person wrote.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -653,7 +653,7 @@ func schema_nestor_api_history_v1beta1_Entry(ref common.ReferenceCallback) commo
 					},
 					"time": {
 						SchemaProps: spec.SchemaProps{
-							Description: "time is the time when it happened.",
+							Description: "time is when it happened.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
@@ -1225,7 +1225,7 @@ func schema_nestor_api_history_v1beta1_Outcome(ref common.ReferenceCallback) com
 				Properties: map[string]spec.Schema{
 					"errorKind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "errorKind is the reason why it ended without success; absent if it succeeded.",
+							Description: "errorKind is why it ended without success; absent if it succeeded.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1317,7 +1317,7 @@ func schema_nestor_api_history_v1beta1_Outcome(ref common.ReferenceCallback) com
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "warnings are points that the parent should consider.",
+							Description: "warnings are points that the parent should know.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1380,7 +1380,7 @@ func schema_nestor_api_history_v1beta1_PolicyVerdict(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PolicyVerdict is the verdict of a rule about a call, or the approval of a policy.",
+				Description: "PolicyVerdict is what a rule says about a call, or that a policy allows it.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"policy": {
@@ -2088,7 +2088,7 @@ func schema_nestor_api_history_v1beta1_TranscriptCalls(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "TranscriptCalls are the tool calls of an agent as ToolPolicies judge them: each time when a call was planned, started or decided, with what the agent's context contained at that moment. They are computed from the agent's recorded events, including events from times without policies.",
+				Description: "TranscriptCalls are the tool calls of an agent as ToolPolicies judge them: each time when a call was planned, started or decided, with what the agent's context contained at that moment. They are computed from the agent's recorded events, also of times without policies.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {

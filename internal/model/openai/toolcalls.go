@@ -22,7 +22,7 @@ type callBuilder struct {
 type pendingCall struct {
 	id, name  string
 	arguments strings.Builder
-	// checks counts how often the arguments were parsed to find out whether they are complete; the cost grows with
+	// checks counts how often the arguments were parsed to detect whether they are complete; the cost grows with
 	// their length.
 	checks int
 }
