@@ -13,15 +13,16 @@ type AgentChatSpec struct {
 	// +optional
 	// +default="orchestrator"
 	Role Name `json:"role,omitempty"`
-	// modelProvider is the ModelProvider of the orchestrator, and of the sub-agents whose roles set none. Defaults to that of the
-	// role, then to the provider named "default".
+	// modelProvider is the ModelProvider of the orchestrator, and of the sub-agents whose roles set none. Defaults to that
+	// of the role, then to the provider named "default".
 	// +optional
 	ModelProvider Name `json:"modelProvider,omitempty"`
-	// model is the model of the orchestrator, and of the sub-agents whose roles set neither a provider nor a model. Defaults to that of
-	// the role, then to the default model of the provider.
+	// model is the model of the orchestrator, and of the sub-agents whose roles set neither a provider nor a model.
+	// Defaults to that of the role, then to the default model of the provider.
 	// +optional
 	Model ModelName `json:"model,omitempty"`
-	// user is the user name of the person who uses the chat. If set, it must be the user who creates the chat, unless that is the operator.
+	// user is the user name of the person who uses the chat. If set, it must be the user who creates the chat, unless that
+	// is the operator.
 	// +optional
 	User UserName `json:"user,omitempty"`
 	// workspace gives the agents of this chat files to work on. If absent, there are no workspace tools.
@@ -35,7 +36,8 @@ type AgentChatSpec struct {
 	// +optional
 	// +default={}
 	AutoAnswer AutoAnswer `json:"autoAnswer,omitzero"`
-	// taskTTLSecondsAfterFinished is how long finished tasks of this chat are kept. If absent, they are kept indefinitely; if 0, they are deleted at once.
+	// taskTTLSecondsAfterFinished is how long finished tasks of this chat are kept. If absent, they are kept indefinitely;
+	// if 0, they are deleted at once.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=31536000
@@ -48,21 +50,21 @@ type AgentChatSpec struct {
 
 // ChatLimits apply to the whole tree of a chat.
 type ChatLimits struct {
-	// maxDepth is how deep sub-agents may be nested; those of the orchestrator have depth 1.
+	// maxDepth is the maximum depth of sub-agents; those of the orchestrator have depth 1.
 	// +optional
 	// +default=2
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=5
 	MaxDepth int32 `json:"maxDepth,omitempty"`
-	// maxParallelTasks is how many sub-agents may be Active at the same time, at any depth; the others stay Pending. Sub-agents that wait
-	// for children or a person do not count, so parents never block their children.
+	// maxParallelTasks is the maximum number of sub-agents that may be Active at the same time, at any depth; the others
+	// stay Pending. Sub-agents that wait for children or a person do not count, so parents never block their children.
 	// +optional
 	// +default=8
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	MaxParallelTasks int32 `json:"maxParallelTasks,omitempty"`
-	// maxTotalTokens is how many tokens the chat and all its sub-agents may use. 0 means no limit of its own; a limit of the role
-	// applies too.
+	// maxTotalTokens is the maximum number of tokens that the chat and all its sub-agents may use. 0 means no limit of its
+	// own; a limit of the role applies too.
 	// +optional
 	// +default=0
 	// +kubebuilder:validation:Minimum=0
@@ -73,22 +75,22 @@ type ChatLimits struct {
 	// +default=0
 	// +kubebuilder:validation:Minimum=0
 	MaxCostMicros int64 `json:"maxCostMicros,omitempty"`
-	// maxTurnsPerMessage is how many turns the orchestrator may take after the last message of a person, before the
-	// chat pauses until the next message. 0 means no limit.
+	// maxTurnsPerMessage is the maximum number of turns that the orchestrator may take after the last message of a person,
+	// before the chat pauses until the next message. 0 means no limit.
 	// +optional
 	// +default=25
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10000
 	MaxTurnsPerMessage *int32 `json:"maxTurnsPerMessage,omitempty"`
-	// maxTasksPerMessage is how many tasks the chat and all its sub-agents may start after the last message of a
-	// person, before the chat pauses until the next message. 0 means no limit.
+	// maxTasksPerMessage is the maximum number of tasks that the chat and all its sub-agents may start after the last
+	// message of a person, before the chat pauses until the next message. 0 means no limit.
 	// +optional
 	// +default=100
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100000
 	MaxTasksPerMessage *int32 `json:"maxTasksPerMessage,omitempty"`
-	// maxTokensPerMessage is how many tokens the chat and all its sub-agents may use after the last message of a
-	// person, before the chat pauses until the next message. 0 means no limit.
+	// maxTokensPerMessage is the maximum number of tokens that the chat and all its sub-agents may use after the last
+	// message of a person, before the chat pauses until the next message. 0 means no limit.
 	// +optional
 	// +default=2000000
 	// +kubebuilder:validation:Minimum=0
@@ -101,13 +103,14 @@ type AutoAnswer struct {
 	// +optional
 	// +default=true
 	Enabled *bool `json:"enabled,omitempty"`
-	// minConfidence is the confidence, from 0 to 100, that the orchestrator needs to answer; below it the question goes to the person.
+	// minConfidence is the confidence, from 0 to 100, that the orchestrator needs to answer; below it the question goes to
+	// the person.
 	// +optional
 	// +default=70
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	MinConfidence *int32 `json:"minConfidence,omitempty"`
-	// maxPerQuestion is how often the same question may be answered automatically; after that it goes to the person.
+	// maxPerQuestion is the maximum number of automatic answers to the same question; after that it goes to the person.
 	// +optional
 	// +default=2
 	// +kubebuilder:validation:Minimum=0
@@ -154,7 +157,7 @@ type ChatAllowance struct {
 	// user is the person who made the allowance.
 	// +required
 	User UserName `json:"user"`
-	// startTime is when the allowance was made.
+	// startTime is the time when the allowance was made.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 }
@@ -189,14 +192,16 @@ type TaskCounts struct {
 
 // AgentChatStatus is the observed state of a chat. The whole conversation is in its AgentMessages and in the ledger.
 type AgentChatStatus struct {
-	// observedGeneration is the generation of the spec that is in effect (a change during a turn takes effect with the next one); -1 until the operator has checked the object.
+	// observedGeneration is the generation of the spec that is in effect (a change during a turn takes effect with the
+	// next one); -1 until the operator has checked the object.
 	// +optional
 	// +kubebuilder:validation:Minimum=-1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// phase is Idle, Running or Waiting.
 	// +optional
 	Phase ChatPhase `json:"phase,omitempty"`
-	// startTime is when the conversation started. A chat that has a start time but no events in the ledger has lost its history.
+	// startTime is the time when the conversation started. A chat that has a start time but no events in the ledger has
+	// lost its history.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// waiting lists the questions and approvals that wait for a person, oldest first; tasks.waiting counts all of them.
@@ -229,14 +234,16 @@ type AgentChatStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Messages int32 `json:"messages,omitempty"`
-	// title is the title that the model proposes. The annotation nestor.dev/title is that of a person, and comes before it.
+	// title is the title that the model proposes. The annotation nestor.dev/title is that of a person, and comes before
+	// it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=80
 	Title string `json:"title,omitempty"`
 	// lastMessage is the newest AgentMessage of this chat.
 	// +optional
 	LastMessage MessageName `json:"lastMessage,omitempty"`
-	// lastMessageTime is when lastMessage was created. It is absent until the first message after an upgrade from a release without this field.
+	// lastMessageTime is the time when lastMessage was created. It is absent until the first message after an upgrade from
+	// a release without this field.
 	// +optional
 	LastMessageTime *metav1.Time `json:"lastMessageTime,omitempty"`
 	// usage is the usage of the chat and all its sub-agents.

@@ -22,19 +22,20 @@ type AgentQuotaSpec struct {
 	// period is the calendar period in UTC to which maxTokens and maxCostMicros apply: Hour, Day or Month.
 	// +required
 	Period QuotaPeriod `json:"period"`
-	// maxTokens is how many tokens the model calls of the namespace may use in a period. If absent, there is no limit.
+	// maxTokens is the maximum number of tokens that the model calls of the namespace may use in a period. If absent,
+	// there is no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000000000
 	MaxTokens *int64 `json:"maxTokens,omitempty"`
-	// maxCostMicros is how much the model calls of the namespace may cost in a period, in millionths of the currency of the
-	// period's first call; every model that is used needs a price in that currency. If absent, there is no limit.
+	// maxCostMicros is how much the model calls of the namespace may cost in a period, in millionths of the currency of
+	// the period's first call; every model that is used needs a price in that currency. If absent, there is no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000000000
 	MaxCostMicros *int64 `json:"maxCostMicros,omitempty"`
-	// maxActiveAgents is how many sub-agents of the namespace may be Active at the same time, regardless of the
-	// period; those that wait for a person or for other agents do not count. If absent, there is no limit.
+	// maxActiveAgents is the maximum number of sub-agents of the namespace that may be Active at the same time, regardless
+	// of the period; those that wait for a person or for other agents do not count. If absent, there is no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
@@ -47,8 +48,8 @@ type QuotaAmount struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Tokens *int64 `json:"tokens,omitempty"`
-	// costMicros is an amount of money in millionths of the currency. It is absent if the quota does not limit cost, or if calls of the
-	// period have prices in different currencies.
+	// costMicros is an amount of money in millionths of the currency. It is absent if the quota does not limit cost, or if
+	// calls of the period have prices in different currencies.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	CostMicros *int64 `json:"costMicros,omitempty"`
@@ -68,15 +69,15 @@ type AgentQuotaStatus struct {
 	// used is the usage of the finished model calls of the namespace in this period.
 	// +optional
 	Used QuotaAmount `json:"used,omitzero"`
-	// remaining is what further model calls may reserve in this period: the limit minus the usage, minus the reservations of calls in
-	// flight.
+	// remaining is the amount that further model calls may reserve in this period: the limit minus the usage, minus the
+	// reservations of calls in flight.
 	// +optional
 	Remaining QuotaAmount `json:"remaining,omitzero"`
 	// activeAgents is the number of Active sub-agents of the namespace.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ActiveAgents int32 `json:"activeAgents,omitempty"`
-	// resetTime is when this period ends and the quota resets.
+	// resetTime is the time when this period ends and the quota resets.
 	// +optional
 	ResetTime *metav1.Time `json:"resetTime,omitempty"`
 	// conditions contains Ready.

@@ -28,15 +28,16 @@ type AgentRoleSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Icon string `json:"icon,omitempty"`
-	// modelProvider is the ModelProvider of agents with this role. Defaults to that of the parent or of the chat, then to the one
-	// named "default".
+	// modelProvider is the ModelProvider of agents with this role. Defaults to that of the parent or of the chat, then to
+	// the one named "default".
 	// +optional
 	ModelProvider Name `json:"modelProvider,omitempty"`
-	// model is the model of agents with this role. Defaults to that of the parent if its provider is used too, then to the default
-	// model of the provider.
+	// model is the model of agents with this role. Defaults to that of the parent if its provider is used too, then to the
+	// default model of the provider.
 	// +optional
 	Model ModelName `json:"model,omitempty"`
-	// temperature is the sampling temperature: a number from 0 to 2, which may also be a string. Defaults to that of the model.
+	// temperature is the sampling temperature: a number from 0 to 2, which may also be a string. Defaults to that of the
+	// model.
 	// +optional
 	Temperature Temperature `json:"temperature,omitempty"`
 	// maxOutputTokens is the maximum length of the reply of one model call. Defaults to 4096.
@@ -57,8 +58,8 @@ type AgentRoleSpec struct {
 	// systemPromptFrom is the source of the prompt, if it is not in systemPrompt. Its text may have includes, too.
 	// +optional
 	SystemPromptFrom *PromptSource `json:"systemPromptFrom,omitempty"`
-	// skills are instructions for certain kinds of work, in the Agent Skills format. The prompt lists their names and descriptions, and the
-	// agent reads them with the tool read_skill.
+	// skills are instructions for certain kinds of work, in the Agent Skills format. The prompt lists their names and
+	// descriptions, and the agent reads them with the tool read_skill.
 	// +optional
 	// +listType=map
 	// +listMapKey=configMapName
@@ -67,7 +68,8 @@ type AgentRoleSpec struct {
 	// tools lists the tools of the agent besides its control tools. Defaults to the built-in tools.
 	// +optional
 	Tools *RoleTools `json:"tools,omitempty"`
-	// approval configures which tool calls need a person's decision. Defaults to those of all tools that are not marked read-only.
+	// approval configures which tool calls need a person's decision. Defaults to those of all tools that are not marked
+	// read-only.
 	// +optional
 	Approval *ApprovalPolicy `json:"approval,omitempty"`
 	// delegation lists the roles that the agent may delegate to. If absent, it may not delegate.
@@ -76,7 +78,8 @@ type AgentRoleSpec struct {
 	// asTool also offers the role as a tool with its own name and input to agents that may delegate to it.
 	// +optional
 	AsTool *RoleAsTool `json:"asTool,omitempty"`
-	// remote is an agent elsewhere that does the work of agents with this role. They have no prompt, model or tools of their own.
+	// remote is an agent elsewhere that does the work of agents with this role. They have no prompt, model or tools of
+	// their own.
 	// +optional
 	Remote *RemoteAgent `json:"remote,omitempty"`
 	// outputSchema is the JSON schema, of type object and at most 16 KiB, of the data that agents with this role
@@ -87,19 +90,21 @@ type AgentRoleSpec struct {
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
 	OutputSchema *runtime.RawExtension `json:"outputSchema,omitempty"`
-	// review makes an agent with another role judge each result that agents with this role submit. An agent whose result is rejected gets
-	// the reasons and continues.
+	// review makes an agent with another role judge each result that agents with this role submit. An agent whose result
+	// is rejected gets the reasons and continues.
 	// +optional
 	Review *ResultReview `json:"review,omitempty"`
-	// isolated makes agents with this role safe readers of untrusted content: they have no tools, delegate nothing and ask no questions, and
-	// only data of the outputSchema leaves them: an object of booleans, enums of short identifiers and bounded integers, with at most 64 bits. To
-	// set it, or to change the spec while it is set, a user needs the verb trust on this AgentRole.
+	// isolated makes agents with this role safe readers of untrusted content: they have no tools, delegate nothing and ask
+	// no questions, and only data of the outputSchema leaves them: an object of booleans, enums of short identifiers and
+	// bounded integers, with at most 64 bits. To set it, or to change the spec while it is set, a user needs the verb
+	// trust on this AgentRole.
 	// +optional
 	Isolated bool `json:"isolated,omitempty"`
 	// limits apply to each agent with this role.
 	// +optional
 	Limits *RoleLimits `json:"limits,omitempty"`
-	// allowedNamespaces selects the other namespaces that may use the role, if the role is in the operator's own namespace.
+	// allowedNamespaces selects the other namespaces that may use the role, if the role is in the operator's own
+	// namespace.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 }
@@ -109,8 +114,8 @@ type RemoteAgent struct {
 	// a2a is an agent that speaks the A2A protocol.
 	// +required
 	A2A A2AAgent `json:"a2a"`
-	// trusted exempts the remote agent's replies from the content label untrusted. To set it, or to change the spec while it is set, a user needs the
-	// verb trust on this AgentRole.
+	// trusted exempts the remote agent's replies from the content label untrusted. To set it, or to change the spec while
+	// it is set, a user needs the verb trust on this AgentRole.
 	// +optional
 	Trusted bool `json:"trusted,omitempty"`
 	// contentLabels are further content labels of the remote agent's replies.
@@ -120,15 +125,15 @@ type RemoteAgent struct {
 	ContentLabels []ContentLabel `json:"contentLabels,omitempty"`
 }
 
-// The rules for url are on the struct: an error contains the value of the field that the rule is on, and the URL may contain a
-// password.
+// The rules for url are on the struct: an error contains the value of the field that the rule is on, and the URL may
+// contain a password.
 
 // A2AAgent is an agent that speaks A2A 1.0.
 // +kubebuilder:validation:XValidation:rule="isURL(self.url) && url(self.url).getScheme() in ['http', 'https'] && size(url(self.url).getHost()) > 0",message="must be an http or https URL, for example https://agents.example.com/weather",fieldPath=".url"
 // +kubebuilder:validation:XValidation:rule="!self.url.matches('^https?://[^/?#]*@')",message="must not contain a user or password: put them into a Secret and name it in headersFrom",fieldPath=".url"
 type A2AAgent struct {
-	// url is the URL below which the agent's card is (/.well-known/agent-card.json), or that of the card itself if it ends with .json.
-	// All requests go to the host of this URL.
+	// url is the URL below which the agent's card is (/.well-known/agent-card.json), or that of the card itself if it ends
+	// with .json. All requests go to the host of this URL.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
@@ -171,8 +176,8 @@ type SkillSource struct {
 	// their paths.
 	// +required
 	ConfigMapName ObjectName `json:"configMapName"`
-	// trusted exempts the skill from the content label untrusted. To set it, or to change the spec while it is set, a user needs the
-	// verb trust on this AgentRole.
+	// trusted exempts the skill from the content label untrusted. To set it, or to change the spec while it is set, a user
+	// needs the verb trust on this AgentRole.
 	// +optional
 	Trusted bool `json:"trusted,omitempty"`
 	// contentLabels are further content labels of the skill.
@@ -225,7 +230,7 @@ const (
 	ApprovalNever ApprovalMode = "Never"
 )
 
-// TimeoutAction is what happens when no one has decided about a call in time.
+// TimeoutAction determines what happens when no one has decided about a call in time.
 // +kubebuilder:validation:Enum=Deny;Fail
 type TimeoutAction string
 
@@ -251,8 +256,8 @@ type ApprovalPolicy struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=128
 	Tools []ToolGlob `json:"tools,omitempty"`
-	// denyRequesters rejects the decisions of everyone who requested the work: who wrote a message to the chat, or created the
-	// standalone task. If one of them is unknown, because a message or the task has no user, no one can decide.
+	// denyRequesters rejects the decisions of everyone who requested the work: who wrote a message to the chat, or created
+	// the standalone task. If one of them is unknown, because a message or the task has no user, no one can decide.
 	// +optional
 	DenyRequesters bool `json:"denyRequesters,omitempty"`
 	// allowServiceAccounts lets service accounts decide under denyRequesters. By default only people can.
@@ -263,8 +268,8 @@ type ApprovalPolicy struct {
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=31536000
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
-	// onTimeout is what happens after timeoutSeconds: with Deny, which is the default, the call is denied; with Fail, the run fails with
-	// ApprovalExpired.
+	// onTimeout determines what happens after timeoutSeconds: with Deny, which is the default, the call is denied; with
+	// Fail, the run fails with ApprovalExpired.
 	// +optional
 	OnTimeout TimeoutAction `json:"onTimeout,omitempty"`
 	// editable lets a person approve a call of a tool with changed arguments. It has no effect on a call for which a ToolPolicy denies
@@ -310,18 +315,18 @@ const (
 
 // ResultReview configures the review of results.
 type ResultReview struct {
-	// role is the AgentRole of the reviewer, which gets the task, its successCriteria and the result, and the same workspace. Its own review
-	// is ignored.
+	// role is the AgentRole of the reviewer, which gets the task, its successCriteria and the result, and the same
+	// workspace. Its own review is ignored.
 	// +required
 	Role Name `json:"role"`
-	// maxRounds is how many times a result may be reviewed.
+	// maxRounds is the maximum number of reviews of a result.
 	// +optional
 	// +default=2
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=5
 	MaxRounds int32 `json:"maxRounds,omitempty"`
-	// onReject determines how an agent ends whose last result is rejected or could not be reviewed: Warn, it succeeds with a warning in its
-	// result; Fail, it fails with ReviewRejected.
+	// onReject determines how an agent ends whose last result is rejected or could not be reviewed: Warn, it succeeds with
+	// a warning in its result; Fail, it fails with ReviewRejected.
 	// +optional
 	// +default="Warn"
 	OnReject RejectPolicy `json:"onReject,omitempty"`
@@ -329,7 +334,7 @@ type ResultReview struct {
 
 // RoleLimits apply to each agent with a role.
 type RoleLimits struct {
-	// maxIterations is how many model calls an agent may make. Defaults to 20.
+	// maxIterations is the maximum number of model calls that an agent may make. Defaults to 20.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
@@ -339,12 +344,13 @@ type RoleLimits struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	MaxDurationSeconds int32 `json:"maxDurationSeconds,omitempty"`
-	// maxTotalTokens is how many tokens an agent and everything below it may use. If absent or 0, there is no limit.
+	// maxTotalTokens is the maximum number of tokens that an agent and everything below it may use. If absent or 0, there
+	// is no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxTotalTokens int64 `json:"maxTotalTokens,omitempty"`
-	// maxCostMicros is how much an agent and everything below it may cost, in millionths of the currency. If absent or 0, there is
-	// no limit.
+	// maxCostMicros is how much an agent and everything below it may cost, in millionths of the currency. If absent or 0,
+	// there is no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxCostMicros int64 `json:"maxCostMicros,omitempty"`

@@ -50,8 +50,8 @@ type AgentTaskSpec struct {
 	// +kubebuilder:validation:MaxLength=32768
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Instruction string `json:"instruction,omitempty"`
-	// contextFiles are the files of the workspace that the agent should read first, as paths from the directory it works in.
-	// If context is Selective, the agent is shown their contents.
+	// contextFiles are the files of the workspace that the agent should read first, as paths from the directory it works
+	// in. If context is Selective, the agent receives their contents.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -63,8 +63,8 @@ type AgentTaskSpec struct {
 	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	SuccessCriteria string `json:"successCriteria,omitempty"`
-	// outputSchema is the JSON schema, of type object, of the data that the agent submits with its result, as in AgentRole. It replaces
-	// the one of the role.
+	// outputSchema is the JSON schema, of type object, of the data that the agent submits with its result, as in
+	// AgentRole. It replaces the one of the role.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
@@ -72,19 +72,19 @@ type AgentTaskSpec struct {
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	OutputSchema *runtime.RawExtension `json:"outputSchema,omitempty"`
-	// context is what the sub-agent is shown beside its instruction: None, the default; Summary, a summary of its
-	// parent's conversation; Full, that conversation; Selective, the contents of contextFiles. A standalone task has
-	// no parent: its context is None or Selective.
+	// context is the content that the sub-agent receives in addition to its instruction: None, the default; Summary, a
+	// summary of its parent's conversation; Full, that conversation; Selective, the contents of contextFiles. A standalone
+	// task has no parent: its context is None or Selective.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Context ContextMode `json:"context,omitempty"`
-	// continueFrom is a finished SubAgent whose history the agent continues. It must have the same role, and belong to the same chat or
-	// to a standalone task as well.
+	// continueFrom is a finished SubAgent whose history the agent continues. It must have the same role, and belong to the
+	// same chat or to a standalone task as well.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	ContinueFrom Name `json:"continueFrom,omitempty"`
-	// workingDir is the directory of the workspace that the agent works in, as a path from the workspace's root. Defaults to that of the
-	// parent, then to the root.
+	// workingDir is the directory of the workspace that the agent works in, as a path from the workspace's root. Defaults
+	// to that of the parent, then to the root.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	WorkingDir FilePath `json:"workingDir,omitempty"`
@@ -100,8 +100,8 @@ type AgentTaskSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	Limits *TaskLimits `json:"limits,omitempty"`
-	// modelProvider is the ModelProvider of a standalone task, and of the agents below it whose roles set none. Defaults to that of the
-	// role, then to the one named "default".
+	// modelProvider is the ModelProvider of a standalone task, and of the agents below it whose roles set none. Defaults
+	// to that of the role, then to the one named "default".
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	ModelProvider Name `json:"modelProvider,omitempty"`
@@ -148,7 +148,8 @@ type AgentTaskSpec struct {
 	// cancel requests that the work stops. Once true, it stays true.
 	// +optional
 	Cancel bool `json:"cancel,omitempty"`
-	// ttlSecondsAfterFinished is how long the task is kept after it finished. If absent, it is kept indefinitely; if 0, it is deleted at once.
+	// ttlSecondsAfterFinished is how long the task is kept after it finished. If absent, it is kept indefinitely; if 0, it
+	// is deleted at once.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=31536000
@@ -169,7 +170,7 @@ const (
 
 // TaskLimits may only tighten those of the role. A task of type Tool has maxDurationSeconds only.
 type TaskLimits struct {
-	// maxIterations is how many model calls the agent may make.
+	// maxIterations is the maximum number of model calls that the agent may make.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
@@ -179,14 +180,14 @@ type TaskLimits struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	MaxDurationSeconds *int32 `json:"maxDurationSeconds,omitempty"`
-	// maxTasks is how many tasks the agent and everything below it may start; 0 means no limit of its own. Defaults
-	// to 100 for a standalone task.
+	// maxTasks is the maximum number of tasks that the agent and everything below it may start; 0 means no limit of its
+	// own. Defaults to 100 for a standalone task.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100000
 	MaxTasks *int32 `json:"maxTasks,omitempty"`
-	// maxTotalTokens is how many tokens the agent and everything below it may use; 0 means no limit of its own.
-	// Defaults to 2000000 for a standalone task.
+	// maxTotalTokens is the maximum number of tokens that the agent and everything below it may use; 0 means no limit of
+	// its own. Defaults to 2000000 for a standalone task.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxTotalTokens *int64 `json:"maxTotalTokens,omitempty"`
@@ -241,7 +242,8 @@ type AgentTaskStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	DurationSeconds *int64 `json:"durationSeconds,omitempty"`
-	// contentLabels are the content labels of everything that the agent of the task has received, with their first sources.
+	// contentLabels are the content labels of everything that the agent of the task has received, with their first
+	// sources.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -250,10 +252,10 @@ type AgentTaskStatus struct {
 	// usage is the usage of the task and its children.
 	// +optional
 	Usage Usage `json:"usage,omitzero"`
-	// startTime is when the work started.
+	// startTime is the time when the work started.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
-	// completionTime is when the task ended, with or without success.
+	// completionTime is the time when the task ended, with or without success.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 	// conditions contains Succeeded and, while a model call waits, Reconciling.

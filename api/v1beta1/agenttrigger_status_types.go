@@ -5,7 +5,7 @@ package v1beta1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// DropReason is why a firing started no work.
+// DropReason is the reason why a firing started no work.
 // +kubebuilder:validation:Enum=Active;TooManyActive;TooManyObjects;Missed;ExpressionFailed;TooLarge;Refused;NameTaken
 type DropReason string
 
@@ -35,13 +35,13 @@ type DroppedFiring struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=256
 	ID string `json:"id"`
-	// time is when it was dropped.
+	// time is the time when it was dropped.
 	// +required
 	Time metav1.Time `json:"time"`
-	// reason is why, for programs.
+	// reason is a machine-readable explanation.
 	// +required
 	Reason DropReason `json:"reason"`
-	// message is why, for people.
+	// message is a human-readable explanation.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
@@ -53,7 +53,7 @@ type PendingFiring struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=256
 	ID string `json:"id"`
-	// time is when it was recorded.
+	// time is the time when it was recorded.
 	// +required
 	Time metav1.Time `json:"time"`
 	// name is the name of the task or message.
@@ -64,7 +64,8 @@ type PendingFiring struct {
 	// kind is AgentTask or AgentMessage.
 	// +required
 	Kind TargetKind `json:"kind"`
-	// uid is the UID of the created object. It is written before the work may start, and makes every other object a duplicate.
+	// uid is the UID of the created object. It is written before the work may start, and makes every other object a
+	// duplicate.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[a-z0-9-]*$`
@@ -120,13 +121,13 @@ type AgentTriggerStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=-1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// lastFiredTime is when the trigger last fired.
+	// lastFiredTime is the time when the trigger last fired.
 	// +optional
 	LastFiredTime *metav1.Time `json:"lastFiredTime,omitempty"`
-	// lastScheduleTime is the newest time of the schedule that fired or was dropped. No earlier time fires any more.
+	// lastScheduleTime is the newest time of the schedule that fired or was dropped. No earlier time fires again.
 	// +optional
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
-	// nextScheduleTime is when the schedule fires next. It is absent while the trigger is suspended.
+	// nextScheduleTime is the time when the schedule fires next. It is absent while the trigger is suspended.
 	// +optional
 	NextScheduleTime *metav1.Time `json:"nextScheduleTime,omitempty"`
 	// active are the names of the tasks that have not ended, or of the messages that were not handled, oldest first.
@@ -155,8 +156,8 @@ type AgentTriggerStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1024
 	RecentKeys []RecentKey `json:"recentKeys,omitempty"`
-	// latched are hashes of the UIDs of the objects for which watch.when is true. The trigger fires for them again only after it was
-	// false.
+	// latched are hashes of the UIDs of the objects for which watch.when is true. The trigger fires for them again only
+	// after it was false.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=500
@@ -165,7 +166,8 @@ type AgentTriggerStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	LastFireID string `json:"lastFireID,omitempty"`
-	// observedSchedule is the cron schedule and time zone that scheduleStartTime is about; it is empty while the trigger is suspended.
+	// observedSchedule is the cron schedule and time zone that scheduleStartTime is about; it is empty while the trigger
+	// is suspended.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	ObservedSchedule string `json:"observedSchedule,omitempty"`

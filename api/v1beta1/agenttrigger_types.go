@@ -33,7 +33,7 @@ type AgentTriggerSpec struct {
 	// +optional
 	// +default=false
 	Suspend bool `json:"suspend,omitempty"`
-	// schedule fires at times.
+	// schedule fires at the times given by a cron expression.
 	// +optional
 	Schedule *TriggerSchedule `json:"schedule,omitempty"`
 	// webhook fires for HTTP requests to the gateway, at /hooks/NAMESPACE/NAME.
@@ -42,8 +42,8 @@ type AgentTriggerSpec struct {
 	// watch fires when objects of the trigger's namespace change.
 	// +optional
 	Watch *TriggerWatch `json:"watch,omitempty"`
-	// dedupKey is a CEL expression for a key: of firings with the same key within dedupSeconds, only the first starts work. The result
-	// may be of any type.
+	// dedupKey is a CEL expression for a key: of firings with the same key within dedupSeconds, only the first starts
+	// work. The result may be of any type.
 	// +optional
 	DedupKey Expression `json:"dedupKey,omitempty"`
 	// dedupSeconds is how long a key is remembered.
@@ -52,8 +52,8 @@ type AgentTriggerSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=604800
 	DedupSeconds int32 `json:"dedupSeconds,omitempty"`
-	// concurrencyPolicy is what a firing does while work of an earlier one is active: Allow starts it beside that (at most 100 at a
-	// time), Forbid drops the firing, and Replace cancels the active work first.
+	// concurrencyPolicy determines what a firing does while work of an earlier one is active: Allow starts it beside that
+	// (at most 100 at a time), Forbid drops the firing, and Replace cancels the active work first.
 	// +optional
 	// +default="Allow"
 	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
@@ -63,13 +63,13 @@ type AgentTriggerSpec struct {
 	// message is the template of the AgentMessage that a firing creates.
 	// +optional
 	Message *TriggerMessage `json:"message,omitempty"`
-	// successfulTasksHistoryLimit is how many of the trigger's successful tasks are kept; older ones are deleted.
+	// successfulTasksHistoryLimit is the number of the trigger's successful tasks to keep; older ones are deleted.
 	// +optional
 	// +default=3
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	SuccessfulTasksHistoryLimit *int32 `json:"successfulTasksHistoryLimit,omitempty"`
-	// failedTasksHistoryLimit is how many of the trigger's failed and cancelled tasks are kept; older ones are deleted.
+	// failedTasksHistoryLimit is the number of the trigger's failed and cancelled tasks to keep; older ones are deleted.
 	// +optional
 	// +default=3
 	// +kubebuilder:validation:Minimum=0
@@ -80,8 +80,8 @@ type AgentTriggerSpec struct {
 	// requester.
 	// +optional
 	User UserName `json:"user,omitempty"`
-	// trusted exempts the requests and objects that fire the trigger from the content label untrusted. To set it, or to change the spec while it is set, a user needs the
-	// verb trust on this AgentTrigger.
+	// trusted exempts the requests and objects that fire the trigger from the content label untrusted. To set it, or to
+	// change the spec while it is set, a user needs the verb trust on this AgentTrigger.
 	// +optional
 	Trusted bool `json:"trusted,omitempty"`
 	// contentLabels are further content labels of the requests and objects that fire the trigger.
@@ -95,7 +95,7 @@ type AgentTriggerSpec struct {
 	Notify NotifyReceivers `json:"notify,omitempty"`
 }
 
-// ConcurrencyPolicy is what a firing does while work of an earlier one is active.
+// ConcurrencyPolicy determines what a firing does while work of an earlier one is active.
 // +kubebuilder:validation:Enum=Allow;Forbid;Replace
 type ConcurrencyPolicy string
 
@@ -109,10 +109,10 @@ const (
 	ConcurrencyReplace ConcurrencyPolicy = "Replace"
 )
 
-// TriggerSchedule fires at times.
+// TriggerSchedule fires at the times given by a cron expression.
 type TriggerSchedule struct {
-	// cron is a schedule with five fields: minute, hour, day of the month, month and day of the week; or @hourly, @daily, @midnight,
-	// @weekly, @monthly, @yearly or @annually.
+	// cron is a schedule with five fields: minute, hour, day of the month, month and day of the week; or @hourly, @daily,
+	// @midnight, @weekly, @monthly, @yearly or @annually.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
@@ -185,14 +185,14 @@ type TriggerWatch struct {
 	// oldObject is null if the operator has not read the object before, for example after a restart.
 	// +required
 	When Expression `json:"when"`
-	// report is where the end of a task is reported besides its status: None, or Event for an Event of the watched object with the summary
-	// of the result, or with the error.
+	// report selects where the end of a task is reported in addition to its status: None, or Event for an Event of the
+	// watched object with the summary of the result, or with the error.
 	// +optional
 	// +default="None"
 	Report TriggerReport `json:"report,omitempty"`
 }
 
-// TriggerReport is where the end of a task is reported.
+// TriggerReport selects where the end of a task is reported.
 // +kubebuilder:validation:Enum=None;Event
 type TriggerReport string
 
@@ -204,8 +204,8 @@ const (
 	ReportEvent TriggerReport = "Event"
 )
 
-// TriggerTask is the template of a standalone task. Text may contain {{ CEL }}: in instruction, in successCriteria, in the strings of
-// arguments, and in workspace.git.ref.
+// TriggerTask is the template of a standalone task. Text may contain {{ CEL }}: in instruction, in successCriteria, in
+// the strings of arguments, and in workspace.git.ref.
 // +kubebuilder:validation:XValidation:rule="has(self.instruction) || has(self.arguments)",message="set instruction, or arguments if the role has an inputSchema"
 type TriggerTask struct {
 	// role is the AgentRole of the agent that does the work.
@@ -216,8 +216,8 @@ type TriggerTask struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=16384
 	Instruction string `json:"instruction,omitempty"`
-	// arguments are the input of a role that has an inputSchema. A string that is exactly one {{ CEL }} becomes the value of the
-	// expression, of any type.
+	// arguments are the input of a role that has an inputSchema. A string that is exactly one {{ CEL }} becomes the value
+	// of the expression, of any type.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
@@ -247,8 +247,8 @@ type TriggerTask struct {
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
 	OutputSchema *runtime.RawExtension `json:"outputSchema,omitempty"`
-	// ttlSecondsAfterFinished is how long a task is kept after it finished, as in AgentTask. If absent, the history limits of the
-	// trigger decide alone.
+	// ttlSecondsAfterFinished is how long a task is kept after it finished, as in AgentTask. If absent, the history limits
+	// of the trigger decide alone.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=31536000

@@ -5,8 +5,8 @@ package v1beta1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// The rules for baseURL are on the struct: an error contains the value of the field that the rule is on, and the URL may contain a
-// password.
+// The rules for baseURL are on the struct: an error contains the value of the field that the rule is on, and the URL
+// may contain a password.
 
 // ModelAPI is the API of a model provider.
 // +kubebuilder:validation:Enum=OpenAI;OpenAIResponses;Anthropic;Gemini;Bedrock;Vertex
@@ -50,12 +50,12 @@ type ModelProviderSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	BaseURL string `json:"baseURL,omitempty"`
-	// apiKeyRef is the API key, in a Secret in this namespace; for Vertex it is an access token of Google. If neither it nor apiKeyFile
-	// is set, requests have no key.
+	// apiKeyRef is the API key, in a Secret in this namespace; for Vertex it is an access token of Google. If neither it
+	// nor apiKeyFile is set, requests have no key.
 	// +optional
 	APIKeyRef *SecretKeyRef `json:"apiKeyRef,omitempty"`
-	// apiKeyFile is the name of a file that contains the API key, for example one that a cloud's workload identity renews. It is read for
-	// each request from the directory of this namespace below the operator's --api-key-dir.
+	// apiKeyFile is the name of a file that contains the API key, for example one that a cloud's workload identity renews.
+	// It is read for each request from the directory of this namespace below the operator's --api-key-dir.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -85,11 +85,11 @@ type ModelProviderSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
 	MaxConcurrentRequests int32 `json:"maxConcurrentRequests,omitempty"`
-	// maxRequestsPerMinute is how many requests may start in a minute. If absent, there is no limit.
+	// maxRequestsPerMinute is the maximum number of requests that may start in a minute. If absent, there is no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MaxRequestsPerMinute *int32 `json:"maxRequestsPerMinute,omitempty"`
-	// maxTokensPerMinute is how many tokens may be used in a minute. If absent, there is no limit.
+	// maxTokensPerMinute is the maximum number of tokens that may be used in a minute. If absent, there is no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MaxTokensPerMinute *int64 `json:"maxTokensPerMinute,omitempty"`
@@ -99,15 +99,15 @@ type ModelProviderSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
 	RequestTimeoutSeconds int32 `json:"requestTimeoutSeconds,omitempty"`
-	// maxRetries is how often a failed request is retried; with fallbacks, at least once at each of them. Defaults to
-	// 5.
+	// maxRetries is the maximum number of retries of a failed request; with fallbacks, at least once at each of them.
+	// Defaults to 5.
 	// +optional
 	// +default=5
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	MaxRetries *int32 `json:"maxRetries,omitempty"`
-	// fallbacks lists ModelProviders in the same namespace that are used, in this order, when this one fails or a request would wait too
-	// long.
+	// fallbacks lists ModelProviders in the same namespace that are used, in this order, when this one fails or a request
+	// would wait too long.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=8
@@ -125,7 +125,8 @@ type ModelProviderSpec struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=128
 	Models []ModelInfo `json:"models,omitempty"`
-	// allowedNamespaces selects the other namespaces that may use the provider, if the provider is in the operator's own namespace.
+	// allowedNamespaces selects the other namespaces that may use the provider, if the provider is in the operator's own
+	// namespace.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 }
@@ -145,8 +146,8 @@ type AWS struct {
 	// webIdentity exchanges a token of an identity provider for temporary credentials of a role.
 	// +optional
 	WebIdentity *AWSWebIdentity `json:"webIdentity,omitempty"`
-	// useOperatorIdentity uses the identity of the operator's own pod (IRSA or EKS Pod Identity). It is allowed only for providers in the
-	// operator's namespace, which other namespaces use through allowedNamespaces.
+	// useOperatorIdentity uses the identity of the operator's own pod (IRSA or EKS Pod Identity). It is allowed only for
+	// providers in the operator's namespace, which other namespaces use through allowedNamespaces.
 	// +optional
 	UseOperatorIdentity *bool `json:"useOperatorIdentity,omitempty"`
 	// assumeRole is a role to assume with these credentials.
@@ -177,8 +178,8 @@ type AWSWebIdentity struct {
 	// roleARN is the role.
 	// +required
 	RoleARN AWSRoleARN `json:"roleARN"`
-	// tokenFile is the name of a file with the token, for example one that a projected service account token renews. It is read from the
-	// directory of this namespace below the operator's --api-key-dir.
+	// tokenFile is the name of a file with the token, for example one that a projected service account token renews. It is
+	// read from the directory of this namespace below the operator's --api-key-dir.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -222,8 +223,8 @@ type GoogleCloud struct {
 	// serviceAccountKeyRef is the key of a service account, as a JSON file in a Secret in this namespace.
 	// +optional
 	ServiceAccountKeyRef *SecretKeyRef `json:"serviceAccountKeyRef,omitempty"`
-	// useOperatorIdentity uses the identity of the operator's own pod (Workload Identity Federation). It is allowed only for providers in
-	// the operator's namespace, which other namespaces use through allowedNamespaces.
+	// useOperatorIdentity uses the identity of the operator's own pod (Workload Identity Federation). It is allowed only
+	// for providers in the operator's namespace, which other namespaces use through allowedNamespaces.
 	// +optional
 	UseOperatorIdentity *bool `json:"useOperatorIdentity,omitempty"`
 }
@@ -253,7 +254,8 @@ type ModelInfo struct {
 	// +kubebuilder:validation:Minimum=1024
 	// +kubebuilder:validation:Maximum=100000000
 	ContextTokens int64 `json:"contextTokens,omitempty"`
-	// inputMicrosPerMillion is the price of a million prompt tokens, in millionths of the currency. If absent, the price is unknown.
+	// inputMicrosPerMillion is the price of a million prompt tokens, in millionths of the currency. If absent, the price
+	// is unknown.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	InputMicrosPerMillion *int64 `json:"inputMicrosPerMillion,omitempty"`
@@ -262,12 +264,13 @@ type ModelInfo struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	CachedInputMicrosPerMillion *int64 `json:"cachedInputMicrosPerMillion,omitempty"`
-	// cacheWriteMicrosPerMillion is the price of a million prompt tokens that the provider writes to its cache, if it charges for that.
-	// Defaults to inputMicrosPerMillion.
+	// cacheWriteMicrosPerMillion is the price of a million prompt tokens that the provider writes to its cache, if it
+	// charges for that. Defaults to inputMicrosPerMillion.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	CacheWriteMicrosPerMillion *int64 `json:"cacheWriteMicrosPerMillion,omitempty"`
-	// outputMicrosPerMillion is the price of a million completion tokens, in millionths of the currency. If absent, the price is unknown.
+	// outputMicrosPerMillion is the price of a million completion tokens, in millionths of the currency. If absent, the
+	// price is unknown.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	OutputMicrosPerMillion *int64 `json:"outputMicrosPerMillion,omitempty"`

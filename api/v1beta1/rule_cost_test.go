@@ -16,8 +16,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestRulesCostTheServerLittle bounds the cost of the CEL rules. The API server evaluates all rules of a kind at every write, including
-// writes of the status, and each access to a field of spec copies the schemas of all its fields (docs/adr/0008-few-writes.md).
+// TestRulesCostTheServerLittle bounds the cost of the CEL rules. The API server evaluates all rules of a kind at every
+// write, including writes of the status, and each access to a field of spec copies the schemas of all its fields
+// (docs/adr/0008-few-writes.md).
 func TestRulesCostTheServerLittle(t *testing.T) {
 	const ended = `iterations: 6, result: {summary: Done}, startTime: "2026-01-01T00:00:00Z", completionTime: "2026-01-01T00:00:01Z", usage: {modelCalls: 6},
 		conditions: [{type: Succeeded, status: "True", reason: Succeeded, message: Done, observedGeneration: 1, lastTransitionTime: "2026-01-01T00:00:01Z"}]`
@@ -30,7 +31,7 @@ func TestRulesCostTheServerLittle(t *testing.T) {
 			model: m, limits: {maxIterations: 20, maxDurationSeconds: 300, maxDepth: 2, maxTasks: 100, maxTotalTokens: 2000000}}, status: {phase: Completed, ` + ended + `,
 			messages: [{seq: 1, role: Assistant, at: "2026-01-01T00:00:00Z"}], toolCalls: [{id: c, tool: calculator, phase: Success, at: "2026-01-01T00:00:00Z"}]}}`, 650, 950},
 	} {
-		validator, structural := rulesOf(t, kind)
+		validator, structural := compileRules(t, kind)
 		after := parse(t, c.object)
 		allocations := func(before map[string]any) float64 {
 			return testing.AllocsPerRun(20, func() {
@@ -52,8 +53,8 @@ func TestRulesCostTheServerLittle(t *testing.T) {
 	}
 }
 
-// rulesOf compiles the rules of a kind as the API server does.
-func rulesOf(t *testing.T, kind string) (*cel.Validator, *schema.Structural) {
+// compileRules compiles the rules of a kind as the API server does.
+func compileRules(t *testing.T, kind string) (*cel.Validator, *schema.Structural) {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	apiextensionsinstall.Install(scheme)

@@ -62,8 +62,8 @@ type ToolGlob = string
 // +kubebuilder:validation:MaxLength=128
 type ToolCallID = string
 
-// ArgumentsDigest identifies a tool call by its content: the SHA-256 of the tool's name, a line feed and the exact bytes of the
-// arguments, in lower-case hex.
+// ArgumentsDigest identifies a tool call by its content: the SHA-256 of the tool's name, a line feed and the exact
+// bytes of the arguments, in lower-case hex.
 // +kubebuilder:validation:MinLength=64
 // +kubebuilder:validation:MaxLength=64
 // +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{64}$')",message="must be a SHA-256 in lower-case hex: copy it from status.waiting of the chat or task, or leave it out"
@@ -128,8 +128,8 @@ type Usage struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ModelCalls int64 `json:"modelCalls,omitempty"`
-	// costMicros is the price of all calls in millionths of the currency. It is absent if the price of any call is unknown, or if calls were
-	// priced in different currencies.
+	// costMicros is the price of all calls in millionths of the currency. It is absent if the price of any call is
+	// unknown, or if calls were priced in different currencies.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	CostMicros *int64 `json:"costMicros,omitempty"`
@@ -157,7 +157,8 @@ type Waiting struct {
 	// kind is Question or Approval.
 	// +required
 	Kind WaitingKind `json:"kind"`
-	// subAgent is the SubAgent that waits: that of the task, or one below a standalone task. It is absent for a task of type Tool.
+	// subAgent is the SubAgent that waits: that of the task, or one below a standalone task. It is absent for a task of
+	// type Tool.
 	// +optional
 	SubAgent Name `json:"subAgent,omitempty"`
 	// text is the question, or the tool and its arguments, shortened.
@@ -174,7 +175,7 @@ type Waiting struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MaxProperties=64
 	Arguments *runtime.RawExtension `json:"arguments,omitempty"`
-	// argumentsOmitted is true if the arguments are too large or no valid object; the agent's Transcript has them.
+	// argumentsOmitted is true if the arguments are too large or not a valid object; the agent's Transcript has them.
 	// +optional
 	ArgumentsOmitted bool `json:"argumentsOmitted,omitempty"`
 	// toolCall is the id of the call that needs approval. It is absent for a task of type Tool, which is a single call.
@@ -184,7 +185,8 @@ type Waiting struct {
 	// to exactly this call.
 	// +optional
 	ArgumentsDigest ArgumentsDigest `json:"argumentsDigest,omitempty"`
-	// denyRequesters is true if the role of the call, or a rule of a ToolPolicy, does not allow the requesters of the work to decide.
+	// denyRequesters is true if the role of the call, or a rule of a ToolPolicy, does not allow the requesters of the work
+	// to decide.
 	// +optional
 	DenyRequesters bool `json:"denyRequesters,omitempty"`
 	// editable is true if the call can be approved with changed arguments.
@@ -192,7 +194,7 @@ type Waiting struct {
 	Editable bool `json:"editable,omitempty"`
 
 	PolicyReasons `json:",inline"`
-	// startTime is when the wait started.
+	// startTime is the time when the wait started.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// expireTime is until when people can decide; absent without a limit.
@@ -269,7 +271,7 @@ type TaskResult struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TestsPassed *int32 `json:"testsPassed,omitempty"`
-	// warnings are points that the parent should know.
+	// warnings are points that the parent should consider.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -285,8 +287,8 @@ type TaskResult struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MaxProperties=8192
 	Data *runtime.RawExtension `json:"data,omitempty"`
-	// dataOmitted is true if the data is left out because its JSON is too large: more than 32 KiB for an AgentTask, or 4 KiB for a
-	// SubAgent. The history contains it.
+	// dataOmitted is true if the data is left out because its JSON is too large: more than 32 KiB for an AgentTask, or 4
+	// KiB for a SubAgent. The history contains it.
 	// +optional
 	DataOmitted bool `json:"dataOmitted,omitempty"`
 }

@@ -56,8 +56,8 @@ type SubAgentSpec struct {
 	// +kubebuilder:validation:MaxProperties=128
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Arguments *runtime.RawExtension `json:"arguments,omitempty"`
-	// contextFiles are the files of the workspace that the agent should read first, as paths from the directory it works in.
-	// If context is Selective, the agent is shown their contents.
+	// contextFiles are the files of the workspace that the agent should read first, as paths from the directory it works
+	// in. If context is Selective, the agent receives their contents.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -69,8 +69,8 @@ type SubAgentSpec struct {
 	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	SuccessCriteria string `json:"successCriteria,omitempty"`
-	// outputSchema is the JSON schema of the data that the agent submits with its result, if the task has one. If absent, the one of the
-	// role applies.
+	// outputSchema is the JSON schema of the data that the agent submits with its result, if the task has one. If absent,
+	// the one of the role applies.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
@@ -78,8 +78,8 @@ type SubAgentSpec struct {
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	OutputSchema *runtime.RawExtension `json:"outputSchema,omitempty"`
-	// context is what the agent is shown beside its instruction: None; Summary, a summary of its parent's conversation; Full, that
-	// conversation; Selective, the contents of contextFiles. Defaults to None.
+	// context is the content that the agent receives in addition to its instruction: None; Summary, a summary of its
+	// parent's conversation; Full, that conversation; Selective, the contents of contextFiles. Defaults to None.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	Context ContextMode `json:"context,omitempty"`
@@ -87,12 +87,13 @@ type SubAgentSpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	ContinueFrom Name `json:"continueFrom,omitempty"`
-	// workingDir is the directory of the workspace that the agent works in, as a path from the workspace's root. Defaults to the root.
+	// workingDir is the directory of the workspace that the agent works in, as a path from the workspace's root. Defaults
+	// to the root.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	WorkingDir FilePath `json:"workingDir,omitempty"`
-	// modelProvider is the ModelProvider of the agent's model calls, resolved when the agent was created: that of the standalone
-	// task, then that of the role, then that of the parent.
+	// modelProvider is the ModelProvider of the agent's model calls, resolved when the agent was created: that of the
+	// standalone task, then that of the role, then that of the parent.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel can; create a new AgentTask, which launches a new sub-agent"
 	ModelProvider Name `json:"modelProvider,omitempty"`
@@ -111,7 +112,7 @@ type SubAgentSpec struct {
 
 // AgentLimits bound one agent.
 type AgentLimits struct {
-	// maxIterations is how many model calls the agent may make.
+	// maxIterations is the maximum number of model calls that the agent may make.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
@@ -121,21 +122,23 @@ type AgentLimits struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	MaxDurationSeconds int32 `json:"maxDurationSeconds,omitempty"`
-	// maxDepth is how deep sub-agents may be nested.
+	// maxDepth is the maximum depth of sub-agents.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=5
 	MaxDepth int32 `json:"maxDepth,omitempty"`
-	// maxTotalTokens is how many tokens the agent and everything below it may use. 0 means no limit of its own.
+	// maxTotalTokens is the maximum number of tokens that the agent and everything below it may use. 0 means no limit of
+	// its own.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxTotalTokens int64 `json:"maxTotalTokens,omitempty"`
-	// maxTasks is how many tasks the agent and everything below it may start. 0 means no limit of its own.
+	// maxTasks is the maximum number of tasks that the agent and everything below it may start. 0 means no limit of its
+	// own.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxTasks int32 `json:"maxTasks,omitempty"`
-	// maxCostMicros is how much the agent and everything below it may cost, in millionths of the currency. 0 means no limit
-	// of its own.
+	// maxCostMicros is how much the agent and everything below it may cost, in millionths of the currency. 0 means no
+	// limit of its own.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxCostMicros int64 `json:"maxCostMicros,omitempty"`
@@ -241,7 +244,7 @@ type ToolCallStatus struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:MaxProperties=64
 	Arguments *runtime.RawExtension `json:"arguments,omitempty"`
-	// argumentsOmitted is true if the arguments are too large or no valid object; the agent's Transcript has them.
+	// argumentsOmitted is true if the arguments are too large or not a valid object; the agent's Transcript has them.
 	// +optional
 	ArgumentsOmitted bool `json:"argumentsOmitted,omitempty"`
 	// argumentsDigest is the digest of the whole call, while it waits for approval.
@@ -270,7 +273,7 @@ type ToolCallStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Error string `json:"error,omitempty"`
-	// time is when the model requested the call.
+	// time is the time when the model requested the call.
 	// +optional
 	Time *metav1.Time `json:"time,omitempty"`
 }
@@ -287,7 +290,8 @@ type ChildCounts struct {
 	Finished int32 `json:"finished,omitempty"`
 }
 
-// SubAgentStatus is the observed state of an agent: the newest parts of its history, shortened. The whole history is in the ledger.
+// SubAgentStatus is the observed state of an agent: the newest parts of its history, shortened. The whole history is in
+// the ledger.
 type SubAgentStatus struct {
 	// phase is the phase of the agent.
 	// +optional
@@ -336,10 +340,10 @@ type SubAgentStatus struct {
 	// usage is the usage of the agent and its children.
 	// +optional
 	Usage Usage `json:"usage,omitzero"`
-	// startTime is when the agent started.
+	// startTime is the time when the agent started.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
-	// completionTime is when the agent ended, with or without success.
+	// completionTime is the time when the agent ended, with or without success.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 	// conditions contains Succeeded and, while a model call waits, Reconciling.

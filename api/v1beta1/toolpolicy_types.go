@@ -5,7 +5,7 @@ package v1beta1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// RuleOutcome is what happens to a call that a rule does not allow.
+// RuleOutcome determines what happens to a call that a rule does not allow.
 // +kubebuilder:validation:Enum=Deny;RequireApproval
 type RuleOutcome string
 
@@ -17,7 +17,7 @@ const (
 	OutcomeRequireApproval RuleOutcome = "RequireApproval"
 )
 
-// RuleAllowance is whether an allowance of a chat may approve a call that a rule sends to a person.
+// RuleAllowance determines whether an allowance of a chat may approve a call that a rule sends to a person.
 // +kubebuilder:validation:Enum=None;Exact
 type RuleAllowance string
 
@@ -29,28 +29,29 @@ const (
 	AllowanceExact RuleAllowance = "Exact"
 )
 
-// PolicyMode is whether the verdicts of a policy have an effect.
+// PolicyMode determines whether the verdicts of a policy have an effect.
 // +kubebuilder:validation:Enum=Enforce;Audit
 type PolicyMode string
 
 // The modes of a policy.
 const (
-	// PolicyEnforce: calls are denied, or wait for a person, as the rules say.
+	// PolicyEnforce: calls are denied, or wait for a person, according to the rules.
 	PolicyEnforce PolicyMode = "Enforce"
 	// PolicyAudit: verdicts are recorded and have no effect.
 	PolicyAudit PolicyMode = "Audit"
 )
 
-// ToolPolicySpec is which calls the rules are about, and the rules.
+// ToolPolicySpec contains the rules and selects the calls that they apply to.
 type ToolPolicySpec struct {
-	// match selects the calls that the rules are about. If absent, they are about all calls.
+	// match selects the calls that the rules apply to. If absent, they apply to all calls.
 	// +optional
 	Match *PolicyMatch `json:"match,omitempty"`
-	// namespaces selects the namespaces to whose agents the policy applies. Only a policy in the operator's own namespace can apply to other
-	// namespaces than its own.
+	// namespaces selects the namespaces to whose agents the policy applies. Only a policy in the operator's own namespace
+	// can apply to other namespaces than its own.
 	// +optional
 	Namespaces *AllowedNamespaces `json:"namespaces,omitempty"`
-	// rules must all allow a call. A call that several rules or policies do not allow gets the strictest of their outcomes.
+	// rules must all allow a call. A call that several rules or policies do not allow gets the strictest of their
+	// outcomes.
 	// +required
 	// +listType=map
 	// +listMapKey=name
@@ -65,15 +66,15 @@ type ToolPolicySpec struct {
 
 // PolicyMatch selects calls. A call must match all fields that are set.
 type PolicyMatch struct {
-	// tools are the names of tools as the model sees them, or patterns. If absent, every call matches, also of the agent's own tools such as
-	// delegate_to_agent and ask_user.
+	// tools are the names of tools as the model sees them, or patterns. If absent, every call matches, including calls of
+	// the agent's own tools such as delegate_to_agent and ask_user.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	Tools []ToolGlob `json:"tools,omitempty"`
-	// roles are the roles of the agents that make the calls; if absent, calls of every role match. A person's task of type Tool has no role
-	// and always matches.
+	// roles are the roles of the agents that make the calls; if absent, calls of every role match. A person's task of type
+	// Tool has no role and always matches.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -87,20 +88,21 @@ type PolicyRule struct {
 	// name identifies the rule in verdicts.
 	// +required
 	Name Name `json:"name"`
-	// allowWhen is a CEL expression that must be true for the call. If it fails, for example because an argument is missing, the call is denied.
+	// allowWhen is a CEL expression that must be true for the call. If it fails, for example because an argument is
+	// missing, the call is denied.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	AllowWhen string `json:"allowWhen"`
-	// otherwise is what happens to a call that is not allowed: Deny or RequireApproval.
+	// otherwise determines what happens to a call that is not allowed: Deny or RequireApproval.
 	// +optional
 	// +default="Deny"
 	Otherwise RuleOutcome `json:"otherwise,omitempty"`
 	// denyRequesters is true if people who requested the work must not approve the call.
 	// +optional
 	DenyRequesters bool `json:"denyRequesters,omitempty"`
-	// allowance is Exact if an allowance of the chat may approve the same call again: equal arguments, under no other content labels than those that
-	// the person was shown. With None, allowances do not cover the call.
+	// allowance is Exact if an allowance of the chat may approve the same call again: equal arguments, under no other
+	// content labels than those that the person was shown. With None, allowances do not cover the call.
 	// +optional
 	// +default="None"
 	Allowance RuleAllowance `json:"allowance,omitempty"`
@@ -110,7 +112,7 @@ type PolicyRule struct {
 	Message string `json:"message,omitempty"`
 }
 
-// ToolPolicyStatus is whether the policy can be evaluated.
+// ToolPolicyStatus reports whether the policy can be evaluated.
 type ToolPolicyStatus struct {
 	// observedGeneration is the generation of the spec that is in effect; -1 until the operator has checked the object.
 	// +optional
@@ -141,10 +143,10 @@ type ToolPolicy struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitzero"`
-	// spec is which calls the rules are about, and the rules.
+	// spec contains the rules and selects the calls that they apply to.
 	// +required
 	Spec ToolPolicySpec `json:"spec,omitzero"`
-	// status is whether the policy can be evaluated.
+	// status reports whether the policy can be evaluated.
 	// +optional
 	// +default={"observedGeneration": -1}
 	// +structType=atomic

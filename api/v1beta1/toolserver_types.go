@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// The rules for url are on the struct: an error contains the value of the field that the rule is on, and the URL may contain a
-// password.
+// The rules for url are on the struct: an error contains the value of the field that the rule is on, and the URL may
+// contain a password.
 
 // ToolServerSpec is an MCP server. Agents receive its tools as <server>__<tool>.
 // +kubebuilder:validation:XValidation:rule="isURL(self.url) && url(self.url).getScheme() in ['http', 'https'] && size(url(self.url).getHost()) > 0",message="must be an http or https URL, for example https://tools.example.com/mcp",fieldPath=".url"
@@ -34,8 +34,8 @@ type ToolServerSpec struct {
 	// auth makes the operator obtain access tokens for the server, instead of a header Authorization in headersFrom.
 	// +optional
 	Auth *ToolServerAuth `json:"auth,omitempty"`
-	// readOnlyTools are further tools that change nothing, although the server does not mark them as read-only; they need no approval. The names
-	// are the server's own, without prefix.
+	// readOnlyTools are further tools that change nothing, although the server does not mark them as read-only; they need
+	// no approval. The names are the server's own, without prefix.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=128
@@ -46,17 +46,18 @@ type ToolServerSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=3600
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
-	// acceptedToolsDigest is the digest of a list of tools (status.toolsDigest) that is accepted although tools in it differ from the pinned
-	// ones. If absent, changed tools are withheld.
+	// acceptedToolsDigest is the digest of a list of tools (status.toolsDigest) that is accepted although tools in it
+	// differ from the pinned ones. If absent, changed tools are withheld.
 	// +optional
 	// +kubebuilder:validation:MaxLength=71
 	// +kubebuilder:validation:XValidation:rule="self.matches('^sha256:[0-9a-f]{64}$')",message="must be a digest as in status.toolsDigest: sha256: and 64 hexadecimal digits"
 	AcceptedToolsDigest string `json:"acceptedToolsDigest,omitempty"`
-	// allowedNamespaces selects the other namespaces that may use the server, if the server is in the operator's own namespace.
+	// allowedNamespaces selects the other namespaces that may use the server, if the server is in the operator's own
+	// namespace.
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
-	// trusted exempts the results of its tools from the content label untrusted. To set it, or to change the spec while it is set, a user needs the
-	// verb trust on this ToolServer.
+	// trusted exempts the results of its tools from the content label untrusted. To set it, or to change the spec while it
+	// is set, a user needs the verb trust on this ToolServer.
 	// +optional
 	Trusted bool `json:"trusted,omitempty"`
 	// contentLabels are further content labels of the results of its tools.
@@ -66,14 +67,15 @@ type ToolServerSpec struct {
 	ContentLabels []ContentLabel `json:"contentLabels,omitempty"`
 }
 
-// ToolServerAuth is how the operator obtains access tokens.
+// ToolServerAuth configures how the operator obtains access tokens.
 type ToolServerAuth struct {
 	// oauth is a client of an OAuth 2.0 authorization server that may use the client credentials grant.
 	// +required
 	OAuth OAuthClient `json:"oauth,omitzero"`
 }
 
-// OAuthClient is a client of an OAuth 2.0 authorization server. Its secret is sent with HTTP Basic authentication (client_secret_basic).
+// OAuthClient is a client of an OAuth 2.0 authorization server. Its secret is sent with HTTP Basic authentication
+// (client_secret_basic).
 // +kubebuilder:validation:XValidation:rule="isURL(self.tokenURL) && url(self.tokenURL).getScheme() in ['http', 'https'] && size(url(self.tokenURL).getHost()) > 0",message="must be an https URL, for example https://login.example.com/oauth/token",fieldPath=".tokenURL"
 // +kubebuilder:validation:XValidation:rule="!self.tokenURL.matches('^https?://[^/?#]*@') && !self.tokenURL.contains('#')",message="must not contain a user, a password or a fragment: the client is in clientID and clientSecretKeyRef",fieldPath=".tokenURL"
 // +kubebuilder:validation:XValidation:rule="!isURL(self.tokenURL) || url(self.tokenURL).getScheme() != 'http' || self.tokenURL.matches('^http://(localhost|127[.][0-9.]+|[[]::1[]]|[a-z0-9-]+[.][a-z0-9-]+[.]svc|[a-z0-9-]+[.][a-z0-9-]+[.]svc[.]cluster[.]local)(:[0-9]+)?([/?]|$)')",message="must be https: the client secret is sent there. http is only for a Service of the cluster (NAME.NAMESPACE.svc) and for loopback addresses",fieldPath=".tokenURL"
@@ -155,8 +157,8 @@ type ToolInfo struct {
 	// readOnly is true if the tool changes nothing.
 	// +optional
 	ReadOnly bool `json:"readOnly,omitempty"`
-	// inputSchema is the JSON schema of the tool's arguments, for people who call it by hand. All schemas of a server together have at
-	// most 24576 bytes.
+	// inputSchema is the JSON schema of the tool's arguments, for people who call it by hand. All schemas of a server
+	// together have at most 24576 bytes.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:Type=object
@@ -204,7 +206,8 @@ type ToolServerStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ToolCount int32 `json:"toolCount,omitempty"`
-	// toolsDigest is the digest of all tools in the server's current list. Set spec.acceptedToolsDigest to it to accept them.
+	// toolsDigest is the digest of all tools in the server's current list. Set spec.acceptedToolsDigest to it to accept
+	// them.
 	// +optional
 	// +kubebuilder:validation:MaxLength=71
 	// +kubebuilder:validation:Pattern="^[a-z0-9:]+$"
@@ -214,7 +217,8 @@ type ToolServerStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=200
 	Pins []ToolPin `json:"pins,omitempty"`
-	// pinnedEndpoint is a digest of the transport and the URL that the pins belong to. The tools of another endpoint are pinned again.
+	// pinnedEndpoint is a digest of the transport and the URL that the pins belong to. The tools of another endpoint are
+	// pinned again.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern="^[0-9a-f]+$"

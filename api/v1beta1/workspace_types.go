@@ -3,7 +3,8 @@
 
 package v1beta1
 
-// Workspace gives agents files to work on: a pod with the files serves the workspace tools. Exactly one source must be set.
+// Workspace gives agents files to work on: a pod with the files serves the workspace tools. Exactly one source must be
+// set.
 // +kubebuilder:validation:XValidation:rule="[has(self.git), has(self.persistentVolumeClaim), has(self.emptyDir), has(self.directory)].exists_one(set, set)",message="set exactly one of git, persistentVolumeClaim, emptyDir and directory"
 // +kubebuilder:validation:XValidation:rule="!has(self.directory) || !(has(self.runtimeClassName) || has(self.nodeSelector) || has(self.tolerations))",message="runtimeClassName, nodeSelector and tolerations are of a pod, and a directory has none"
 type Workspace struct {
@@ -33,8 +34,8 @@ type Workspace struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=604800
 	RetainSeconds *int32 `json:"retainSeconds,omitempty"`
-	// runtimeClassName is the RuntimeClass of the pod, for example gvisor. The operator must allow it, and the nodeSelector and tolerations
-	// as well (--workspace-allow).
+	// runtimeClassName is the RuntimeClass of the pod, for example gvisor. The operator must allow it, and the
+	// nodeSelector and tolerations as well (--workspace-allow).
 	// +optional
 	RuntimeClassName ObjectName `json:"runtimeClassName,omitempty"`
 	// nodeSelector has the labels of the nodes that the pod may run on.
@@ -85,8 +86,8 @@ type Toleration struct {
 	Effect string `json:"effect,omitempty"`
 }
 
-// The rules for url are on the struct: an error contains the value of the field that the rule is on, and the URL may contain a
-// password.
+// The rules for url are on the struct: an error contains the value of the field that the rule is on, and the URL may
+// contain a password.
 
 // GitSource is a git repository.
 // +kubebuilder:validation:XValidation:rule="self.url.matches('^(https?|ssh)://([^-/?#@[:space:]][^/?#@[:space:]]*@)?([[][0-9A-Fa-f:.]+[]]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)(:[0-9]{1,5})?/[^[:space:]]+$')",message="must be an https, http or ssh URL, for example https://git.example.com/team/app.git or ssh://git@git.example.com/team/app.git",fieldPath=".url"
@@ -104,8 +105,8 @@ type GitSource struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[^-[:space:]][^[:space:]]*$')",message="must be a branch, tag or commit: no spaces, and no '-' at the beginning"
 	Ref string `json:"ref,omitempty"`
-	// secretName is a Secret in the same namespace with username and password, or with ssh-privatekey and known_hosts. Its annotation
-	// nestor.dev/git-hosts lists the servers that may receive it.
+	// secretName is a Secret in the same namespace with username and password, or with ssh-privatekey and known_hosts. Its
+	// annotation nestor.dev/git-hosts lists the servers that may receive it.
 	// +optional
 	SecretName ObjectName `json:"secretName,omitempty"`
 	// push lets agents publish their changes on one branch of the repository with the tool publish_changes; without
@@ -135,14 +136,14 @@ type GitPush struct {
 	// +kubebuilder:validation:MaxLength=200
 	// +kubebuilder:validation:XValidation:rule="self.matches('^nestor(/[A-Za-z0-9]([A-Za-z0-9_-]|[.][A-Za-z0-9_-])*)+$') && !self.matches('[.]lock(/|$)')",message="must begin with nestor/, for example nestor/release-notes, and have only letters, digits, '-', '_', single dots and slashes; no part may begin or end with a dot or end with .lock"
 	Branch string `json:"branch,omitempty"`
-	// approval is Required if a person approves each push, also for roles without approvals, or Never if only the role's own rules apply: a
-	// role that asks for every call, or names publish_changes, still asks.
+	// approval is Required if a person approves each push, even for roles without approvals, or Never if only the role's
+	// own rules apply: a role that asks for every call, or names publish_changes, still asks.
 	// +optional
 	// +default="Required"
 	Approval PushApproval `json:"approval,omitempty"`
-	// allowPaths are globs of CI definitions (.github/, .gitlab-ci.yml, Jenkinsfile and others) and lists of reviewers (CODEOWNERS) that
-	// agents may publish; without it, changes that include one are refused. A glob without a slash matches a name in any directory; with one
-	// it matches the whole path, and ** matches any number of directories.
+	// allowPaths are globs of CI definitions (.github/, .gitlab-ci.yml, Jenkinsfile and others) and lists of reviewers
+	// (CODEOWNERS) that agents may publish; without it, changes that include one are refused. A glob without a slash
+	// matches a name in any directory; with one it matches the whole path, and ** matches any number of directories.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
@@ -154,7 +155,8 @@ type GitPush struct {
 
 // ClaimSource is a PersistentVolumeClaim of the same namespace.
 type ClaimSource struct {
-	// claimName is the name of the PersistentVolumeClaim. It must have the label nestor.dev/workspace with the value "true".
+	// claimName is the name of the PersistentVolumeClaim. It must have the label nestor.dev/workspace with the value
+	// "true".
 	// +required
 	ClaimName ObjectName `json:"claimName"`
 	// readOnly mounts the volume read-only.
@@ -163,13 +165,13 @@ type ClaimSource struct {
 	ReadOnly bool `json:"readOnly,omitempty"`
 }
 
-// A size is a string and not a Quantity, which is normalized (1.5Gi becomes 1536Mi): a client that writes back what it read would
-// change a workspace, which is immutable.
+// A size is a string and not a Quantity, which is normalized (1.5Gi becomes 1536Mi): a client that writes back what it
+// read would change a workspace, which is immutable.
 
 // EmptyDirSource is a directory that starts empty.
 type EmptyDirSource struct {
-	// sizeLimit is the maximum size, for example 2Gi; at most 100Gi, and at most what the operator allows (--workspace-max-size). Defaults to
-	// 5Gi, or to what the operator allows if that is less.
+	// sizeLimit is the maximum size, for example 2Gi; at most 100Gi, and at most what the operator allows
+	// (--workspace-max-size). Defaults to 5Gi, or to what the operator allows if that is less.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="isQuantity(self) && quantity(self).isGreaterThan(quantity('0'))",message="must be a size greater than 0, for example 500Mi or 2Gi"

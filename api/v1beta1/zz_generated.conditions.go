@@ -256,7 +256,7 @@ const (
 	ReasonTaskNotFound = "TaskNotFound"
 	// ReasonTaskFinished: The message names a task that has ended.
 	ReasonTaskFinished = "TaskFinished"
-	// ReasonNotWaiting: The message decides or answers something that does not wait (any more).
+	// ReasonNotWaiting: The message decides or answers something that does not wait, or no longer waits.
 	ReasonNotWaiting = "NotWaiting"
 	// ReasonWrongToolCall: The task waits, but not for a decision on the call in the message.
 	ReasonWrongToolCall = "WrongToolCall"

@@ -82,8 +82,8 @@ func TestCommandStopsWhileReplyHangs(t *testing.T) {
 func TestCommandExplainsErrors(t *testing.T) {
 	bad := scriptFile(t, "rules:\n- match: {rol: x}\n  reply: {}")
 	for _, tc := range []struct {
-		args []string
-		says string
+		args        []string
+		wantMessage string
 	}{
 		{[]string{"--script", bad}, bad + ":2: field rol not found"},
 		{[]string{"--script", bad + "x"}, "no such file"},
@@ -93,8 +93,8 @@ func TestCommandExplainsErrors(t *testing.T) {
 		{[]string{"--nope"}, "flag provided but not defined"},
 	} {
 		err := run(t.Context(), tc.args, io.Discard, io.Discard)
-		if err == nil || !strings.Contains(err.Error(), tc.says) {
-			t.Errorf("%v: got %v, want %q", tc.args, err, tc.says)
+		if err == nil || !strings.Contains(err.Error(), tc.wantMessage) {
+			t.Errorf("%v: got %v, want %q", tc.args, err, tc.wantMessage)
 		}
 	}
 }

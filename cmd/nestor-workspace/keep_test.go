@@ -85,7 +85,8 @@ func (p *pod) ask(method, path string, body []byte) (int, []byte) {
 	return response.StatusCode, data
 }
 
-// TestChangesSurviveAPod takes the changes of one pod to the next, as the operator does, with crashes of the server and a branch that moves on.
+// TestChangesSurviveAPod takes the changes of one pod to the next, as the operator does, with crashes of the server and
+// a branch that moves on.
 func TestChangesSurviveAPod(t *testing.T) {
 	programs.Need(t, "git")
 	upstream := t.TempDir()
@@ -139,7 +140,7 @@ func TestChangesSurviveAPod(t *testing.T) {
 	if status, _ := other.ask("GET", "/changes", nil); status != http.StatusServiceUnavailable {
 		t.Errorf("after a refused restore: %d, want 503", status)
 	}
-	// A commit that does not exist any more is named.
+	// A commit that no longer exists is named.
 	cmd := command(t, "clone", "--root", t.TempDir(), "--url", "file://"+upstream, "--ref", "main", "--commit", strings.Repeat("ab", 20))
 	if output, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(output), "is no longer in the repository") {
 		t.Errorf("a missing commit: %v: %s", err, output)

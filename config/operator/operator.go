@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package operator holds what the chart installs with its default values, embedded, so that suites give the operator and
-// people exactly the permissions and policies that an installation gives them.
+// Package operator holds what the chart installs with its default values, embedded, so that suites give the operator
+// and people exactly the permissions and policies that an installation gives them.
 package operator
 
 import (
@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Namespace is where the operator is installed, and ServiceAccount who it is there.
+// Namespace is the namespace of the operator, and ServiceAccount its service account.
 const (
 	Namespace      = "nestor-system"
 	ServiceAccount = "nestor-operator"

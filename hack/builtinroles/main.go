@@ -1,7 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command builtinroles writes the names and specs of the built-in roles to a file, from which the chart makes AgentRoles.
+// Command builtinroles writes the names and specs of the built-in roles to a file, from which the chart renders
+// AgentRoles.
 package main
 
 import (
@@ -27,7 +28,7 @@ func main() {
 	}
 }
 
-// entry is a role without what the chart adds.
+// entry is a role without the metadata that the chart adds.
 type entry struct {
 	Name string                `json:"name"`
 	Spec v1beta1.AgentRoleSpec `json:"spec"`

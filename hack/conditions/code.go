@@ -30,7 +30,7 @@ func constants(t table) string {
 		comment(&b, fmt.Sprintf("Meaning: %s Polarity: %s is good. Present: %s", c.Meaning, c.Polarity, c.Present))
 		b.WriteString("//\n")
 		for _, status := range []string{"True", "False", "Unknown"} {
-			if names := t.reasonsOf(c.Type, status); len(names) > 0 {
+			if names := t.reasonsWithStatus(c.Type, status); len(names) > 0 {
 				comment(&b, fmt.Sprintf("  - %s: %s.", status, and(names)))
 			}
 		}
@@ -66,7 +66,7 @@ func errorKinds(t table) string {
 		"// The kinds of errors of a run.\nconst (\n" + b.String() + ")\n"
 }
 
-func (t table) reasonsOf(condition, status string) []string {
+func (t table) reasonsWithStatus(condition, status string) []string {
 	var names []string
 	for _, r := range t.Reasons {
 		if slices.ContainsFunc(t.states(r), func(s state) bool {

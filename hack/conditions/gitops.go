@@ -16,7 +16,7 @@ var (
 	fluxTemplate string
 )
 
-// argoDefaults has the health that follows from the status of a condition.
+// argoDefaults maps the type and status of a condition to the health that Argo CD derives from them alone.
 var argoDefaults = map[string]string{
 	"Ready=True": "Healthy", "Ready=False": "Degraded", "Ready=Unknown": "Progressing",
 	"Succeeded=True": "Healthy", "Succeeded=False": "Degraded", "Succeeded=Unknown": "Progressing",
@@ -31,7 +31,7 @@ func argocd(t table) string {
 		for _, s := range t.states(r) {
 			key := s.condition + "=" + s.status
 			if s.group.Stalled || s.group.Argo == "Unchanged" || s.group.Argo == argoDefaults[key] {
-				continue // Stalled decides, or the status of the condition
+				continue // the health follows from Stalled or from argoDefaults
 			}
 			if exceptions[key] == nil {
 				keys = append(keys, key)

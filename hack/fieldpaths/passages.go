@@ -37,7 +37,7 @@ var (
 type passage struct {
 	line int
 	text string
-	// kind is what the file is about, or "".
+	// kind is the kind that the file describes, or "".
 	kind string
 	// command means that the text is a command, which may name any kind in lower case.
 	command bool
@@ -51,7 +51,7 @@ var about = map[string]string{
 	"modelprovider": "ModelProvider", "subagent": "SubAgent", "toolserver": "ToolServer", "toolpolicy": "ToolPolicy", "internal/policy/": "ToolPolicy", "tool/mcp/": "ToolServer",
 }
 
-func kindOf(name string) string {
+func kindFromPath(name string) string {
 	for part, kind := range about {
 		if strings.Contains(filepath.ToSlash(name), part) {
 			return kind
@@ -63,13 +63,13 @@ func kindOf(name string) string {
 func passages(name, source string) []passage {
 	switch filepath.Ext(name) {
 	case ".go":
-		return ofGo(kindOf(name), source)
+		return ofGo(kindFromPath(name), source)
 	case ".md":
 		return ofMarkdown(source)
 	case ".ts", ".tsx":
 		return ofTypeScript(source)
 	}
-	return ofYAML(kindOf(name), source)
+	return ofYAML(kindFromPath(name), source)
 }
 
 // ofGo returns the string literals; those joined by + are one.
@@ -115,18 +115,18 @@ func split(separator *regexp.Regexp, source string, begin, end int) (list []pass
 	last := begin
 	for _, at := range append(separator.FindAllStringIndex(source[begin:end], -1), []int{0, end - begin}) {
 		next := begin + at[1]
-		list = append(list, passage{line: lineOf(source, last), text: source[last:next]})
+		list = append(list, passage{line: lineNumber(source, last), text: source[last:next]})
 		last = next
 	}
 	return list
 }
 
-func lineOf(source string, offset int) int { return 1 + strings.Count(source[:offset], "\n") }
+func lineNumber(source string, offset int) int { return 1 + strings.Count(source[:offset], "\n") }
 
 func ofTypeScript(source string) (list []passage) {
 	for _, at := range quoted.FindAllStringIndex(source, -1) {
 		text := code.ReplaceAllString(source[at[0]:at[1]], "")
-		list = append(list, passage{line: lineOf(source, at[0]), text: text})
+		list = append(list, passage{line: lineNumber(source, at[0]), text: text})
 	}
 	return list
 }
@@ -136,7 +136,7 @@ func ofYAML(kind, source string) (list []passage) {
 	end := 0
 	for _, document := range append(dashes.FindAllStringIndex(source, -1), []int{len(source), len(source)}) {
 		if m := restricted.FindStringSubmatch(source[end:document[0]]); m != nil {
-			kind = kindOf(m[1])
+			kind = kindFromPath(m[1])
 		}
 		for _, p := range split(value, source, end, document[0]) {
 			p.kind = kind

@@ -170,7 +170,7 @@ func writeSums(dir string) error {
 		if entry.IsDir() || entry.Name() == sumsFile {
 			continue
 		}
-		sum, err := sumOf(filepath.Join(dir, entry.Name()))
+		sum, err := fileChecksum(filepath.Join(dir, entry.Name()))
 		if err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func writeSums(dir string) error {
 
 const sumsFile = "SHA256SUMS"
 
-func sumOf(path string) (string, error) {
+func fileChecksum(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("sum %s: %w", path, err)

@@ -70,12 +70,12 @@ func (p *descCollector) Register(c prometheus.Collector) error {
 		if match[3] != "" {
 			labels = "`" + strings.ReplaceAll(match[3], ",", "`, `") + "`"
 		}
-		fmt.Fprintf(&p.rows, "| `%s` | %s | %s | %s |\n", match[1], typeOf(c, match[1]), labels, help)
+		fmt.Fprintf(&p.rows, "| `%s` | %s | %s | %s |\n", match[1], metricType(c, match[1]), labels, help)
 	}
 	return nil
 }
 
-func typeOf(c prometheus.Collector, name string) string {
+func metricType(c prometheus.Collector, name string) string {
 	switch _, isHistogram := c.(*prometheus.HistogramVec); {
 	case isHistogram:
 		return "histogram"

@@ -1,11 +1,12 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command prose finds phrases that the glossary in docs/reference/glossary.md replaces by others, and names that are too long. It reads the
-// files that its arguments name, and exits with 1 if it finds any:
+// Command prose finds phrases that the glossary in docs/reference/glossary.md replaces by others, and names that are
+// too long. It reads the files that its arguments name, and exits with 1 if it finds any:
 //
-//   - Go: comments, strings, names of declarations and of tests, titles of specs. Other strings of tests are not prose: people and models
-//     may say in them what they like.
+//   - Go: comments, strings, names of declarations and of tests, titles of specs. Other strings of tests are not
+//
+// prose: they quote     people and models.
 //   - Markdown, TypeScript: everything but quoted code.
 //   - "-": the subjects of commits, one a line, from standard input.
 package main

@@ -60,8 +60,8 @@ type builder struct {
 	Version map[string]string `json:"version"`
 }
 
-// writeStatement writes the statement about all files of a directory. It has no time, so that the same commit gives the same
-// statement.
+// writeStatement writes the statement about all files of a directory. It has no time, so that the same commit gives the
+// same statement.
 func writeStatement(dir, version, commit string) error {
 	subjects, err := subjectsIn(dir)
 	if err != nil {
@@ -99,7 +99,7 @@ func subjectsIn(dir string) ([]subject, error) {
 		if !entry.Type().IsRegular() {
 			continue
 		}
-		digest, err := digestOf(filepath.Join(dir, entry.Name()))
+		digest, err := fileDigest(filepath.Join(dir, entry.Name()))
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +111,7 @@ func subjectsIn(dir string) ([]subject, error) {
 	return subjects, nil
 }
 
-func digestOf(path string) (string, error) {
+func fileDigest(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("read a file of the release: %w", err)

@@ -17,8 +17,8 @@ import (
 	"testing"
 )
 
-// TestFiles checks the files of the release in RELEASE_DIR: their checksums, the plugin, and that the archives of images have the digests that
-// everything else refers to.
+// TestFiles checks the files of the release in RELEASE_DIR: their checksums, the plugin, and that the archives of
+// images have the digests that everything else refers to.
 func TestFiles(t *testing.T) {
 	if os.Getenv("RELEASE_DIR") == "" {
 		t.Skip("make release-test checks the files of a release")

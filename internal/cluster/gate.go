@@ -18,15 +18,16 @@ import (
 	"github.com/nestor-dev/nestor/internal/shard"
 )
 
-// movingRetryDelay is the delay before a request that concerns a shard that is being taken over or handed over is tried again.
+// movingRetryDelay is the delay before a request that concerns a shard that is being taken over or handed over is tried
+// again.
 const movingRetryDelay = time.Second
 
 // Gate decides which objects this operator acts on.
 //
-// A request for another object is dropped: the operator that owns its shard has the same request, and when a shard is taken over, all of
-// its objects are enqueued. An object that does not exist any more has no shard. Its request goes to every operator, and those that have no
-// agent of the object do nothing. An operator that is taking over the shard of such an agent keeps the request: the object may have been in
-// its cache when the agent was taken over.
+// A request for another object is dropped: the operator that owns its shard has the same request, and when a shard is
+// taken over, all of its objects are enqueued. An object that no longer exists has no shard. Its request goes to every
+// operator, and those that have no agent of the object do nothing. An operator that is taking over the shard of such an
+// agent keeps the request: the object may have been in its cache when the agent was taken over.
 type Gate struct {
 	Engine  *engine.Router
 	Objects Reader
@@ -38,8 +39,9 @@ type Earlier interface {
 	EndEarlier(ctx context.Context, name types.NamespacedName, uid types.UID) error
 }
 
-// Agents wraps the reconciler of objects that have agents. An object that was deleted and created again may belong to another operator than
-// the one before it: the owner of the shard of the old object gets only a request for the new one.
+// Agents wraps the reconciler of objects that have agents. An object that was deleted and created again may belong to
+// another operator than the one before it: the owner of the shard of the old object gets only a request for the new
+// one.
 func (g Gate) Agents(kind client.Object, earlier Earlier, next reconcile.Reconciler) reconcile.Reconciler {
 	return g.wrap(kind, g.treeHash, earlier.EndEarlier, next)
 }
@@ -96,7 +98,8 @@ func (g Gate) read(ctx context.Context, name types.NamespacedName, object client
 	return g.Objects.Cache.Get(ctx, name, object, client.UnsafeDisableDeepCopy) == nil
 }
 
-// treeHash returns the hash of an object's tree. The tree of a live agent is known even if an ancestor of its object was deleted.
+// treeHash returns the hash of an object's tree. The tree of a live agent is known even if an ancestor of its object
+// was deleted.
 func (g Gate) treeHash(ctx context.Context, object client.Object) int {
 	if a, ok := g.Engine.FindLive(string(object.GetUID())); ok {
 		return max(a.ShardHash, 0)

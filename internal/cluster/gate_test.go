@@ -27,8 +27,8 @@ import (
 // newGate returns the gate of an operator that owns the shard of a UID and no other.
 func newGate(t *testing.T, uid string, objects ...*v1beta1.AgentChat) cluster.Gate {
 	t.Helper()
-	kept := ledgertest.OpenSQLite(t)
-	router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 32)
+	store := ledgertest.OpenSQLite(t)
+	router := engine.NewRouter(engine.Options{Ledger: store, AwaitRecovery: true}, 32)
 	t.Cleanup(func() {
 		if err := router.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -100,7 +100,8 @@ func TestRequestsOfOtherShardsAreDropped(t *testing.T) {
 	}
 }
 
-// TestOutagesAreReportedWithoutTheShard lets reconciles begin while the ledger keeps this operator from taking over the shard. Nothing starts.
+// TestOutagesAreReportedWithoutTheShard lets reconciles begin while the ledger keeps this operator from taking over the
+// shard. Nothing starts.
 func TestOutagesAreReportedWithoutTheShard(t *testing.T) {
 	gate := newGate(t, otherUID("mine"), &v1beta1.AgentChat{ObjectMeta: clustertest.Named("mine", "mine")})
 	handled := 0
@@ -139,8 +140,8 @@ func TestReconcile_ShardLost_NotRetried(t *testing.T) {
 	}
 }
 
-// TestDeletion_DuringRecovery_Kept deletes an object after its agent was selected for the take-over: later, nothing would
-// enqueue its name again.
+// TestDeletion_DuringRecovery_Kept deletes an object after its agent was selected for the take-over: later, nothing
+// would enqueue its name again.
 func TestDeletion_DuringRecovery_Kept(t *testing.T) {
 	gate := newGate(t, otherUID("mine"), &v1beta1.AgentChat{ObjectMeta: clustertest.Named("mine", "mine")})
 	record := ledger.Agent{UID: "mine", Kind: "AgentChat", Namespace: "a", Name: "mine", Root: "mine", Chat: "mine", ShardHash: shard.Hash("mine"), CreatedAt: time.Now()}

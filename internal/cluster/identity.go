@@ -17,22 +17,22 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// UIDs identify objects; names only address them. An object found by its name may be left over from a deleted owner, or belong to another
-// owner, so all functions here check the owner.
+// UIDs identify objects; names only address them. An object found by its name may be left over from a deleted owner, or
+// belong to another owner, so all functions here check the owner.
 
 // Read reads an object by its name, from the cache or from the API server.
 type Read func(context.Context, types.NamespacedName, client.Object) error
 
-// Characters of suffixes: no vowels, so that they form no words. The first is a letter, so that a suffixed name is never the name of a
-// numbered child.
+// Characters of suffixes: no vowels, so that they form no words. The first is a letter, so that a suffixed name is
+// never the name of a numbered child.
 const (
 	suffixLetters = "bcdfghjklmnpqrstvwxz"
 	suffixChars   = suffixLetters + "2456789"
 	suffixLength  = 5
 )
 
-// Suffix returns the suffix that turns a taken name into a new one. It depends on the UID of the owner, so it is the same after every
-// restart, and on the full name, so that two long names that are truncated do not collide.
+// Suffix returns the suffix that turns a taken name into a new one. It depends on the UID of the owner, so it is the
+// same after every restart, and on the full name, so that two long names that are truncated do not collide.
 func Suffix(owner types.UID, name string) string {
 	sum := sha256.Sum256([]byte(string(owner) + "/" + name))
 	suffix := []byte{suffixLetters[int(sum[0])%len(suffixLetters)]}
@@ -64,7 +64,8 @@ func (r Reader) FindChildTask(ctx context.Context, owner client.Object, name str
 	return ChildTask(ctx, owner, name, r.Live)
 }
 
-// SubAgentNames returns the names that a task's sub-agent may have: the task's own, or one with a suffix if that is taken.
+// SubAgentNames returns the names that a task's sub-agent may have: the task's own, or one with a suffix if that is
+// taken.
 func SubAgentNames(task *v1beta1.AgentTask) []string {
 	names := []string{task.Name}
 	for range 2 {
@@ -75,19 +76,19 @@ func SubAgentNames(task *v1beta1.AgentTask) []string {
 
 // SubAgent returns the cached sub-agent of a task, or nil.
 func (r Reader) SubAgent(ctx context.Context, task *v1beta1.AgentTask) (*v1beta1.SubAgent, error) {
-	return subAgentOf(ctx, task, r.Cached)
+	return findSubAgent(ctx, task, r.Cached)
 }
 
 // FindSubAgent is like SubAgent, but reads from the API server if the cache has no sub-agent with such a name, or
 // those of other tasks.
 func (r Reader) FindSubAgent(ctx context.Context, task *v1beta1.AgentTask) (*v1beta1.SubAgent, error) {
-	if sub, err := subAgentOf(ctx, task, r.Observed); sub != nil || err != nil {
+	if sub, err := findSubAgent(ctx, task, r.Observed); sub != nil || err != nil {
 		return sub, err
 	}
-	return subAgentOf(ctx, task, r.Live)
+	return findSubAgent(ctx, task, r.Live)
 }
 
-func subAgentOf(ctx context.Context, task *v1beta1.AgentTask, read Read) (*v1beta1.SubAgent, error) {
+func findSubAgent(ctx context.Context, task *v1beta1.AgentTask, read Read) (*v1beta1.SubAgent, error) {
 	names := SubAgentNames(task)
 	if known := task.Status.SubAgent; known != "" && known != task.Name {
 		names = append([]string{known}, names...)
@@ -105,8 +106,8 @@ func subAgentOf(ctx context.Context, task *v1beta1.AgentTask, read Read) (*v1bet
 	return nil, nil
 }
 
-// OwnedByOther reports whether an object belongs to another chat or task than owner: its own owner was deleted, and owner has the same
-// name.
+// OwnedByOther reports whether an object belongs to another chat or task than owner: its own owner was deleted, and
+// owner has the same name.
 func OwnedByOther(object, owner client.Object) bool {
 	ref := metav1.GetControllerOf(object)
 	return ref != nil && ref.UID != owner.GetUID() && newObject(ref.Kind) != nil

@@ -72,9 +72,9 @@ func TestProgressIsReconciledOncePerSecond(t *testing.T) {
 	})
 }
 
-// TestDelayedReconcileSurvivesOthers: a reconcile for another reason may happen before progress is due;
+// TestDelayedReconcileAfterImmediateOne: a reconcile for another reason may happen before progress is due;
 // what happens after it must still be reconciled.
-func TestDelayedReconcileSurvivesOthers(t *testing.T) {
+func TestDelayedReconcileAfterImmediateOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pokes, requests := listen(t)
 		pokes.AddDelayed(name(1))
@@ -101,8 +101,8 @@ func TestReconcileRateIsBounded(t *testing.T) {
 			}
 			advance(time.Second)
 		}
-		if n, most := requests.count(), 30*seconds; n > most {
-			t.Errorf("%d agents were reconciled %d times in %d s, want at most %d", agents, n, seconds, most)
+		if n, limit := requests.count(), 30*seconds; n > limit {
+			t.Errorf("%d agents were reconciled %d times in %d s, want at most %d", agents, n, seconds, limit)
 		}
 		for i := range agents {
 			pokes.Add(name(i)) // they end

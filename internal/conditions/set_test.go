@@ -13,7 +13,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// person has the reasons for which a person must act, so that DESIGN section 22 sets Stalled, besides those of the group MissingReference.
+// person has the reasons for which a person must act, so that DESIGN section 22 sets Stalled, besides those of the
+// group MissingReference.
 var person = map[string]bool{"InvalidSpec": true, "InvalidExpression": true, "TooManyPolicies": true, "BudgetExhausted": true, "HistoryLost": true}
 
 func TestSet_EveryRow_Stalled(t *testing.T) {
@@ -62,7 +63,7 @@ func TestSet_RemovesStalledOnly(t *testing.T) {
 	}
 }
 
-// TestFind_OtherConditions_NoRow: conditions of other programs and of newer operators are no error.
+// TestFind_OtherConditions_NoRow: conditions of other programs and of newer operators are not an error.
 func TestFind_OtherConditions_NoRow(t *testing.T) {
 	for _, c := range []metav1.Condition{{Type: "Theirs", Status: "True", Reason: "Ready"}, {Type: "Ready", Status: "True", Reason: "Newer"},
 		{Type: "Stalled", Status: "True", Reason: "Ready"}} {

@@ -1656,7 +1656,7 @@ var reasons = map[string]Reason{
 		},
 	},
 	"NotWaiting": {
-		Text: "The message decides or answers something that does not wait (any more).",
+		Text: "The message decides or answers something that does not wait, or no longer waits.",
 		States: []State{
 			{
 				Condition: "Succeeded",

@@ -117,13 +117,13 @@ func fresh(spec coordinationv1.LeaseSpec) bool {
 // patience is the longest time for an operator to reconcile an object.
 const patience = 30 * time.Second
 
-// judged reports whether an operator has written the conditions of any object in the namespace, and returns an object without conditions
-// that should have them.
+// judged reports whether an operator has written the conditions of any object in the namespace, and returns an object
+// without conditions that should have them.
 func (t Target) judged(ctx context.Context) (judged bool, waiting string, err error) {
 	var chats v1beta1.AgentChatList
 	var providers v1beta1.ModelProviderList
 	err = errors.Join(t.API.List(ctx, &chats, client.InNamespace(t.Namespace)), t.API.List(ctx, &providers, client.InNamespace(t.Namespace)))
-	look := func(kind string, object metav1.Object, conditions []metav1.Condition) {
+	visit := func(kind string, object metav1.Object, conditions []metav1.Condition) {
 		for _, c := range conditions {
 			if c.Type == v1beta1.ConditionReady && c.ObservedGeneration == object.GetGeneration() {
 				judged = true
@@ -135,10 +135,10 @@ func (t Target) judged(ctx context.Context) (judged bool, waiting string, err er
 		}
 	}
 	for i := range chats.Items {
-		look("the AgentChat", &chats.Items[i], chats.Items[i].Status.Conditions)
+		visit("the AgentChat", &chats.Items[i], chats.Items[i].Status.Conditions)
 	}
 	for i := range providers.Items {
-		look("the ModelProvider", &providers.Items[i], providers.Items[i].Status.Conditions)
+		visit("the ModelProvider", &providers.Items[i], providers.Items[i].Status.Conditions)
 	}
 	return judged, waiting, err
 }

@@ -25,7 +25,7 @@ const (
 // CheckHistory is the name of the check of the history API.
 const CheckHistory = "history"
 
-// Finding is the result of a check, for people.
+// Finding is the result of a check.
 type Finding struct {
 	Check   string `json:"check"`
 	Status  Status `json:"status"`
@@ -34,11 +34,11 @@ type Finding struct {
 	Advice string `json:"advice,omitempty"`
 }
 
-// Target is the namespace of a cluster to check, with the permissions of the client.
+// Target is a namespace to check. The checks use the permissions of the client.
 type Target struct {
 	API       client.WithWatch
 	Discovery discovery.DiscoveryInterface
-	// Host is the address of the cluster, for people.
+	// Host is the address of the cluster, for messages.
 	Host              string
 	Namespace         string
 	OperatorNamespace string
@@ -66,8 +66,8 @@ func (t Target) Examine(ctx context.Context) []Finding {
 	return append(append(findings, t.objects(ctx, append(used, t.Provider))...), t.failedPolicies(ctx)...)
 }
 
-// ExamineInstallation makes the checks that do not depend on the user: whether an operator works, whether the history API is served,
-// whether all shards have an owner and, if a provider is named, whether it is ready.
+// ExamineInstallation makes the checks that do not depend on the user: whether an operator works, whether the history
+// API is served, whether all shards have an owner and, if a provider is named, whether it is ready.
 func (t Target) ExamineInstallation(ctx context.Context) []Finding {
 	findings, ok := t.reach(ctx)
 	if !ok {

@@ -14,7 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/health"
 )
 
-// heartbeat reports whether the operator renews its heartbeat. It reports false if there is no heartbeat, or none that the user may read.
+// heartbeat reports whether the operator renews its heartbeat. It reports false if there is no heartbeat, or none that
+// the user may read.
 func (t Target) heartbeat(ctx context.Context) (f Finding, ok bool) {
 	name := types.NamespacedName{Namespace: t.OperatorNamespace, Name: health.LeaseName}
 	var lease coordinationv1.Lease
@@ -43,7 +44,7 @@ func (t Target) heartbeat(ctx context.Context) (f Finding, ok bool) {
 	return found("operator", OK, "the operator renews its heartbeat %s", name), true
 }
 
-// ledger reports that the ledger does not answer, as the operator's heartbeat says.
+// ledger reports that the ledger does not answer, according to the operator's heartbeat.
 func (t Target) ledger(ctx context.Context) []Finding {
 	var lease coordinationv1.Lease
 	if err := t.API.Get(ctx, types.NamespacedName{Namespace: t.OperatorNamespace, Name: health.LeaseName}, &lease); err != nil {
@@ -63,7 +64,8 @@ func silence(lease *coordinationv1.Lease) time.Duration {
 	return time.Since(lease.Spec.RenewTime.Time)
 }
 
-// otherProviders checks the providers that chats and roles of the namespace use besides the one that new chats use, and returns their names.
+// otherProviders checks the providers that chats and roles of the namespace use besides the one that new chats use, and
+// returns their names.
 func (t Target) otherProviders(ctx context.Context) (used []string, findings []Finding) {
 	used, err := health.Namespace{API: t.API, Name: t.Namespace, OperatorNamespace: t.OperatorNamespace}.UsedProviders(ctx)
 	if err != nil {

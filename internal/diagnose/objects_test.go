@@ -19,7 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/conditions"
 )
 
-// table is what the test reads of conditions.yaml.
+// table has the fields of conditions.yaml that the test reads.
 type table struct {
 	Groups  []struct{ Group, Doctor string }
 	Reasons []struct {
@@ -70,7 +70,8 @@ func TestObjects_EveryRow_Reported(t *testing.T) {
 	}
 }
 
-// TestObjects_WhatTheDoctorMissed: two triggers that cannot fire, a task that cannot start, and a role that is not ready.
+// TestObjects_WhatTheDoctorMissed: two triggers that cannot fire, a task that cannot start, and a role that is not
+// ready.
 func TestObjects_WhatTheDoctorMissed(t *testing.T) {
 	notReady := func(reason string) metav1.Condition {
 		return metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: "Correct it."}

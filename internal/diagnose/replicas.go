@@ -18,8 +18,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/health"
 )
 
-// replicas reports which replica holds how many shards, and what is wrong with them, as the heartbeat says. The first finding is about the
-// shards. It reports nothing if one operator owns the whole ledger, or if there is no heartbeat, which is reported elsewhere.
+// replicas reports which replica holds how many shards, and their problems, according to the heartbeat. The first
+// finding is about the shards. It reports nothing if one operator owns the whole ledger, or if there is no
+// heartbeat, which is reported elsewhere.
 func (t Target) replicas(ctx context.Context) []Finding {
 	name := types.NamespacedName{Namespace: t.OperatorNamespace, Name: health.LeaseName}
 	var lease coordinationv1.Lease

@@ -12,22 +12,23 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// maxDurationSeconds is the highest limit that the API allows, for runs without one.
+// maxDurationSeconds is the highest limit that the API allows. It applies to runs without a limit of their own.
 const maxDurationSeconds = 86400
 
-// withoutProgress returns how long a run has been active without a change of its status, if that is longer than it may be: the operator
-// ends it after maxDurationSeconds, and writes the status when it begins and ends to wait. The last answer at the limit takes some time.
-// A task with a sub-agent is judged by the sub-agent.
+// withoutProgress returns how long the status of an active run has not changed, or 0 if that time is not suspicious.
+// The operator ends a run after its duration limit and writes the status when a wait begins or ends, so only a
+// longer time is suspicious. slowStart allows for the final answer at the limit. For a task with a sub-agent, the
+// sub-agent is checked instead.
 func (o object) withoutProgress(reason string) time.Duration {
 	active := o.Status.Phase == string(v1beta1.SubAgentActive) || o.Status.Phase == string(v1beta1.TaskRunning) && o.Status.SubAgent == ""
 	if !active || reason != v1beta1.ReasonRunning {
 		return 0
 	}
-	still := time.Since(changeTime(o.Metadata, "status"))
-	if still <= time.Duration(cmp.Or(o.Spec.Limits.MaxDurationSeconds, maxDurationSeconds))*time.Second+slowStart {
+	idle := time.Since(changeTime(o.Metadata, "status"))
+	if idle <= time.Duration(cmp.Or(o.Spec.Limits.MaxDurationSeconds, maxDurationSeconds))*time.Second+slowStart {
 		return 0
 	}
-	return still
+	return idle
 }
 
 // changeTime returns when an object, or its subresource, was last changed.

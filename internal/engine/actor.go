@@ -31,7 +31,8 @@ type actor struct {
 	fence       ledger.Fence           // of the current batch
 	calling     map[string]bool        // calls that are being made, by the key of the effect
 	detached    map[string]*detachment // those that continue after a hand-over
-	// questions are those of tool calls in flight, and abandoned the calls that waited for a person at a hand-over, by the key of the effect.
+	// questions are those of tool calls in flight, and abandoned the calls that waited for a person at a hand-over, by the
+	// key of the effect.
 	questions map[string]*openQuestion
 	abandoned map[string]bool
 	progress  toolProgress
@@ -49,13 +50,13 @@ type actor struct {
 	snapshot     int64
 	nextSnapshot snapshotCadence
 	lastRequest  *exchange.Recorded
-	// fault is why the agent must be quarantined; ignoreSnapshot prevents loading from its snapshot.
+	// fault is the reason why the agent must be quarantined; ignoreSnapshot prevents loading from its snapshot.
 	fault          *agent.Quarantined
 	ignoreSnapshot bool
 }
 
-// enqueue adds deliveries to the mailbox, to be handled together, and starts a goroutine if none is running. It reports false if
-// the actor was dropped.
+// enqueue adds deliveries to the mailbox, to be handled together, and starts a goroutine if none is running. It reports
+// false if the actor was dropped.
 func (a *actor) enqueue(together ...delivery) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -121,8 +122,8 @@ func (a *actor) work() {
 	}
 }
 
-// retryLater requeues a batch that could not be recorded and retries later: a ledger that is down stops progress but loses
-// nothing.
+// retryLater requeues a batch that could not be recorded and retries later: a ledger that is down stops progress but
+// loses nothing.
 func (a *actor) retryLater(batch []delivery, err error) {
 	ended := a.engine.ctx.Err() != nil
 	if !ended {
@@ -147,8 +148,8 @@ func (a *actor) retryLater(batch []delivery, err error) {
 	})
 }
 
-// handle steps through a batch, records it and performs the effects. An error means that nothing was recorded and that a retry
-// may succeed.
+// handle steps through a batch, records it and performs the effects. An error means that nothing was recorded and that
+// a retry may succeed.
 func (a *actor) handle(batch []delivery) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -165,8 +166,8 @@ func (a *actor) handle(batch []delivery) (err error) {
 			a.engine.budgets.Release(a.uid, r.granted)
 		}
 	}()
-	// An agent that ended before its object was deleted may still have calls that are being stopped. Close them now: after the
-	// eviction their results would not be recorded.
+	// An agent that ended before its object was deleted may still have calls that are being stopped. Close them now: after
+	// the eviction their results would not be recorded.
 	if a.abandonsCalls(r) {
 		if err := a.closeCalls(r); err != nil {
 			return err
@@ -232,8 +233,8 @@ func (a *actor) prepare(batch []delivery) ([]delivery, error) {
 		a.unload() // another engine may have appended since this state was read
 	}
 	a.unmarkLost(batch)
-	// An agent that was not found a moment ago and starts now need not be read again: if another engine has started it meanwhile,
-	// the append fails.
+	// An agent that was not found a moment ago and starts now need not be read again: if another engine has started it
+	// meanwhile, the append fails.
 	starts := slices.ContainsFunc(batch, func(d delivery) bool { return d.create != nil })
 	if !starts || !a.isNotFound() {
 		if err := a.load(a.engine.ctx); err != nil && !errors.Is(err, ledger.ErrNotFound) {
@@ -335,8 +336,8 @@ func (a *actor) performEffects(r *stepResult) {
 	a.notifyOthers(r)
 }
 
-// retire marks an idle actor as dropped, so that it can be evicted, and reports whether it did. The registry's lock must be held:
-// a concurrent delivery then gets a new actor.
+// retire marks an idle actor as dropped, so that it can be evicted, and reports whether it did. The registry's lock
+// must be held: a concurrent delivery then gets a new actor.
 func (a *actor) retire(before time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

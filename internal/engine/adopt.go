@@ -24,8 +24,8 @@ const (
 	maxAdoptDelay = 5 * time.Second
 )
 
-// adoptDelay returns when to read the results again. It is a tenth of the time that the calls have taken so far, and delays a result by no
-// more than that.
+// adoptDelay returns when to read the results again. It is a tenth of the time that the calls have taken so far, and
+// delays a result by no more than that.
 func adoptDelay(waited time.Duration) time.Duration {
 	return min(max(waited/10, minAdoptDelay), maxAdoptDelay)
 }
@@ -41,7 +41,8 @@ type adoptedCall struct {
 	key, agent string
 	// reserved is the budget that is reserved for the call here.
 	reserved budget.Amount
-	// delivered reports that its result or its loss was delivered, and dropped that its agent needs no result any more.
+	// delivered reports that its result or its loss was delivered, and dropped that its agent no longer needs a
+	// result.
 	delivered, dropped bool
 }
 
@@ -90,17 +91,18 @@ func (d *adoptions) reset() {
 	d.calls = nil
 }
 
-// adoptCalls reads the calls that the previous owner of the shard has detached. It must be called before the agents are taken over.
+// adoptCalls reads the calls that the previous owner of the shard has detached. It must be called before the agents are
+// taken over.
 func (e *Engine) adoptCalls(ctx context.Context) error {
 	e.adopted.reset()
-	found, err := e.options.Ledger.DetachedCalls(ctx, e.shard.ID)
+	detached, err := e.options.Ledger.DetachedCalls(ctx, e.shard.ID)
 	if err != nil {
 		return fmt.Errorf("read the detached calls: %w", err)
 	}
 	e.adopted.mu.Lock()
 	defer e.adopted.mu.Unlock()
 	e.adopted.calls = map[string]*adoptedCall{}
-	for _, call := range found { // those that have expired too: readAdopted abandons them, unless their result arrives first
+	for _, call := range detached { // including expired ones: readAdopted abandons them unless their result arrives first
 		e.adopted.calls[call.Key] = &adoptedCall{key: call.Key, agent: call.Agent}
 	}
 	return nil
@@ -118,8 +120,8 @@ func (a *actor) adopt() {
 	}
 }
 
-// reserveAdopted reserves the budget of an adopted model call: its usage counts when its result arrives. The limits are not checked,
-// because the call was permitted when it was made.
+// reserveAdopted reserves the budget of an adopted model call: its usage counts when its result arrives. The limits are
+// not checked, because the call was permitted when it was made.
 func (a *actor) reserveAdopted(e agent.Effect) {
 	call := a.engine.adopted.find(a.ledgerKey(e))
 	model, ok := e.(agent.CallModel)
@@ -137,7 +139,8 @@ func (a *actor) reserveAdopted(e agent.Effect) {
 	}
 }
 
-// dropAdopted ends an adopted call that its agent does not need any more. The previous owner finds that its result is not needed.
+// dropAdopted ends an adopted call that its agent no longer needs. The previous owner then detects that the result
+// is not needed.
 func (e *Engine) dropAdopted(a *actor, call *adoptedCall) {
 	e.adopted.mu.Lock()
 	done := call.dropped || call.delivered || e.adopted.calls[call.key] != call
@@ -165,13 +168,13 @@ func (e *Engine) dropAdopted(a *actor, call *adoptedCall) {
 	}
 }
 
-// awaitAdopted delivers the results of adopted calls until all of them have one, or are lost.
-func (e *Engine) awaitAdopted(fence ledger.Fence, lost <-chan struct{}) {
+// waitForAdopted delivers the results of adopted calls until all of them have one, or are lost.
+func (e *Engine) waitForAdopted(fence ledger.Fence, lost <-chan struct{}) {
 	defer e.busy.Done()
-	begun := time.Now()
+	start := time.Now()
 	for e.readAdopted(fence) {
 		select {
-		case <-time.After(adoptDelay(time.Since(begun))):
+		case <-time.After(adoptDelay(time.Since(start))):
 		case <-lost:
 			return
 		case <-e.ctx.Done():
@@ -186,21 +189,21 @@ func (e *Engine) readAdopted(fence ledger.Fence) bool {
 	if len(waiting) == 0 {
 		return false
 	}
-	found, err := e.options.Ledger.DetachedCalls(e.ctx, fence.Shard)
+	detached, err := e.options.Ledger.DetachedCalls(e.ctx, fence.Shard)
 	if err != nil {
-		return true // appends report it
+		return true // the next append reports a failing ledger
 	}
-	var gone []*adoptedCall
+	var lostCalls []*adoptedCall
 	for _, call := range waiting {
-		i := slices.IndexFunc(found, func(d ledger.DetachedCall) bool { return d.Key == call.key })
+		i := slices.IndexFunc(detached, func(d ledger.DetachedCall) bool { return d.Key == call.key })
 		switch {
-		case i >= 0 && found[i].Result != nil:
-			e.deliverAdopted(fence, call, found[i].Result)
-		case i < 0 || found[i].Expired:
-			gone = append(gone, call)
+		case i >= 0 && detached[i].Result != nil:
+			e.deliverAdopted(fence, call, detached[i].Result)
+		case i < 0 || detached[i].Expired:
+			lostCalls = append(lostCalls, call)
 		}
 	}
-	e.loseAdopted(fence, gone)
+	e.loseAdopted(fence, lostCalls)
 	return true
 }
 
@@ -226,7 +229,7 @@ func (e *Engine) deliverAdopted(fence ledger.Fence, call *adoptedCall, data []by
 	}
 	a, err := e.actor(call.agent)
 	if err != nil {
-		return // the next owner has it
+		return // another operator owns the agent now
 	}
 	a.mu.Lock()
 	delete(a.inFlight, effectKey(a.uid, call.key))
@@ -234,25 +237,25 @@ func (e *Engine) deliverAdopted(fence ledger.Fence, call *adoptedCall, data []by
 	a.mu.Unlock()
 }
 
-// loseAdopted handles calls that will have no result: their agents are taken over again, which makes model calls again and reports tool
-// calls as unknown.
+// loseAdopted handles calls that will have no result: their agents are taken over again, which makes model calls again
+// and reports tool calls as unknown.
 func (e *Engine) loseAdopted(fence ledger.Fence, calls []*adoptedCall) {
 	for _, call := range calls {
 		abandoned, err := e.options.Ledger.AbandonDetached(e.ctx, fence, call.key)
 		if err != nil || !abandoned {
-			continue // tried again; its result may have arrived
+			continue // the next read retries; the result may have arrived
 		}
 		e.adopted.mu.Lock()
 		call.delivered = true
 		reserved := call.reserved
 		e.adopted.mu.Unlock()
 		e.budgets.Release(call.agent, reserved)
-		_ = e.enqueue(call.agent, delivery{takeOver: true, lostCall: call.key}) // after Close the next engine does it
+		_ = e.enqueue(call.agent, delivery{takeOver: true, lostCall: call.key}) // after Close, the next engine takes the agent over
 	}
 }
 
-// unmarkLost removes the marks of adopted calls that are lost. Only the step that handles the loss may do so: a step that has left a call
-// out because it was in flight would make it again.
+// unmarkLost removes the marks of adopted calls that are lost. Only the step that handles the loss may do so: a step
+// that has left a call out because it was in flight would make it again.
 func (a *actor) unmarkLost(batch []delivery) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -264,11 +267,11 @@ func (a *actor) unmarkLost(batch []delivery) {
 	}
 }
 
-// forgetAdopted removes a call whose result is recorded, or that its agent does not need any more.
+// forgetAdopted removes a call whose result is recorded, or that its agent no longer needs.
 func (e *Engine) forgetAdopted(fence ledger.Fence, call *adoptedCall) {
 	e.adopted.remove(call.key)
 	e.busy.Add(1)
-	go func() { // it is called within the step of the agent
+	go func() { // in the background, because the caller is a step of the agent
 		defer e.busy.Done()
 		_ = e.options.Ledger.ForgetDetached(e.ctx, fence, []string{call.key}) // the next owner ignores a result that is recorded
 	}()

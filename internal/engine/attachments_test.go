@@ -43,8 +43,8 @@ func newAttachmentWorld(t *testing.T, prices model.Prices) (*world, []byte) {
 	return w, picture
 }
 
-// An attached image reaches the model of the orchestrator, an answer's image that of the agent that asked, also after crashes; the
-// ledger stores it once.
+// An attached image reaches the model of the orchestrator, an answer's image that of the agent that asked, even
+// after crashes; the ledger stores it once.
 func TestAttachedImagesReachTheModels(t *testing.T) {
 	w, picture := newAttachmentWorld(t, nil)
 	ref, stored := attach(picture)

@@ -14,7 +14,7 @@ import (
 // ledgerSlowThreshold is how long an append may take before the agent counts as blocked.
 const ledgerSlowThreshold = 10 * time.Second
 
-// errLedgerSlow is why an agent is blocked while an append takes too long.
+// errLedgerSlow is the reason why an agent is blocked while an append takes too long.
 var errLedgerSlow = &ledger.Error{Op: "append", Reason: ledger.ReasonUnavailable, Err: errors.New("no answer for " + ledgerSlowThreshold.String())}
 
 // Blocked returns why the ledger keeps an agent from continuing, or nil.

@@ -32,8 +32,8 @@ func (l *fullLedger) Append(ctx context.Context, batch ledger.Batch) error {
 }
 
 func TestAgentReportsLedgerBlock(t *testing.T) {
-	kept := ledgertest.OpenSQLite(t)
-	broken := &fullLedger{Ledger: kept}
+	store := ledgertest.OpenSQLite(t)
+	broken := &fullLedger{Ledger: store}
 	reported := make(chan ledger.Agent, 100)
 	e := New(Options{Ledger: broken, LedgerRetryDelay: time.Millisecond, BlockedChanged: func(a ledger.Agent) { reported <- a }})
 	t.Cleanup(func() {

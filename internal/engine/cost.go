@@ -11,9 +11,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// mostCost returns the cost to reserve for a call and its currency, which is empty if the price is unknown. An agent that started before its
-// model had a price reserves at the current price.
-func (a *actor) mostCost(record ledger.Agent, call plannedCall, e agent.CallModel) (costMicros int64, currency string) {
+// maxCost returns the cost to reserve for a call and its currency, which is empty if the price is unknown. An agent
+// that started before its model had a price reserves at the current price.
+func (a *actor) maxCost(record ledger.Agent, call plannedCall, e agent.CallModel) (costMicros int64, currency string) {
 	if e.Reserve.Currency != "" {
 		return e.Reserve.CostMicros, e.Reserve.Currency
 	}
@@ -22,22 +22,23 @@ func (a *actor) mostCost(record ledger.Agent, call plannedCall, e agent.CallMode
 		return 0, ""
 	}
 	prompt := exchange.PromptTokens(e.Reserve, call.request.MaxOutputTokens)
-	cost := endpoint.Prices.MostCost(endpoint.Model, prompt, e.Reserve.Tokens-prompt)
+	cost := endpoint.Prices.MaxCost(endpoint.Model, prompt, e.Reserve.Tokens-prompt)
 	if cost == nil {
 		return 0, ""
 	}
 	return *cost, endpoint.Prices.Currency(endpoint.Model)
 }
 
-// checkCurrency returns an error if a limit of money applies to a call, and its price at the endpoint is not in the currency of its reservation:
-// a fallback may have other prices, and those of a provider may change while the call waits.
+// checkCurrency returns an error if a cost limit applies to a call, and its price at the endpoint is not in the
+// currency of its reservation: a fallback may have other prices, and those of a provider may change while the call
+// waits.
 func (a *actor) checkCurrency(record ledger.Agent, call plannedCall, e agent.CallModel, provider string, endpoint Endpoint) error {
 	actual := endpoint.Prices.Currency(endpoint.Model)
-	_, reserved := a.mostCost(record, call, e)
+	_, reserved := a.maxCost(record, call, e)
 	if actual != "" && actual == reserved {
 		return nil
 	}
-	limit, err := a.engine.admission.LimitsMoney(record, a.engine.budgets)
+	limit, err := a.engine.admission.CostLimit(record, a.engine.budgets)
 	if limit == "" {
 		return err
 	}

@@ -86,7 +86,8 @@ func TestInterruptedReadOnlyToolIsRepeated(t *testing.T) {
 	}
 }
 
-// A chat with twenty agents survives any number of kills: every agent ends, and no model call with a recorded reply is repeated.
+// A chat with twenty agents survives any number of kills: every agent ends, and no model call with a recorded reply is
+// repeated.
 func TestManyKillsLoseNothing(t *testing.T) {
 	w := newWorld(t, "load")
 	w.chat(nil)
@@ -94,7 +95,7 @@ func TestManyKillsLoseNothing(t *testing.T) {
 	for kill := range 5 {
 		w.until("some progress", func() bool { return len(w.model.Requests()) > 5*(kill+1) })
 		w.restart()
-		w.sendMessage("m1", "Load 20") // the sender cannot know whether the message arrived
+		w.sendMessage("m1", "Load 20") // the sender does not learn whether the message arrived
 	}
 	w.untilPosted("All steps are done.")
 	nodes := w.tree()

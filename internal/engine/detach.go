@@ -18,17 +18,17 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// A call in flight may take minutes. When a shard is handed over, the other agents of the shard must not wait for it, and it must
-// not be made again. It is detached: it continues in this process, and the result is passed through the ledger to the new owner of the
-// shard, which has adopted the call (adopt.go).
+// A call in flight may take minutes. When a shard is handed over, the other agents of the shard must not wait for it,
+// and it must not be made again. It is detached: it continues in this process, and the result is passed through the
+// ledger to the new owner of the shard, which has adopted the call (adopt.go).
 
 const (
 	// detachAfter is how long calls may take to finish before they are detached.
 	detachAfter = 200 * time.Millisecond
 	// detachTimeout is how long an engine that hands over tries to detach calls while the ledger fails.
 	detachTimeout = 3 * time.Second
-	// defaultDetachedTTL is the time after which the new owner regards a call as lost if this process does not extend it, which it does
-	// three times as often.
+	// defaultDetachedTTL is the time after which the new owner regards a call as lost if this process does not extend it,
+	// which it does three times as often.
 	defaultDetachedTTL = 6 * time.Second
 )
 
@@ -51,8 +51,8 @@ type detachment struct {
 	refused  bool
 }
 
-// detachCalls detaches the calls in flight. It reports false if the ledger could not record them; their results are then delivered as
-// usual.
+// detachCalls detaches the calls in flight. It reports false if the ledger could not record them; their results are
+// then delivered as usual.
 func (e *Engine) detachCalls(ctx context.Context, fence ledger.Fence) bool {
 	d := &detachment{engine: e, recorded: make(chan struct{}), inFlight: map[string]func(){}}
 	var calls []ledger.DetachedCall
@@ -119,8 +119,8 @@ func (a *actor) attach(d *detachment) {
 	maps.DeleteFunc(a.detached, func(_ string, other *detachment) bool { return other == d })
 }
 
-// keep extends the time of the calls until they have ended. It stops those that the new owner does not need any more: the agent was
-// cancelled, or the call was made again.
+// keep extends the time of the calls until they have ended. It stops those that the new owner no longer needs: the
+// agent was cancelled, or the call was made again.
 func (d *detachment) keep() {
 	defer d.engine.busy.Done()
 	ticker := time.NewTicker(d.engine.detachedTTL / 3)
@@ -166,7 +166,8 @@ func (d *detachment) keys() []string {
 	return keys
 }
 
-// finish passes the result of a call to the new owner. If the ledger did not record that the call is detached, it is delivered here.
+// finish passes the result of a call to the new owner. If the ledger did not record that the call is detached, it is
+// delivered here.
 func (d *detachment) finish(a *actor, effect agent.Effect, result delivery) {
 	key := a.ledgerKey(effect)
 	d.engine.busy.Add(1)

@@ -24,9 +24,9 @@ import (
 // handOver hands over a shard from one replica to another, and fails if that waits for the calls in flight.
 func handOver(t *testing.T, from, to replica, index int) {
 	t.Helper()
-	begun := time.Now()
+	start := time.Now()
 	_ = from.Engine(index).HandOver(t.Context())
-	if took := time.Since(begun); took >= handOverTimeout {
+	if took := time.Since(start); took >= handOverTimeout {
 		t.Fatalf("the hand-over took %s: it waits for a call in flight", took)
 	}
 	to.own(t.Context(), index)
@@ -173,8 +173,8 @@ func TestCancelSkipsDetachedCall(t *testing.T) {
 	w.wantWrites(1)
 }
 
-// handOverDuringCall starts an agent whose model calls are answered by handler, hands over its shard when the first call has arrived, and
-// returns the new owner.
+// handOverDuringCall starts an agent whose model calls are answered by handler, hands over its shard when the first
+// call has arrived, and returns the new owner.
 func handOverDuringCall(t *testing.T, w *world, handler http.Handler, arrived <-chan struct{}) replica {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -192,7 +192,8 @@ func handOverDuringCall(t *testing.T, w *world, handler http.Handler, arrived <-
 	return b
 }
 
-// TestCancelReachesDetachedCall cancels an agent whose model call continues at the previous owner: it would cost money until it ends.
+// TestCancelReachesDetachedCall cancels an agent whose model call continues at the previous owner: it would cost money
+// until it ends.
 func TestCancelReachesDetachedCall(t *testing.T) {
 	w := newWorld(t, writerScript)
 	arrived, stopped := make(chan struct{}, 1), make(chan struct{})
@@ -266,7 +267,8 @@ func TestResultPollingBacksOff(t *testing.T) {
 	}
 }
 
-// TestADeliveredCallReservesNothing reserves for a call whose result was delivered before: no result would release the reservation.
+// TestADeliveredCallReservesNothing reserves for a call whose result was delivered before: no result would release the
+// reservation.
 func TestADeliveredCallReservesNothing(t *testing.T) {
 	e := newWorld(t, writerScript).current()
 	a, err := e.actor("uid")

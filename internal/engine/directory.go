@@ -29,8 +29,8 @@ func AsksOf(record ledger.Agent, s agent.State) []Ask {
 	return asks
 }
 
-// directory holds the live agents that this engine has read, including evicted ones, and the asks below standalone tasks. It is
-// complete after a take-over, which reads all live agents.
+// directory holds the live agents that this engine has read, including evicted ones, and the asks below standalone
+// tasks. It is complete after a take-over, which reads all live agents.
 type directory struct {
 	mu     sync.Mutex
 	agents map[string]ledger.Agent
@@ -38,8 +38,8 @@ type directory struct {
 	children map[string]map[string]string
 	// asks are those below standalone tasks, by the UID of the root and then of the asking agent.
 	asks map[string]map[string][]Ask
-	// labels are the content labels of the agents of a tree, by the UID of the root. Those of an agent that has ended are also those of
-	// its parent.
+	// labels are the content labels of the agents of a tree, by the UID of the root. Those of an agent that has ended are
+	// also those of its parent.
 	labels map[string][]string
 	// added and removed are called with the UID of an agent.
 	added, removed func(uid string)
@@ -80,8 +80,8 @@ func (d *directory) set(record ledger.Agent, s agent.State) {
 	}
 }
 
-// labelsOf returns the content labels of the agents of a tree.
-func (d *directory) labelsOf(root string) []string {
+// treeLabels returns the content labels of the agents of a tree.
+func (d *directory) treeLabels(root string) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Sorted(slices.Values(d.labels[root]))

@@ -30,8 +30,8 @@ func (a *actor) perform(r *stepResult, e agent.Effect) {
 		return
 	}
 	a.mu.Lock()
-	// While the engine drains, tools of a paid reply still run: their intent is recorded, and a call that was never made would
-	// have to be reported as unknown.
+	// While the engine drains, tools of a paid reply still run: their intent is recorded, and a call that was never made
+	// would have to be reported as unknown.
 	_, isTool := e.(agent.RunTool)
 	if _, ok := a.inFlight[e.Key()]; ok || a.hasResult(a.ledgerKey(e)) || (a.draining && !isTool) || a.dropped {
 		a.mu.Unlock()
@@ -44,8 +44,8 @@ func (a *actor) perform(r *stepResult, e agent.Effect) {
 	start(a.engine.options.CallContext(ctx, r.record, r.next, e))
 }
 
-// finishEffect ends an effect with a delivery. At every moment the effect is either in flight or its result is in the mailbox;
-// otherwise a take-over in between would perform it again. It reports false if the actor was dropped.
+// finishEffect ends an effect with a delivery. At every moment the effect is either in flight or its result is in the
+// mailbox; otherwise a take-over in between would perform it again. It reports false if the actor was dropped.
 func (a *actor) finishEffect(e agent.Effect, d delivery) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -70,7 +70,8 @@ func (a *actor) finishEffect(e agent.Effect, d delivery) bool {
 	return a.enqueueLocked(d)
 }
 
-// wakeAt sets a timer. No goroutine waits, and the timer does not keep the agent in memory: an approval may expire in a week.
+// wakeAt sets a timer. No goroutine waits, and the timer does not keep the agent in memory: an approval may expire in a
+// week.
 func (a *actor) wakeAt(ctx context.Context, e agent.WakeAt) {
 	engine, uid := a.engine, a.uid
 	wait := time.UnixMilli(int64(e.At)).Sub(engine.options.Now())
@@ -139,13 +140,13 @@ func (a *actor) execute(ctx context.Context, record ledger.Agent, e agent.RunToo
 	call.Ask, call.Progress = a.asker(e, spec.Content), a.reporter(record, e)
 	result := a.engine.options.Executor.Execute(ctx, set, call)
 	if spec.SharedFiles { // after the call: another agent may have written meanwhile
-		result.Content.Labels = append(result.Content.Labels, a.engine.directory.labelsOf(record.Root)...)
+		result.Content.Labels = append(result.Content.Labels, a.engine.directory.treeLabels(record.Root)...)
 	}
 	return result
 }
 
 func (a *actor) toolCall(record ledger.Agent, e agent.RunTool) tool.Invocation {
-	e.Repeat = 0 // a server may recognise a call that begins anew
+	e.Repeat = 0 // a server may recognise a call that starts again
 	call := tool.Invocation{ID: e.Call, Name: e.Tool, Arguments: e.Arguments, IdempotencyKey: a.ledgerKey(e), Namespace: record.Namespace, Agent: a.uid}
 	if e.Call != record.Name { // the call of a tool run has the name of the run
 		call.Reference = record.Name + "/" + e.Call

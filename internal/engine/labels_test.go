@@ -37,7 +37,7 @@ func TestLabels_ReachTheParentWithTheResult(t *testing.T) {
 	if diff := cmp.Diff(chat, w.labels("uid-chat")); diff != "" {
 		t.Errorf("after a restart (-before +after):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{agent.LabelUntrusted}, w.current().directory.labelsOf("uid-chat")); diff != "" {
+	if diff := cmp.Diff([]string{agent.LabelUntrusted}, w.current().directory.treeLabels("uid-chat")); diff != "" {
 		t.Errorf("the files of the tree: %s", diff)
 	}
 }

@@ -33,9 +33,9 @@ func (a *actor) addMissedFacts(batch []delivery) ([]delivery, error) {
 	return all, nil
 }
 
-// missedFacts returns the notifications of ended agents that an agent did not get because of a crash or an unanswered append. Live
-// agents send theirs again. The usage of an ended child counts from here on; otherwise it would be counted nowhere until its
-// parent has it, and other agents of the tree could use it again.
+// missedFacts returns the notifications of ended agents that an agent did not get because of a crash or an unanswered
+// append. Live agents send theirs again. The usage of an ended child counts from here on; otherwise it would be counted
+// nowhere until its parent has it, and other agents of the tree could use it again.
 func (e *Engine) missedFacts(ctx context.Context, a *actor) ([]agent.Fact, error) {
 	record, state, err := a.view(ctx)
 	if errors.Is(err, ledger.ErrNotFound) {
@@ -98,7 +98,7 @@ func (e *Engine) missedChildFinished(ctx context.Context, parent ledger.Agent, s
 		return nil, nil
 	}
 	var facts []agent.Fact
-	err := e.eachAgent(ctx, childrenOf(parent), func(record ledger.Agent) error {
+	err := e.eachAgent(ctx, childFilter(parent), func(record ledger.Agent) error {
 		child, ok := pending.find(record.Name)
 		if !ok || record.Live() {
 			return nil
@@ -121,7 +121,7 @@ func (e *Engine) missedChildFinished(ctx context.Context, parent ledger.Agent, s
 	return facts, err
 }
 
-func childrenOf(parent ledger.Agent) ledger.AgentFilter {
+func childFilter(parent ledger.Agent) ledger.AgentFilter {
 	return ledger.AgentFilter{Scope: ledger.Scope{Root: parent.Root}, Parent: parent.UID}
 }
 

@@ -62,8 +62,8 @@ func (a *actor) callModel(ctx context.Context, r *stepResult, e agent.CallModel)
 		Agent: r.record, Key: a.ledgerKey(e), Reserve: e.Reserve, Budgets: a.engine.budgets, WaitRecorded: r.next.QuotaWait() != nil,
 		Ticket: schedule.Ticket{Provider: call.provider, Namespace: r.record.Namespace, Chat: r.record.Root, Tokens: e.Reserve.Tokens,
 			Failures: e.Attempt - 1, Attempts: r.next.Config.Limits.MaxRetries + 1},
-		MostCost: func() (int64, string) { return a.mostCost(r.record, call, e) },
-		Started:  func(grant *schedule.Grant) { a.startModelCall(ctx, grant, r.record, call, e) },
+		MaxCost: func() (int64, string) { return a.maxCost(r.record, call, e) },
+		Started: func(grant *schedule.Grant) { a.startModelCall(ctx, grant, r.record, call, e) },
 		Refused: func(refusal admission.Refusal) {
 			a.failModel(e, nil, budget.Amount{}, agent.ModelFailed{Failure: refusal.Failure, Message: refusal.Message}, 0)
 		},
@@ -113,7 +113,8 @@ func (a *actor) abandonModelCall(e agent.CallModel) {
 	}
 }
 
-// forgetWaiting drops the submitted call of an effect that has ended, unless a later one has taken its place. The lock must be held.
+// forgetWaiting drops the submitted call of an effect that has ended, unless a later one has taken its place. The lock
+// must be held.
 func (a *actor) forgetWaiting(e agent.CallModel) {
 	if a.waiting != nil && a.waiting.Key == a.ledgerKey(e) {
 		a.waiting = nil
@@ -229,8 +230,8 @@ var retryCauses = map[model.Kind]agent.RetryCause{
 	model.RateLimited: agent.CauseRateLimited, model.Overloaded: agent.CauseUnavailable, model.Transient: agent.CauseUnavailable, model.TimedOut: agent.CauseUnavailable,
 }
 
-// failModel ends a model call without a reply; completed is nil if it never reached the provider. retryAfter is the delay that the
-// provider asked for.
+// failModel ends a model call without a reply; completed is nil if it never reached the provider. retryAfter is the
+// delay that the provider asked for.
 func (a *actor) failModel(e agent.CallModel, completed *CompletedCall, reserved budget.Amount, fact agent.ModelFailed, retryAfter time.Duration) {
 	fact.Call, fact.Attempt = e.Call, e.Attempt
 	if fact.Failure == agent.FailureRetry {
@@ -245,8 +246,8 @@ func (a *actor) failModel(e agent.CallModel, completed *CompletedCall, reserved 
 	a.finishEffect(e, delivery{fact: fact, modelResult: row, reserved: reserved, call: completed})
 }
 
-// modelRow returns the ledger row of a result: its status, the reported usage, and the provider and model that served it.
-// completed is nil if no provider did.
+// modelRow returns the ledger row of a result: its status, the reported usage, and the provider and model that served
+// it. completed is nil if no provider did.
 func (a *actor) modelRow(e agent.CallModel, completed *CompletedCall) *ledger.ModelResult {
 	row := &ledger.ModelResult{Key: a.ledgerKey(e), Status: ledger.StatusCancelled, FinishedAt: a.engine.options.Now()}
 	if completed == nil {

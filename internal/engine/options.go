@@ -56,25 +56,27 @@ type Options struct {
 	Scheduler *schedule.Scheduler
 	Tools     Tools
 	Executor  tool.Executor
-	// Quotas returns the quotas of namespaces; nil means none. QuotaUsageChanged is called for a namespace with quotas in which
-	// model calls started, ended or wait.
+	// Quotas returns the quotas of namespaces; nil means none. QuotaUsageChanged is called for a namespace with quotas in
+	// which model calls started, ended or wait.
 	Quotas            admission.Quotas
 	QuotaUsageChanged func(namespace string)
 	// Policies judge the calls of agents; nil means that there are none.
 	Policies Policies
-	// MayAct is called before each model and tool call and returns why the agent must not use its role any more; nil allows all
-	// calls. It must answer from memory.
+	// MayAct is called before each model and tool call and returns why the agent must no longer use its role; nil
+	// allows all calls. It must answer from memory.
 	MayAct func(ctx context.Context, a ledger.Agent, c agent.Config) error
 	// NamespaceUID returns the UID of a namespace, or an empty string. It may be nil, and must answer from memory.
 	NamespaceUID func(namespace string) string
 	// LedgerQuota bounds the bytes in the ledger of the agents of a namespace; 0 means no limit.
 	LedgerQuota int64
-	// InlineTools are tools that run only in this process and have no effect outside it, such as a calculator. Their calls and
-	// answers are recorded together. It must contain no other tools, because they run before their intent is in the ledger.
+	// InlineTools are tools that run only in this process and have no effect outside it, such as a calculator. Their calls
+	// and answers are recorded together. It must contain no other tools, because they run before their intent is in the
+	// ledger.
 	InlineTools tool.Set
 	// SlotGroups returns the slot groups of a sub-agent with their limits; nil means no limits.
 	SlotGroups func(ctx context.Context, a ledger.Agent) []slots.Group
-	// Shares is notified of slots that wait for a share; nil means that this is the only operator, so that limits are not divided.
+	// Shares is notified of slots that wait for a share; nil means that this is the only operator, so that limits are not
+	// divided.
 	Shares share.Notifier
 	// Changed is called when the state of an agent has changed.
 	Changed func(Change)
@@ -84,8 +86,8 @@ type Options struct {
 	CallContext func(ctx context.Context, a ledger.Agent, s agent.State, e agent.Effect) context.Context
 	// CallCompleted is called after every model and tool call, for metrics.
 	CallCompleted func(CompletedCall)
-	// QueuedChanged is called when the model call of an agent has waited at a provider for a while, and again when it no longer
-	// waits; see Engine.Queued.
+	// QueuedChanged is called when the model call of an agent has waited at a provider for a while, and again when it no
+	// longer waits; see Engine.Queued.
 	QueuedChanged func(ledger.Agent)
 	// ProgressChanged is called when a tool of an agent reports progress, at most every two seconds; see Engine.Progress.
 	ProgressChanged func(ledger.Agent)
@@ -110,8 +112,8 @@ type Options struct {
 	// ShouldTakeOver reports whether Recover takes over an agent; nil takes over all. Others stay as they are until End or
 	// TakeOver.
 	ShouldTakeOver func(ctx context.Context, a ledger.Agent) bool
-	// Deleted reports whether the object of an agent was deleted, and whether one above it was. It must not answer from a cache,
-	// which may be older than the deletion that led to the question. nil means that no object was deleted.
+	// Deleted reports whether the object of an agent was deleted, and whether one above it was. It must not answer from a
+	// cache, which may be older than the deletion that led to the question. nil means that no object was deleted.
 	Deleted func(ctx context.Context, a ledger.Agent) (object, above bool, err error)
 	// SnapshotEvery is the number of events between snapshots; 0 means 64.
 	SnapshotEvery int64

@@ -13,7 +13,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// An object that is deleted while no engine is running leaves an agent behind, of which the next engine has only the name.
+// An object that is deleted while no engine is running leaves an agent behind, of which the next engine has only the
+// name.
 func TestLiveNamed(t *testing.T) {
 	w := newWorld(t, "load")
 	w.chat(nil)
@@ -88,8 +89,8 @@ func TestEndIfDeleted(t *testing.T) {
 	})
 }
 
-// An agent that is cancelled with the tree above it waits for its children, also for one that never began, and does not
-// act on its end.
+// An agent that is cancelled with the tree above it waits for its children, including one that never began, and does
+// not act on its end.
 func TestEndIfDeletedReportsChild(t *testing.T) {
 	w := newWorld(t, hangingTreeScript)
 	w.stuck = "chat-1-1"

@@ -15,7 +15,7 @@ import (
 type ownership struct {
 	mu    sync.Mutex
 	fence ledger.Fence
-	// begunAt is when the ownership began: an earlier read of the owner says nothing about it.
+	// begunAt is when the ownership began: an earlier read of the owner is not valid for it.
 	begunAt time.Time
 	// confirmedAt is when the ownership was last confirmed.
 	confirmedAt time.Time
@@ -61,8 +61,8 @@ func (o *ownership) confirm(at time.Time) {
 	}
 }
 
-// owns reports whether an epoch is the current one and the ownership has not ended. An engine that never acquired the shard has
-// none.
+// owns reports whether an epoch is the current one and the ownership has not ended. An engine that never acquired the
+// shard has none.
 func (o *ownership) owns(fence ledger.Fence) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 // maxPartial is how much of the beginning of a streamed reply is kept, in bytes.
 const maxPartial = 256 << 10
 
-// partialReply is the text that has arrived of the model call in flight. It is recorded only if a person stops the reply; a crash
-// loses it, and the call is made again.
+// partialReply is the text that has arrived of the model call in flight. It is recorded only if a person stops the
+// reply; a crash loses it, and the call is made again.
 type partialReply struct {
 	key  string // of the effect
 	text strings.Builder
@@ -44,25 +44,25 @@ func (a *actor) addPartial(e agent.CallModel, text string, tokens int64) {
 
 // stopped adds what has arrived of the model call in flight to the fact that stops it.
 func (a *actor) stopped(f agent.Cancelled, call *agent.ModelCall) agent.Cancelled {
-	f.Reply = a.partialOf(call)
+	f.Reply = a.partialText(call)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if p := &a.partial; p.isOf(call) && p.received > 0 {
+	if p := &a.partial; p.belongsTo(call) && p.received > 0 {
 		used := p.usage(p.received)
 		f.Usage = &used
 	}
 	return f
 }
 
-func (p *partialReply) isOf(call *agent.ModelCall) bool {
+func (p *partialReply) belongsTo(call *agent.ModelCall) bool {
 	return call != nil && p.key == agent.CallModel{Call: call.ID, Attempt: call.Attempt}.Key()
 }
 
-// partialOf returns the text that has arrived of the model call in flight.
-func (a *actor) partialOf(call *agent.ModelCall) string {
+// partialText returns the text that has arrived of the model call in flight.
+func (a *actor) partialText(call *agent.ModelCall) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.partial.isOf(call) {
+	if !a.partial.belongsTo(call) {
 		return ""
 	}
 	return exchange.ValidUTF8(a.partial.text.String())

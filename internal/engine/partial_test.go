@@ -12,8 +12,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// What had arrived of a reply that a person stops is posted once and is part of the history, also after a crash. A sub-agent's is
-// part of its event.
+// What had arrived of a reply that a person stops is posted once and is part of the history, even after a crash. A
+// sub-agent's is part of its event.
 func TestStoppedReplyIsKept(t *testing.T) {
 	w := newWorld(t, `
 name: stops
@@ -68,7 +68,7 @@ func TestLongReplyKeepsBeginning(t *testing.T) {
 	for _, piece := range []string{begun, "bcd", "e"} {
 		a.addPartial(e, piece, 1)
 	}
-	if got := a.partialOf(&agent.ModelCall{ID: "m1"}); got != begun+"bc" {
+	if got := a.partialText(&agent.ModelCall{ID: "m1"}); got != begun+"bc" {
 		t.Errorf("kept %d bytes that end with %q, want the first %d", len(got), got[len(got)-4:], maxPartial)
 	}
 }

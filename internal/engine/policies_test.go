@@ -47,7 +47,7 @@ func (p *changingPolicies) Judge(_ context.Context, in PolicyInput) ([]agent.Ver
 	return verdicts, !in.Call.ReadOnly, err
 }
 
-// verdict returns policies that say the same about each call of a tool.
+// verdict returns policies with the same verdict for each call of a tool.
 func verdict(tool string, action agent.PolicyAction, digest string) judgeFunc {
 	return func(in PolicyInput) ([]agent.Verdict, error) {
 		if in.Call.Tool != tool {

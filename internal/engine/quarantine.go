@@ -16,9 +16,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// An agent whose history cannot be read, or on which the engine panics, is quarantined: agent.Quarantined is recorded as its
-// newest event, which ends it. Its open calls are closed, and the agents below it are cancelled. Later replays do not need the
-// events before it, so it does not matter that they cannot be read. Other agents are not affected.
+// An agent whose history cannot be read, or on which the engine panics, is quarantined: agent.Quarantined is recorded
+// as its newest event, which ends it. Its open calls are closed, and the agents below it are cancelled. Later replays
+// do not need the events before it, so it does not matter that they cannot be read. Other agents are not affected.
 
 // errQuarantined is returned to callers of Record whose fact was not applied because of the quarantine.
 var errQuarantined = errors.New("the agent is quarantined")
@@ -37,7 +37,8 @@ func newFault(record ledger.Agent, seq int64, q agent.Quarantined) *agent.Quaran
 	return &q
 }
 
-// visibleState returns the state that others see. An agent with a fault appears as quarantined as soon as the fault is known.
+// visibleState returns the state that others see. An agent with a fault appears as quarantined as soon as the fault is
+// known.
 func (a *actor) visibleState() agent.State {
 	if a.fault == nil {
 		return a.state
@@ -49,8 +50,8 @@ func quarantinedState(s agent.State, q agent.Quarantined, now time.Time) agent.S
 	return agent.Replay(s, []agent.Event{{At: agent.Time(now.UnixMilli()), Fact: q}})
 }
 
-// quarantineBatch converts a batch for an agent with a fault to one that quarantines it. The results of its calls are recorded;
-// all other facts are dropped.
+// quarantineBatch converts a batch for an agent with a fault to one that quarantines it. The results of its calls are
+// recorded; all other facts are dropped.
 func (a *actor) quarantineBatch(batch []delivery) ([]delivery, error) {
 	a.stateMu.Lock()
 	fault, record := a.fault, a.record
@@ -90,8 +91,8 @@ func (a *actor) clearFault(r *stepResult) {
 	}
 }
 
-// usageBelow returns the usage of an agent and everything below it from the recorded calls, because the state that contained it
-// may be lost.
+// usageBelow returns the usage of an agent and everything below it from the recorded calls, because the state that
+// contained it may be lost.
 func (e *Engine) usageBelow(top ledger.Agent) (budget.Usage, error) {
 	var used budget.Usage
 	below, err := e.agentsBelow(top, ledger.AgentFilter{Scope: ledger.Scope{Root: top.Root}})
@@ -106,7 +107,7 @@ func (e *Engine) usageBelow(top ledger.Agent) (budget.Usage, error) {
 				return used, fmt.Errorf("sum the usage of agent %s: %w", uid, err)
 			}
 			for _, call := range list.Items {
-				used = used.Plus(usageOf(call))
+				used = used.Plus(callUsage(call))
 			}
 			page.Cursor = list.Next
 		}
@@ -120,7 +121,8 @@ func (e *Engine) usageBelow(top ledger.Agent) (budget.Usage, error) {
 	return used, nil
 }
 
-// startedTools returns how many tool calls an agent has started. Each may have written: whether it is read-only is not recorded.
+// startedTools returns how many tool calls an agent has started. Each may have written: whether it is read-only is not
+// recorded.
 func (e *Engine) startedTools(uid string) (int64, error) {
 	started, page := map[[2]string]bool{}, ledger.Page{Limit: ledger.MaxLimit}
 	for more := true; more; more = page.Cursor != "" {
@@ -138,7 +140,7 @@ func (e *Engine) startedTools(uid string) (int64, error) {
 	return int64(len(started)), nil
 }
 
-func usageOf(call ledger.ModelCall) budget.Usage {
+func callUsage(call ledger.ModelCall) budget.Usage {
 	r := call.Result
 	if r == nil || r.PromptTokens == nil {
 		return budget.Usage{}
@@ -165,8 +167,9 @@ func (e *Engine) cancelBelow(record ledger.Agent) {
 	}
 }
 
-// handlePanic handles a panic on a batch. The snapshot may be damaged, so the agent is first loaded from its events alone, and
-// quarantined if that fails too. If even the quarantine panics, it returns an error and the batch is retried later.
+// handlePanic handles a panic on a batch. The snapshot may be damaged, so the agent is first loaded from its events
+// alone, and quarantined if that fails too. If even the quarantine panics, it returns an error and the batch is retried
+// later.
 func (a *actor) handlePanic(batch []delivery, value any) error {
 	a.engine.options.ReportError(fmt.Errorf("agent %s: panic: %v\n%s", a.uid, value, debug.Stack()))
 	a.stateMu.Lock()
@@ -198,8 +201,8 @@ func firstFactType(batch []delivery) string {
 	return "none"
 }
 
-// guard runs part of an effect outside the mailbox. A panic ends the effect with the delivery that end returns, and quarantines
-// the agent.
+// guard runs part of an effect outside the mailbox. A panic ends the effect with the delivery that end returns, and
+// quarantines the agent.
 func (a *actor) guard(e agent.Effect, do func(), end func() delivery) {
 	defer func() {
 		value := recover()

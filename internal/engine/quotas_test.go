@@ -129,7 +129,8 @@ func TestQuotaWaitCanBeCancelled(t *testing.T) {
 	}
 }
 
-// The clock of an agent is stopped while it waits for a quota: with a limit of one second it waits longer without a timeout.
+// The clock of an agent is stopped while it waits for a quota: with a limit of one second it waits longer without a
+// timeout.
 func TestQuotaWaitIsNotActiveTime(t *testing.T) {
 	w := newWorld(t, greetingScript)
 	w.setQuotas(quota.Quota{Name: "monthly", Period: quota.Month, MaxTokens: 10})
@@ -235,7 +236,8 @@ func TestMoneyQuotaNeedsPrice(t *testing.T) {
 	}
 }
 
-// A quota of money counts in the currency of the first call of its period, also after a restart. Without it both currencies are used.
+// A cost quota counts in the currency of the first call of its period, even after a restart. Without it both
+// currencies are used.
 func TestMoneyQuotaHasOneCurrency(t *testing.T) {
 	w := newWorld(t, greetingScript)
 	price := int64(1_000_000)

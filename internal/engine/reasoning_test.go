@@ -72,7 +72,8 @@ func newThinkingWorld(t *testing.T, tool string) (*world, *thinker) {
 	return w, client
 }
 
-// runThinker runs an agent that calls a tool, with or without a crash while the tool runs, and returns its second request.
+// runThinker runs an agent that calls a tool, with or without a crash while the tool runs, and returns its second
+// request.
 func runThinker(t *testing.T, crash bool) model.Request {
 	t.Helper()
 	w, client := newThinkingWorld(t, "read")
@@ -235,7 +236,8 @@ func TestReasoningEffortOfAFallback(t *testing.T) {
 	}
 }
 
-// A request with another effort is no continuation of the one before: the world compares the recorded requests with those sent.
+// A request with another effort does not continue the previous one: the world compares the recorded requests with
+// those sent.
 func TestChangedReasoningEffortIsRecorded(t *testing.T) {
 	w, client := newThinkingWorld(t, "nonsense")
 	w.chat(nil)

@@ -16,7 +16,8 @@ import (
 // maxConcurrentReads bounds the agents that are read concurrently when an engine starts.
 const maxConcurrentReads = 8
 
-// Recover takes over the live agents: outstanding effects are performed, and interrupted write tools are reported as unknown.
+// Recover takes over the live agents: outstanding effects are performed, and interrupted write tools are reported as
+// unknown.
 func (e *Engine) Recover(ctx context.Context) (int, error) {
 	for _, a := range e.allActors() {
 		a.unload() // another engine may have appended since then
@@ -56,15 +57,15 @@ func (e *Engine) Recover(ctx context.Context) (int, error) {
 			e.wakeWaiting()
 			fence, lost := e.ownership.current()
 			e.busy.Add(1)
-			go e.awaitAdopted(fence, lost)
+			go e.waitForAdopted(fence, lost)
 			return count, nil
 		}
 		page.Cursor = list.Next
 	}
 }
 
-// selectForTakeOver returns the agents to take over. seen are the live agents so far: parents come before their children. If a
-// parent was ended with its object and the process died before its children were, they are ended here.
+// selectForTakeOver returns the agents to take over. seen are the live agents so far: parents come before their
+// children. If a parent was ended with its object and the process died before its children were, they are ended here.
 func (e *Engine) selectForTakeOver(ctx context.Context, records []ledger.Agent, seen map[string]bool) ([]ledger.Agent, error) {
 	var selected []ledger.Agent
 	for _, record := range records {
@@ -90,8 +91,8 @@ func (e *Engine) selectForTakeOver(ctx context.Context, records []ledger.Agent, 
 	return selected, nil
 }
 
-// closeCallsOfEnded takes over the agents that ended before the results of their calls were recorded, which closes the calls. Those
-// that another process still makes have results of their own.
+// closeCallsOfEnded takes over the agents that ended before the results of their calls were recorded, which closes the
+// calls. Those that another process still makes have results of their own.
 func (e *Engine) closeCallsOfEnded(ctx context.Context) error {
 	return e.eachAgent(ctx, ledger.AgentFilter{EndedWithOpenCalls: true, ShardHashes: e.shard.Hashes}, func(a ledger.Agent) error {
 		if len(e.adopted.of(a.UID)) > 0 {
@@ -159,9 +160,10 @@ func (e *Engine) wakeWaiting() {
 	}
 }
 
-// findOpenCalls adds to take-overs the interrupted tool calls whose outcome is unknown, and to resumes the calls whose intent is
-// recorded. It must run after the agent was read: a call that another engine starts in between would be outstanding in the state
-// and missing here, and would be made twice. A call that starts later makes the append fail, and everything is read again.
+// findOpenCalls adds to take-overs the interrupted tool calls whose outcome is unknown, and to resumes the calls whose
+// intent is recorded. It must run after the agent was read: a call that another engine starts in between would be
+// outstanding in the state and missing here, and would be made twice. A call that starts later makes the append fail,
+// and everything is read again.
 func (a *actor) findOpenCalls(batch []delivery) error {
 	for i := range batch {
 		if !batch[i].takeOver && !batch[i].resume {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// registry holds the actors in memory, at most one for each agent. The zero value is empty. It is safe for concurrent use.
+// registry holds the actors in memory, at most one for each agent. The zero value is empty. It is safe for concurrent
+// use.
 type registry struct {
 	mu     sync.Mutex
 	actors map[string]*actor
@@ -65,7 +66,8 @@ func (r *registry) removeAll() []*actor {
 	return removed
 }
 
-// removeIdle removes the actors that have been idle since a time, and returns how many. A concurrent delivery gets a new actor.
+// removeIdle removes the actors that have been idle since a time, and returns their number. A concurrent delivery gets
+// a new actor.
 func (r *registry) removeIdle(since time.Time) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -21,9 +21,9 @@ import (
 //	to a child              Cancelled
 //	to the agent that asked Answered, Decided (by an allowance)
 //
-// A notification is sent after the step that causes it was recorded, and is not durable itself: after a crash it is sent again
-// when the agents are taken over; see missed.go. Every notification therefore follows from the recorded state of one of the two
-// agents, and repeated ones are ignored.
+// A notification is sent after the step that causes it was recorded, and is not durable itself: after a crash it is
+// sent again when the agents are taken over; see missed.go. Every notification therefore follows from the recorded
+// state of one of the two agents, and repeated ones are ignored.
 
 // route sends the notification that an effect stands for. It reports false if the effect is not a notification.
 func (a *actor) route(r *stepResult, e agent.Effect) bool {
@@ -64,8 +64,8 @@ func askedFact(uid string, s agent.State, e agent.AskPerson) agent.Asked {
 	}
 }
 
-// finishedFact reports the end of a child to its parent. A child whose object was deleted while its own children were running has
-// no outcome.
+// finishedFact reports the end of a child to its parent. A child whose object was deleted while its own children were
+// running has no outcome.
 func finishedFact(child string, s agent.State) agent.ChildFinished {
 	outcome := agent.Outcome{Kind: agent.ErrorCancelled, Error: "it was deleted"}
 	if s.Outcome != nil {
@@ -105,8 +105,8 @@ func (r *stepResult) ended() bool {
 	return r.end || r.next.Phase.Terminal() || r.next.Phase != agent.PhaseNew && !r.record.Live()
 }
 
-// childName returns the name of the agent in its parent's state. The history of a quarantined agent may have lost it; then it is
-// read from the parent's state.
+// childName returns the name of the agent in its parent's state. The history of a quarantined agent may have lost it;
+// then it is read from the parent's state.
 func (a *actor) childName(r *stepResult) string {
 	name := r.next.Config.ChildName()
 	if r.next.Outcome == nil || r.next.Outcome.Kind != agent.ErrorHistoryLost {
@@ -124,8 +124,8 @@ func (a *actor) childName(r *stepResult) string {
 
 // notifyResolved reports to the orchestrator which asks of this agent are resolved.
 //
-// After a take-over it is unknown which notifications were sent, and a quarantined agent may have lost its asks. In both cases
-// all asks are closed that cannot be open any more.
+// After a take-over it is unknown which notifications were sent, and a quarantined agent may have lost its asks. In
+// both cases all asks are closed that can no longer be open.
 func (a *actor) notifyResolved(r *stepResult) {
 	if r.record.Chat == "" {
 		return
@@ -148,8 +148,8 @@ func (a *actor) notifyResolved(r *stepResult) {
 	}
 }
 
-// closeResolvedAsks closes the asks of an agent that are open in its orchestrator's state but not in its own. The orchestrator is
-// read first, so that an ask added in between is not closed.
+// closeResolvedAsks closes the asks of an agent that are open in its orchestrator's state but not in its own. The
+// orchestrator is read first, so that an ask added in between is not closed.
 func (e *Engine) closeResolvedAsks(askingAgent ledger.Agent) {
 	root, err := e.View(e.ctx, askingAgent.Root)
 	var state agent.State
@@ -175,8 +175,8 @@ func contains(asks []agent.AskPerson, call string) bool {
 	return slices.ContainsFunc(asks, func(ask agent.AskPerson) bool { return ask.Call == call })
 }
 
-// forwardReply delivers an answer or a decision to the agent that asked. The item stays in the outbox until the fact is durable; it is
-// dropped if the agent is not recorded. Failures are retried.
+// forwardReply delivers an answer or a decision to the agent that asked. The item stays in the outbox until the fact is
+// durable; it is dropped if the agent is not recorded. Failures are retried.
 func (e *Engine) forwardReply(root ledger.Agent, item agent.Item) {
 	key := root.UID + "/" + item.ID
 	if _, inFlight := e.forwarding.LoadOrStore(key, true); inFlight {
@@ -225,7 +225,7 @@ func (e *Engine) HasStarted(ctx context.Context, parent, child string) (bool, er
 		return len(named.Items) > 0, nil
 	}
 	found := false // an unrelated agent may have the name
-	err = e.eachAgent(ctx, childrenOf(record), func(a ledger.Agent) error {
+	err = e.eachAgent(ctx, childFilter(record), func(a ledger.Agent) error {
 		found = found || agent.MatchesChildName(a.Name, child)
 		return nil
 	})

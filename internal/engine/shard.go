@@ -13,11 +13,12 @@ import (
 )
 
 const (
-	// confirmInterval is how often the owner reads whether another engine has taken over, and acquireInterval how often an engine that
-	// waits for the shard reads whether it is free.
+	// confirmInterval is how often the owner reads whether another engine has taken over, and acquireInterval how often an
+	// engine that waits for the shard reads whether it is free.
 	confirmInterval = 500 * time.Millisecond
 	acquireInterval = 200 * time.Millisecond
-	// handOverTimeout bounds the wait for calls in flight during a hand-over, and drainPollInterval is how often to check them.
+	// handOverTimeout bounds the wait for calls in flight during a hand-over, and drainPollInterval is how often to check
+	// them.
 	handOverTimeout   = 20 * time.Second
 	drainPollInterval = 25 * time.Millisecond
 	// releaseTimeout bounds the release of the shard on shutdown.
@@ -28,11 +29,12 @@ const (
 	ownershipMaxAge = 3 * confirmInterval
 )
 
-// ErrSuperseded is returned when another engine has taken over. All effects are stopped then, and Acquire may be called again.
+// ErrSuperseded is returned when another engine has taken over. All effects are stopped then, and Acquire may be called
+// again.
 var ErrSuperseded = errors.New("another operator has taken over")
 
-// OwnShard keeps the shard until ctx ends. It returns ErrSuperseded when another engine has taken it over; by then all effects are
-// stopped, and nothing more is appended.
+// OwnShard keeps the shard until ctx ends. It returns ErrSuperseded when another engine has taken it over; by then all
+// effects are stopped, and nothing more is appended.
 func (e *Engine) OwnShard(ctx context.Context) error {
 	ticker := time.NewTicker(confirmInterval)
 	defer ticker.Stop()
@@ -50,8 +52,9 @@ func (e *Engine) OwnShard(ctx context.Context) error {
 	}
 }
 
-// HandOver lets the calls in flight finish, until ctx ends, stops all effects and releases the shard. Acquire may be called again. It returns
-// ErrSuperseded if another engine has taken over before: an operator that was suspended may notice its successor here first.
+// HandOver lets the calls in flight finish, until ctx ends, stops all effects and releases the shard. Acquire may be
+// called again. It returns ErrSuperseded if another engine has taken over before: an operator that was suspended may
+// notice its successor here first.
 func (e *Engine) HandOver(ctx context.Context) error {
 	fence, lost := e.ownership.current()
 	e.drain(ctx, fence, lost)
@@ -66,8 +69,8 @@ func (e *Engine) HandOver(ctx context.Context) error {
 	return nil
 }
 
-// drain starts no more model calls and no reconciles, and lets calls in flight finish and be recorded, or be detached. A status that a
-// reconcile wrote later would be outdated.
+// drain starts no more model calls and no reconciles, and lets calls in flight finish and be recorded, or be detached.
+// A status that a reconcile wrote later would be outdated.
 func (e *Engine) drain(ctx context.Context, fence ledger.Fence, lost <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, handOverTimeout)
 	defer cancel()
@@ -78,9 +81,9 @@ func (e *Engine) drain(ctx context.Context, fence ledger.Fence, lost <-chan stru
 	}
 	ticker := time.NewTicker(drainPollInterval)
 	defer ticker.Stop()
-	begun := time.Now()
-	detached := begun // when calls could last be detached
-	for read := begun; e.hasCallsInFlight() || e.reconciles.busy(); {
+	start := time.Now()
+	detached := start // when calls could last be detached
+	for read := start; e.hasCallsInFlight() || e.reconciles.busy(); {
 		select {
 		case <-ticker.C:
 		case <-lost:
@@ -88,7 +91,7 @@ func (e *Engine) drain(ctx context.Context, fence ledger.Fence, lost <-chan stru
 		case <-ctx.Done():
 			return
 		}
-		if time.Since(begun) >= detachAfter {
+		if time.Since(start) >= detachAfter {
 			switch {
 			case e.detachCalls(ctx, fence):
 				detached = time.Now()
@@ -170,8 +173,8 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// mayCall reports whether this engine may make a call now. After a suspension it confirms its ownership first: another engine may
-// have taken over and reported the call as unknown, or made it itself.
+// mayCall reports whether this engine may make a call now. After a suspension it confirms its ownership first: another
+// engine may have taken over and reported the call as unknown, or made it itself.
 func (e *Engine) mayCall(ctx context.Context) bool {
 	for e.ownership.stale() {
 		fence, _ := e.ownership.current()

@@ -11,8 +11,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine/slots"
 )
 
-// shared is what the engines of a process have in common: the slots and quotas of namespaces, whose trees may be in several shards,
-// the knowledge which engine has an agent, and idle goroutines, whose number is bounded for the process.
+// shared has the state that the engines of a process share: the slots and quotas of namespaces, whose trees may be in
+// several shards, the knowledge which engine has an agent, and idle goroutines, whose number is bounded for the
+// process.
 type shared struct {
 	options   Options
 	slots     *slots.Slots

@@ -58,8 +58,8 @@ func (r *stepResult) empty() bool {
 	return len(b.Events) == 0 && len(b.ModelResults) == 0 && len(b.ToolResults) == 0
 }
 
-// abandonsCalls reports whether open calls in the ledger may never get a result: the agent is gone, or it was cancelled before the
-// engine that took it over made them again.
+// abandonsCalls reports whether open calls in the ledger may never get a result: the agent is gone, or it was cancelled
+// before the engine that took it over made them again.
 func (a *actor) abandonsCalls(r *stepResult) bool {
 	if r.end || r.quarantine {
 		return true
@@ -72,7 +72,8 @@ func (a *actor) abandonsCalls(r *stepResult) bool {
 	return false
 }
 
-// isAbandoned reports whether an open call will not get a result: the agent does not wait for it, and no process makes it.
+// isAbandoned reports whether an open call will not get a result: the agent does not wait for it, and no process makes
+// it.
 func (a *actor) isAbandoned(r *stepResult, key string) bool {
 	if r.end || r.quarantine {
 		return true
@@ -148,17 +149,17 @@ func (a *actor) step(deliveries []delivery) *stepResult {
 	return r
 }
 
-// stepFact applies one fact to the core, and the answers of inline tools that follow. A fact that changes nothing leaves no
-// event, so repeated deliveries cost nothing.
+// stepFact applies one fact to the core, and the answers of inline tools that follow. A fact that changes nothing
+// leaves no event, so repeated deliveries cost nothing.
 func (a *actor) stepFact(r *stepResult, d delivery, now time.Time) {
 	if r.newest() > 0 && !r.record.Live() {
 		return // its object is deleted, although its state may not be terminal
 	}
 	event := agent.Event{At: max(agent.Time(now.UnixMilli()), d.at), Fact: a.completeFact(r, a.engine.withCallProblems(r.next, d.fact))}
 	next, effects := agent.Step(r.next, event)
-	// Some events are recorded even if they change nothing. A take-over: its append proves ownership, and the time without a
-	// driver must not count. The end of an agent whose object was deleted: it would stay live forever. A resume: the intents of a
-	// parked agent are recorded with it.
+	// Some events are recorded even if they change nothing. A take-over: its append proves ownership, and the time without
+	// a driver must not count. The end of an agent whose object was deleted: it would stay live forever. A resume: the
+	// intents of a parked agent are recorded with it.
 	always := (d.takeOver || (d.resume && next.Stage() == agent.StageActive) || (d.end && r.record.Live())) && next.Phase != agent.PhaseNew && !next.Phase.Terminal()
 	if len(effects) == 0 && next.UnchangedSince(r.next) && !always {
 		return
@@ -199,8 +200,8 @@ func (a *actor) stepFact(r *stepResult, d delivery, now time.Time) {
 	}
 }
 
-// completeFact adds information to a fact that only the engine has. It becomes part of the event, so replays do not need the
-// engine.
+// completeFact adds information to a fact that only the engine has. It becomes part of the event, so replays do not
+// need the engine.
 func (a *actor) completeFact(r *stepResult, fact agent.Fact) agent.Fact {
 	switch f := fact.(type) {
 	case agent.Restarted:
@@ -226,8 +227,8 @@ func (a *actor) completeFact(r *stepResult, fact agent.Fact) agent.Fact {
 	return fact
 }
 
-// updateRecord updates the agent's record from its configuration, which determines where the next call goes. Logs of earlier
-// releases do not contain that.
+// updateRecord updates the agent's record from its configuration, which determines where the next call goes. Logs of
+// earlier releases do not contain that.
 func (r *stepResult) updateRecord(c agent.Config) {
 	update := ledger.AgentUpdate{Role: c.Role.Name, Provider: c.Provider, Model: c.Model}
 	if c.Model == "" || update == (ledger.AgentUpdate{Role: r.record.Role, Provider: r.record.Provider, Model: r.record.Model}) {
@@ -322,8 +323,8 @@ func contextMode(config agent.Config) string {
 	return config.Task.ContextMode
 }
 
-// originKey returns the key of the model call that started an agent. It is empty for the root of a tree and for agents of old
-// releases, which did not record it.
+// originKey returns the key of the model call that started an agent. It is empty for the root of a tree and for agents
+// of old releases, which did not record it.
 func originKey(record ledger.Agent, origin agent.Origin) string {
 	return modelCallKey(record.Parent, origin.ModelCall, origin.Attempt)
 }
@@ -358,7 +359,7 @@ type plannedCall struct {
 	turn     agent.Turn
 	// effort is the reasoning effort of the role; the request has it only if its model accepts one.
 	effort model.ReasoningEffort
-	// problem is why it cannot be made, if any.
+	// problem is the reason why it cannot be made, if any.
 	problem error
 }
 

@@ -13,10 +13,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// A tool asks a person in one of two ways (agent.ToolAsked). It ends its call with the question and runs again with the answer: nothing
-// is in flight meanwhile. Or it asks during the call, which stays in flight in this process until the answer is recorded. When the
-// agent changes hands, such a call is abandoned: the next owner runs a repeatable tool again, answers it with what is recorded, and
-// reports any other as unknown.
+// A tool asks a person in one of two ways (agent.ToolAsked). It ends its call with the question and runs again with the
+// answer: nothing is in flight meanwhile. Or it asks during the call, which stays in flight in this process until the
+// answer is recorded. When the agent changes hands, such a call is abandoned: the next owner runs a repeatable tool
+// again, answers it with what is recorded, and reports any other as unknown.
 
 var errAbandoned = errors.New("the call waited for a person when its agent was handed over")
 
@@ -109,7 +109,7 @@ func (a *actor) answerTools(s agent.State) {
 	}
 }
 
-// abandonQuestionsLocked abandons the calls that wait for a person, which could take for ever.
+// abandonQuestionsLocked abandons the calls that wait for a person, which could take forever.
 func (a *actor) abandonQuestionsLocked() {
 	for key := range a.questions {
 		a.abandonLocked(key)

@@ -136,7 +136,8 @@ func TestReplyThatBreaksOffIsCounted(t *testing.T) {
 	}
 }
 
-// A fallback is used however few retries are allowed, and the call is recorded with the provider, model and price that served it.
+// A fallback is used however few retries are allowed, and the call is recorded with the provider, model and price that
+// served it.
 func TestFallbackIsUsedWithFewRetries(t *testing.T) {
 	for _, retries := range []int{0, 1} {
 		t.Run(fmt.Sprintf("maxRetries=%d", retries), func(t *testing.T) {
@@ -168,13 +169,13 @@ func TestFallbackIsUsedWithFewRetries(t *testing.T) {
 	}
 }
 
-// A fallback whose prices are in another currency is not used below a limit of money, and is used without one.
+// A fallback whose prices are in another currency is not used below a cost limit, and is used without one.
 func TestFallbackInAnotherCurrency(t *testing.T) {
 	for name, tc := range map[string]struct {
 		limit int64
 		want  agent.Phase
 		asked int32
-	}{"a limit of money": {1_000_000, agent.PhaseFailed, 0}, "no limit": {0, agent.PhaseCompleted, 1}} {
+	}{"a cost limit": {1_000_000, agent.PhaseFailed, 0}, "no limit": {0, agent.PhaseCompleted, 1}} {
 		t.Run(name, func(t *testing.T) {
 			main, spare := newProvider(t, http.StatusServiceUnavailable, overloaded), newProvider(t, http.StatusOK, answered)
 			spare.currency = "EUR"
@@ -272,7 +273,7 @@ func TestReportedUsageIsConsistent(t *testing.T) {
 		if reported.CachedTokens+reported.CacheWriteTokens > reported.PromptTokens || reported.ReasoningTokens > reported.CompletionTokens || reported.PromptTokens > model.DefaultContextTokens {
 			t.Fatalf("counted %+v", reported)
 		}
-		if most := prices.MostCost("m", counted.PromptTokens, counted.CompletionTokens); *counted.CostMicros > *most {
+		if most := prices.MaxCost("m", counted.PromptTokens, counted.CompletionTokens); *counted.CostMicros > *most {
 			t.Fatalf("%+v costs %d, at most %d is possible", reported, *counted.CostMicros, *most)
 		}
 	})

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// workers runs jobs on reused goroutines. Steps and calls need deep stacks, and growing the stack of a new goroutine for each of
-// them cost an eighth of the engine's CPU.
+// workers runs jobs on reused goroutines. Steps and calls need deep stacks, and growing the stack of a new goroutine
+// for each of them cost an eighth of the engine's CPU.
 type workers struct {
 	jobs chan func()
 	idle atomic.Int64
@@ -42,7 +42,7 @@ func (w *workers) work(job func()) {
 	}
 }
 
-// next returns the next job of an idle goroutine, or nil if it is not needed any more.
+// next returns the next job of an idle goroutine, or nil if it is no longer needed.
 func (w *workers) next() func() {
 	defer w.idle.Add(-1)
 	if w.idle.Add(1) > maxIdleWorkers {

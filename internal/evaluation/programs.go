@@ -30,7 +30,7 @@ type program[P any] struct {
 	err        error
 }
 
-func (p *program[P]) isOf(object client.Object) bool {
+func (p *program[P]) isFor(object client.Object) bool {
 	return p != nil && p.uid == object.GetUID() && p.generation == object.GetGeneration()
 }
 
@@ -45,7 +45,7 @@ func (p *Programs[O, P]) Get(object O) (value P, known bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	program := p.known[client.ObjectKeyFromObject(object)]
-	if !program.isOf(object) || !program.done {
+	if !program.isFor(object) || !program.done {
 		return value, false, nil
 	}
 	return program.value, true, program.err
@@ -70,7 +70,7 @@ func (p *Programs[O, P]) Later(object O) {
 	name := client.ObjectKeyFromObject(object)
 	added := &program[P]{uid: object.GetUID(), generation: object.GetGeneration()}
 	p.mu.Lock()
-	begun := p.known[name].isOf(object)
+	begun := p.known[name].isFor(object)
 	if !begun {
 		p.known[name] = added
 	}

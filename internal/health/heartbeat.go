@@ -18,7 +18,7 @@ const (
 	// AnnotationLedger is the reason why the ledger fails, and AnnotationLedgerAdvice what to do about it.
 	AnnotationLedger       = "nestor.dev/ledger"
 	AnnotationLedgerAdvice = "nestor.dev/ledger-advice"
-	// AnnotationReplicas is what the ledger says about the replicas: an Installation as JSON.
+	// AnnotationReplicas has the state of the replicas in the ledger: an Installation as JSON.
 	AnnotationReplicas = "nestor.dev/replicas"
 )
 
@@ -31,16 +31,16 @@ const (
 // clockTolerance is how far the clocks of machines may differ.
 const clockTolerance = time.Minute
 
-// Observer decides whether the heartbeat continues by the changes that it sees: the clock of the operator's machine may differ from
-// this one's. The zero value is ready to use.
+// Observer decides whether the heartbeat continues by the changes that it receives: the clock of the operator's
+// machine may differ from this one's. The zero value is ready to use.
 type Observer struct {
 	mu      sync.Mutex
 	version string
 	changed time.Time
 }
 
-// Observe returns for how long the heartbeat has not changed. Before an observer has read a change, a heartbeat that looks old counts as
-// new, unless it is older than clocks differ.
+// Observe returns for how long the heartbeat has not changed. Before an observer has read a change, a heartbeat that
+// looks old counts as new, unless it is older than clocks differ.
 func (o *Observer) Observe(lease *coordinationv1.Lease, now time.Time) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -41,7 +41,7 @@ func condition(kind string, status metav1.ConditionStatus, reason, message strin
 	return []metav1.Condition{{Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.Now()}}
 }
 
-func beatOf(age time.Duration, annotations map[string]string) *coordinationv1.Lease {
+func newHeartbeat(age time.Duration, annotations map[string]string) *coordinationv1.Lease {
 	renewed := metav1.NewMicroTime(time.Now().Add(-age))
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "nestor-system", Name: LeaseName, Annotations: annotations}, Spec: coordinationv1.LeaseSpec{RenewTime: &renewed}}
 }
@@ -81,9 +81,9 @@ func TestProblems(t *testing.T) {
 		objects []client.Object
 		want    []string
 	}{
-		"nothing":                       {[]client.Object{beatOf(0, nil), chat("a", "", ready)}, nil},
-		"no operator":                   {[]client.Object{beatOf(time.Hour, nil)}, []string{"Operator/"}},
-		"no ledger":                     {[]client.Object{beatOf(0, map[string]string{AnnotationLedger: "LedgerFull", AnnotationLedgerAdvice: "free space"}), task}, []string{"Ledger/"}},
+		"nothing":                       {[]client.Object{newHeartbeat(0, nil), chat("a", "", ready)}, nil},
+		"no operator":                   {[]client.Object{newHeartbeat(time.Hour, nil)}, []string{"Operator/"}},
+		"no ledger":                     {[]client.Object{newHeartbeat(0, map[string]string{AnnotationLedger: "LedgerFull", AnnotationLedgerAdvice: "free space"}), task}, []string{"Ledger/"}},
 		"a ledger that blocks a task":   {[]client.Object{task}, []string{"Ledger/AgentTask work"}},
 		"no provider":                   {[]client.Object{provider("default", v1beta1.ReasonUnreachable), chat("a", "", waiting(v1beta1.ReasonProviderUnavailable))}, []string{"Provider/ModelProvider default"}},
 		"a provider that no one uses":   {[]client.Object{provider("other", v1beta1.ReasonUnreachable)}, nil},

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Installation is what the ledger says about the replicas, for people. The heartbeat has it as JSON.
+// Installation is the state of the replicas in the ledger, for messages. The heartbeat has it as JSON.
 type Installation struct {
 	Replicas []ReplicaStatus `json:"replicas"`
 	// Shards is the number of shards, and Unowned are those without a live owner.

@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
-// row is what the problems need of an object that may be large.
+// row has the fields of an object from which problems are derived; the object itself may be large.
 type row struct {
 	name     string
 	provider string
@@ -34,7 +34,8 @@ type listed struct {
 	columns  []string
 	// fromCells returns the row of a table's cells, or false for an object that can have no problem.
 	fromCells func(cells []string) (row, bool)
-	// newList and newObject return empty ones, for an API server that has no such table, and for the details of one object.
+	// newList and newObject return empty ones, for an API server that has no such table, and for the details of one
+	// object.
 	newList   func() client.ObjectList
 	newObject func() client.Object
 }
@@ -111,7 +112,7 @@ func (n Namespace) fullRows(ctx context.Context, kind listed) ([]row, error) {
 	}
 	var rows []row
 	err := meta.EachListItem(list, func(object runtime.Object) error {
-		if r, ok := rowOf(object); ok {
+		if r, ok := newRow(object); ok {
 			rows = append(rows, r)
 		}
 		return nil
@@ -119,22 +120,22 @@ func (n Namespace) fullRows(ctx context.Context, kind listed) ([]row, error) {
 	return rows, err
 }
 
-// rowOf returns the row of an object, or false for an object that can have no problem.
-func rowOf(object runtime.Object) (row, bool) {
+// newRow returns the row of an object, or false for an object that can have no problem.
+func newRow(object runtime.Object) (row, bool) {
 	switch o := object.(type) {
 	case *v1beta1.AgentChat:
-		return row{name: o.Name, provider: o.Spec.ModelProvider, reasons: reasonsOf(o.Status.Conditions)}, true
+		return row{name: o.Name, provider: o.Spec.ModelProvider, reasons: conditionReasons(o.Status.Conditions)}, true
 	case *v1beta1.AgentTask:
-		return row{name: o.Name, reasons: reasonsOf(o.Status.Conditions)}, !view.Ended(o.Status.Phase)
+		return row{name: o.Name, reasons: conditionReasons(o.Status.Conditions)}, !view.Ended(o.Status.Phase)
 	case *v1beta1.AgentRole:
 		return row{name: o.Name, provider: o.Spec.ModelProvider}, o.Spec.ModelProvider != ""
 	case *v1beta1.ToolServer:
-		return row{name: o.Name, reasons: reasonsOf(o.Status.Conditions)}, meta.IsStatusConditionFalse(o.Status.Conditions, v1beta1.ConditionReady)
+		return row{name: o.Name, reasons: conditionReasons(o.Status.Conditions)}, meta.IsStatusConditionFalse(o.Status.Conditions, v1beta1.ConditionReady)
 	}
 	return row{}, false
 }
 
-func reasonsOf(conditions []metav1.Condition) []string {
+func conditionReasons(conditions []metav1.Condition) []string {
 	var reasons []string
 	for _, c := range conditions {
 		if c.Type == v1beta1.ConditionReconciling && c.Status == metav1.ConditionTrue {

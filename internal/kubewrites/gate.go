@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Kind is what a write is for.
+// Kind is the purpose of a write.
 type Kind int
 
 const (
@@ -104,7 +104,7 @@ func (g *Gate) release(began time.Time, response *http.Response, err error) {
 func (g *Gate) record(began time.Time, response *http.Response, err error) {
 	now := time.Now()
 	switch {
-	case err != nil: // cancelled or disconnected, which says nothing about the API server
+	case err != nil: // cancelled or disconnected, which is no measure of the API server
 	case response.StatusCode == http.StatusTooManyRequests || response.StatusCode >= http.StatusInternalServerError:
 		g.limiter.recordOverload(now)
 	case response.StatusCode < http.StatusMultipleChoices: // a conflict is faster than a write

@@ -16,7 +16,7 @@ import (
 
 // Server serves a handler until it is stopped. It is a manager.Runnable that runs in every replica.
 type Server struct {
-	// Name is what is served, in errors.
+	// Name names the service in errors.
 	Name string
 	// Address is the address to listen on, unless there is a Listener.
 	Address  string

@@ -17,18 +17,18 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
-// modelTimeout is how long a model may take to list what it serves.
+// modelTimeout is the maximum time for an endpoint to list its models.
 const modelTimeout = 20 * time.Second
 
-// checkModel lists the models that the key gives access to. A rejected key is an error, because nothing would work with it. An endpoint that
-// does not respond is reported only: it may be started later.
+// checkModel lists the models that the key gives access to. A rejected key is an error, because nothing would work with
+// it. An endpoint that does not respond is reported only: it may be started later.
 func (l *Local) checkModel(ctx context.Context) error {
 	m := l.options.Model
-	to := wire.Endpoint{BaseURL: m.BaseURL, Timeout: modelTimeout, HTTPClient: &http.Client{}}
+	target := wire.Endpoint{BaseURL: m.BaseURL, Timeout: modelTimeout, HTTPClient: &http.Client{}}
 	if m.Key != "" {
-		to.Key = func(context.Context) (string, error) { return m.Key, nil }
+		target.Key = func(context.Context) (string, error) { return m.Key, nil }
 	}
-	provider, err := endpoint.NewClient(m.API, to)
+	provider, err := endpoint.NewClient(m.API, target)
 	if err != nil {
 		return err
 	}

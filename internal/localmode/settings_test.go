@@ -17,9 +17,9 @@ import (
 
 func TestModelComesFromEnvironment(t *testing.T) {
 	for name, tc := range map[string]struct {
-		env  map[string]string
-		want Model
-		says string
+		env         map[string]string
+		want        Model
+		wantMessage string
 	}{
 		"nothing":                {nil, Model{}, ""},
 		"a key":                  {map[string]string{"OPENAI_API_KEY": "k"}, Model{API: v1beta1.APIOpenAI, BaseURL: openAI, Name: openAIDefault, Key: "k"}, ""},
@@ -42,11 +42,11 @@ func TestModelComesFromEnvironment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ModelFromEnvironment(func(variable string) string { return tc.env[variable] })
-			if tc.says == "" && (err != nil || got != tc.want) {
+			if tc.wantMessage == "" && (err != nil || got != tc.want) {
 				t.Errorf("got %+v, %v; want %+v", got, err, tc.want)
 			}
-			if tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
-				t.Errorf("got %v, want an error with %q", err, tc.says)
+			if tc.wantMessage != "" && (err == nil || !strings.Contains(err.Error(), tc.wantMessage)) {
+				t.Errorf("got %v, want an error with %q", err, tc.wantMessage)
 			}
 		})
 	}
@@ -66,13 +66,13 @@ func TestEachModelHasAChat(t *testing.T) {
 }
 
 func TestStateIsCheckedBeforeUse(t *testing.T) {
-	for name, tc := range map[string]struct{ file, content, says string }{
-		"empty":                    {"", "", ""},
-		"of this version":          {stateFile, fmt.Sprintf(`{"format":%d}`, format), ""},
-		"of another version":       {stateFile, `{"format":99,"version":"v9.9.9"}`, "of another version (v9.9.9, format 99"},
-		"of a version before that": {"cluster/etcd/member", "", "of an earlier version"},
-		"garbled":                  {stateFile, "{", "make demo-clean"},
-		"not of the demo":          {"thesis.txt", "", "was not made by the demo"},
+	for name, tc := range map[string]struct{ file, content, wantMessage string }{
+		"empty":               {"", "", ""},
+		"of this version":     {stateFile, fmt.Sprintf(`{"format":%d}`, format), ""},
+		"of another version":  {stateFile, `{"format":99,"version":"v9.9.9"}`, "of another version (v9.9.9, format 99"},
+		"of an older version": {"cluster/etcd/member", "", "of an earlier version"},
+		"garbled":             {stateFile, "{", "make demo-clean"},
+		"not of the demo":     {"thesis.txt", "", "was not made by the demo"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -86,14 +86,14 @@ func TestStateIsCheckedBeforeUse(t *testing.T) {
 				}
 			}
 			err := checkState(dir)
-			if tc.says == "" && err != nil || tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
-				t.Errorf("checkState: %v, want %q", err, tc.says)
+			if tc.wantMessage == "" && err != nil || tc.wantMessage != "" && (err == nil || !strings.Contains(err.Error(), tc.wantMessage)) {
+				t.Errorf("checkState: %v, want %q", err, tc.wantMessage)
 			}
 		})
 	}
 }
 
-func TestTooLittleSpaceIsSaid(t *testing.T) {
+func TestInsufficientSpaceIsReported(t *testing.T) {
 	dir := t.TempDir()
 	if err := checkSpace(dir, 1); err != nil {
 		t.Errorf("one byte needed: %v", err)

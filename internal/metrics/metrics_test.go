@@ -115,7 +115,7 @@ nestor_tool_calls_total{status="Failed"} 1
 	if err != nil {
 		t.Error(err)
 	}
-	if n := valueOf(t, registry, "nestor_agents_ended_total", "SubAgent", "Cancelled"); n != 1 {
+	if n := metricValue(t, registry, "nestor_agents_ended_total", "SubAgent", "Cancelled"); n != 1 {
 		t.Errorf("%g agents were cancelled", n)
 	}
 	problems, err := testutil.GatherAndLint(registry)
@@ -137,8 +137,8 @@ func TestMetricsAreRegisteredOnce(t *testing.T) {
 	}
 }
 
-// A turn is counted once, with its error, and the time spent waiting for a person is visible, also after a restart of the
-// operator.
+// A turn is counted once, with its error, and the time spent waiting for a person is visible, even after a restart
+// of the operator.
 func TestTurnsAndWaits(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	m, err := metrics.New(registry)
@@ -159,11 +159,11 @@ func TestTurnsAndWaits(t *testing.T) {
 nestor_agents{kind="AgentChat",standing="Active"} 1
 nestor_agents{kind="SubAgent",standing="WaitingForUser"} 1
 `)
-	if waited := valueOf(t, registry, "nestor_longest_wait_for_person_seconds"); waited < time.Hour.Seconds() {
+	if waited := metricValue(t, registry, "nestor_longest_wait_for_person_seconds"); waited < time.Hour.Seconds() {
 		t.Errorf("an agent has waited since 1970, but the metric is %g seconds", waited)
 	}
 	for outcome, want := range map[string]float64{"Success": 1, "ModelError": 1, "Cancelled": 1} {
-		if n := valueOf(t, registry, "nestor_turns_total", outcome); n != want {
+		if n := metricValue(t, registry, "nestor_turns_total", outcome); n != want {
 			t.Errorf("%g turns ended with %s, want %g", n, outcome, want)
 		}
 	}
@@ -208,13 +208,13 @@ func TestLongestWaitSurvivesARestart(t *testing.T) {
 	}
 	for _, fact := range []agent.Fact{agent.Restarted{}, agent.Decided{Call: "w"}} {
 		sub.applyAt(time.Now(), fact)
-		waited := valueOf(t, registry, "nestor_longest_wait_for_person_seconds")
+		waited := metricValue(t, registry, "nestor_longest_wait_for_person_seconds")
 		if waited < (3*time.Hour).Seconds() || waited > (4*time.Hour).Seconds() {
 			t.Errorf("after %T the wait is %g seconds, but the question was posted three hours ago", fact, waited)
 		}
 	}
 	sub.applyAt(time.Now(), agent.Answered{Call: "q", Text: "this"})
-	if waited := valueOf(t, registry, "nestor_longest_wait_for_person_seconds"); waited != 0 {
+	if waited := metricValue(t, registry, "nestor_longest_wait_for_person_seconds"); waited != 0 {
 		t.Errorf("the question is answered, but the wait is %g seconds", waited)
 	}
 }
@@ -229,8 +229,8 @@ func checkStages(t *testing.T, registry prometheus.Gatherer, want string) {
 	}
 }
 
-// valueOf returns the value of a counter or gauge with these label values, in the order of the label names.
-func valueOf(t *testing.T, registry prometheus.Gatherer, name string, labels ...string) float64 {
+// metricValue returns the value of a counter or gauge with these label values, in the order of the label names.
+func metricValue(t *testing.T, registry prometheus.Gatherer, name string, labels ...string) float64 {
 	t.Helper()
 	families, err := registry.Gather()
 	if err != nil {
@@ -280,12 +280,12 @@ func TestAppendsAreTimed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := ledgertest.OpenSQLite(t)
+	store := ledgertest.OpenSQLite(t)
 	batch := ledger.Batch{Agent: "a", Create: &ledger.Agent{UID: "a", Root: "a", CreatedAt: time.Now()}, Events: []ledger.Event{{Type: "Started", At: time.Now(), Data: []byte("{}")}}}
-	if err := m.Timed(kept).Append(t.Context(), batch); err != nil {
+	if err := m.Timed(store).Append(t.Context(), batch); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Timed(kept).Append(t.Context(), batch); err == nil {
+	if err := m.Timed(store).Append(t.Context(), batch); err == nil {
 		t.Fatal("the same events were appended twice")
 	}
 	families, err := registry.Gather()
@@ -306,25 +306,25 @@ func TestFencedAppendsAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := ledgertest.OpenSQLite(t)
-	old, err := kept.TakeOver(t.Context(), ledger.FirstShard, 0, "first", time.Now())
+	store := ledgertest.OpenSQLite(t)
+	old, err := store.TakeOver(t.Context(), ledger.FirstShard, 0, "first", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kept.TakeOver(t.Context(), ledger.FirstShard, old.Epoch, "second", time.Now()); err != nil {
+	if _, err := store.TakeOver(t.Context(), ledger.FirstShard, old.Epoch, "second", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	batch := ledger.Batch{Agent: "a", Create: &ledger.Agent{UID: "a", Root: "a", CreatedAt: time.Now()}, Events: []ledger.Event{{Type: "Started", At: time.Now(), Data: []byte("{}")}}}
 	invalid := batch
 	invalid.Create = nil
-	if err := m.Timed(kept).Append(t.Context(), invalid); err == nil || errors.Is(err, ledger.ErrFenced) {
+	if err := m.Timed(store).Append(t.Context(), invalid); err == nil || errors.Is(err, ledger.ErrFenced) {
 		t.Fatalf("events without an agent: %v", err)
 	}
 	batch.Fence = old
-	if err := m.Timed(kept).Append(t.Context(), batch); !errors.Is(err, ledger.ErrFenced) {
+	if err := m.Timed(store).Append(t.Context(), batch); !errors.Is(err, ledger.ErrFenced) {
 		t.Fatalf("an append in an old epoch: %v", err)
 	}
-	if n := valueOf(t, registry, "nestor_ledger_fenced_appends_total"); n != 1 {
+	if n := metricValue(t, registry, "nestor_ledger_fenced_appends_total"); n != 1 {
 		t.Errorf("%g appends were fenced, want 1", n)
 	}
 }

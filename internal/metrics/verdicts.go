@@ -10,8 +10,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-// maxPolicySeries bounds the pairs of policies and rules that are counted apart: anyone who writes policies could create
-// series without end.
+// maxPolicySeries bounds the pairs of policies and rules that are counted apart: anyone who writes policies could
+// create series without end.
 const maxPolicySeries = 500
 
 // otherPolicies is the label of policies and rules beyond maxPolicySeries.
@@ -40,7 +40,7 @@ func (s *policySeries) of(r policyRule) policyRule {
 	return r
 }
 
-// countVerdicts counts what policies said about calls.
+// countVerdicts counts the verdicts of policies.
 func (m *Metrics) countVerdicts(c engine.Change) {
 	for _, e := range c.Events {
 		judged, ok := e.Fact.(agent.Judged)

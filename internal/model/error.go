@@ -56,7 +56,7 @@ type Error struct {
 	Message    string `json:"message"`
 	// RetryAfter is the wait that the provider requested, or 0.
 	RetryAfter time.Duration `json:"retryAfterNanos,omitempty"`
-	// Usage is what the provider charges despite the failure; nil if unknown.
+	// Usage is the usage that the provider charges despite the failure; nil if unknown.
 	Usage *Usage `json:"usage,omitempty"`
 
 	cause error

@@ -62,9 +62,9 @@ func (p Prices) ContextTokens(model string) int64 {
 	return DefaultContextTokens
 }
 
-// Cost returns the cost of a call in micro-units, rounded up. It is nil if the usage or the price of input or output
-// is unknown. Input that was read from the provider's cache, or written to it, costs as much as other input unless it has its
-// own price. A cost that overflows is math.MaxInt64.
+// Cost returns the cost of a call in micro-units, rounded up. It is nil if the usage or the price of input or output is
+// unknown. Input that was read from the provider's cache, or written to it, costs as much as other input unless it has
+// its own price. A cost that overflows is math.MaxInt64.
 func (p Price) Cost(usage *Usage) *int64 {
 	if usage == nil || p.InputMicrosPerMillion == nil || p.OutputMicrosPerMillion == nil {
 		return nil
@@ -78,8 +78,8 @@ func (p Price) Cost(usage *Usage) *int64 {
 	return &cost
 }
 
-// MostCost returns the most that a call with these tokens can cost, or nil if a required price is unknown.
-func (p Prices) MostCost(model string, prompt, completion int64) *int64 {
+// MaxCost returns the most that a call with these tokens can cost, or nil if a required price is unknown.
+func (p Prices) MaxCost(model string, prompt, completion int64) *int64 {
 	entry, ok := p.Of(model)
 	if !ok || entry.InputMicrosPerMillion == nil {
 		return nil
@@ -89,8 +89,8 @@ func (p Prices) MostCost(model string, prompt, completion int64) *int64 {
 	return entry.Cost(&Usage{PromptTokens: prompt, CompletionTokens: completion})
 }
 
-// MostInput returns the highest price of input, for reservations: whether the provider writes tokens to its cache is not known before
-// the call. The price of input must be known.
+// MostInput returns the highest price of input, for reservations: whether the provider writes tokens to its cache is
+// not known before the call. The price of input must be known.
 func (p Price) MostInput() int64 {
 	most := *p.InputMicrosPerMillion
 	for _, price := range []*int64{p.CachedInputMicrosPerMillion, p.CacheWriteMicrosPerMillion} {

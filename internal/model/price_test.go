@@ -46,7 +46,7 @@ func TestCostOfACall(t *testing.T) {
 		"beyond int64 it is the largest":                      {"gpt", &model.Usage{PromptTokens: math.MaxInt64, CompletionTokens: math.MaxInt64}, new(int64(math.MaxInt64))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, priceOf(prices(), tc.model).Cost(tc.usage)); diff != "" {
+			if diff := cmp.Diff(tc.want, findPrice(prices(), tc.model).Cost(tc.usage)); diff != "" {
 				t.Errorf("cost (-want +got):\n%s", diff)
 			}
 		})
@@ -90,8 +90,8 @@ func TestCostAgreesWithBigNumbers(t *testing.T) {
 	})
 }
 
-// TestMostCostCoversEveryCall compares a reservation with the cost of any usage of the same tokens.
-func TestMostCostCoversEveryCall(t *testing.T) {
+// TestMaxCostCoversEveryCall compares a reservation with the cost of any usage of the same tokens.
+func TestMaxCostCoversEveryCall(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		price := rapid.Ptr(rapid.Int64Range(0, 1_000_000_000), true)
 		list := model.Prices{{Name: "m", InputMicrosPerMillion: new(rapid.Int64Range(0, 1_000_000_000).Draw(t, "input")), CachedInputMicrosPerMillion: price.Draw(t, "cached"),
@@ -99,17 +99,17 @@ func TestMostCostCoversEveryCall(t *testing.T) {
 		prompt, completion := rapid.Int64Range(0, 1_000_000).Draw(t, "prompt"), rapid.Int64Range(0, 1_000_000).Draw(t, "completion")
 		cached := rapid.Int64Range(0, prompt).Draw(t, "cached tokens")
 		written := rapid.Int64Range(0, prompt-cached).Draw(t, "written tokens")
-		cost := priceOf(list, "m").Cost(&model.Usage{PromptTokens: prompt, CachedTokens: cached, CacheWriteTokens: written, CompletionTokens: completion})
-		if most := list.MostCost("m", prompt, completion); *cost > *most {
+		cost := findPrice(list, "m").Cost(&model.Usage{PromptTokens: prompt, CachedTokens: cached, CacheWriteTokens: written, CompletionTokens: completion})
+		if most := list.MaxCost("m", prompt, completion); *cost > *most {
 			t.Fatalf("a call costs %d, and %d were reserved", *cost, *most)
 		}
 	})
-	if (model.Prices{{Name: "half", OutputMicrosPerMillion: new(int64(1))}}).MostCost("half", 1, 1) != nil {
+	if (model.Prices{{Name: "half", OutputMicrosPerMillion: new(int64(1))}}).MaxCost("half", 1, 1) != nil {
 		t.Error("a model without a price of input has a cost")
 	}
 }
 
-func priceOf(list model.Prices, name string) model.Price {
+func findPrice(list model.Prices, name string) model.Price {
 	price, _ := list.Of(name)
 	return price
 }

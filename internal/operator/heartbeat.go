@@ -25,8 +25,8 @@ import (
 // ledgerTimeout is how long the ledger may take to answer.
 const ledgerTimeout = 3 * time.Second
 
-// heartbeat renews the heartbeat. All replicas of an installation share one Lease: a replica writes it only if no other one has, so the
-// number of writes does not depend on the number of replicas.
+// heartbeat renews the heartbeat. All replicas of an installation share one Lease: a replica writes it only if no other
+// one has, so the number of writes does not depend on the number of replicas.
 type heartbeat struct {
 	leases coordination.LeaseInterface
 	// identity names this replica, and owner is the owner of the Lease, if any.
@@ -34,18 +34,19 @@ type heartbeat struct {
 	owner    *metav1.OwnerReference
 	// ledger returns an error if the ledger does not answer.
 	ledger func(context.Context) error
-	// replicas returns what the ledger says about the replicas, as JSON.
+	// replicas returns the state of the replicas in the ledger, as JSON.
 	replicas func(context.Context) (string, error)
 	log      logr.Logger
 
-	// written is the version of the Lease after the last write of this replica, seen the one it saw last, and silent how often that
-	// one had not changed.
+	// written is the version of the Lease after the last write of this replica, seen the one it saw last, and silent how
+	// often that one had not changed.
 	written, seen string
 	silent        int
 	failing       bool
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: a replica that waits for leadership is alive, too, but does no work.
+// NeedLeaderElection implements manager.LeaderElectionRunnable: a replica that waits for leadership is alive, too, but
+// does no work.
 func (b *heartbeat) NeedLeaderElection() bool { return true }
 
 // Start renews the heartbeat until ctx ends.
@@ -66,7 +67,8 @@ func (b *heartbeat) Start(ctx context.Context) error {
 	}
 }
 
-// renew writes the heartbeat, unless another replica does. One that cannot reach the ledger lets a replica that can write it.
+// renew writes the heartbeat, unless another replica does. One that cannot reach the ledger lets a replica that can
+// write it.
 func (b *heartbeat) renew(ctx context.Context) error {
 	outage := b.outage(ctx)
 	ctx, cancel := context.WithTimeout(ctx, health.Period)
@@ -90,8 +92,8 @@ func (b *heartbeat) renew(ctx context.Context) error {
 	return b.done(b.leases.Update(ctx, lease, metav1.UpdateOptions{}))
 }
 
-// othersWrite reports whether another replica has renewed the heartbeat since the last look. The report of an outage is replaced at once
-// by a replica that can reach the ledger.
+// othersWrite reports whether another replica has renewed the heartbeat since the last look. The report of an outage is
+// replaced at once by a replica that can reach the ledger.
 func (b *heartbeat) othersWrite(lease *coordinationv1.Lease, outage bool) bool {
 	changed := lease.ResourceVersion != b.seen && lease.ResourceVersion != b.written
 	if b.seen = lease.ResourceVersion; changed {
@@ -146,8 +148,8 @@ func (b *heartbeat) describe(lease *coordinationv1.Lease, outage *ledger.Error) 
 	lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds, lease.Spec.RenewTime = &b.identity, &seconds, &now
 }
 
-// addHeartbeat adds the heartbeat to the manager. Its client is not limited as others are: a burst of writes must not look like an
-// operator that does not run.
+// addHeartbeat adds the heartbeat to the manager. Its client is not limited as others are: a burst of writes must not
+// look like an operator that does not run.
 func (o *Operator) addHeartbeat(ctx context.Context) error {
 	config := rest.CopyConfig(o.options.Config)
 	config.QPS = -1

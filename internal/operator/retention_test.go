@@ -20,21 +20,21 @@ import (
 )
 
 func TestOldHistoriesAreDeleted(t *testing.T) {
-	kept := ledgertest.OpenSQLite(t)
+	store := ledgertest.OpenSQLite(t)
 	for name, age := range map[string]time.Duration{"old": 48 * time.Hour, "young": time.Hour} {
 		batch := ledgertest.First(ledgertest.Agent(name), 3)
 		batch.Finish = &ledger.Finish{Status: ledger.StatusSuccess, At: time.Now().Add(-age)}
-		if err := kept.Append(t.Context(), batch); err != nil {
+		if err := store.Append(t.Context(), batch); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- retention{kept, 24 * time.Hour, 24 * time.Hour, func() bool { return true }, logr.Discard()}.Start(ctx)
+		ended <- retention{store, 24 * time.Hour, 24 * time.Hour, func() bool { return true }, logr.Discard()}.Start(ctx)
 	}()
 	if !patience.Until(func() bool {
-		_, err := kept.Agent(ctx, "old")
+		_, err := store.Agent(ctx, "old")
 		return errors.Is(err, ledger.ErrNotFound)
 	}) {
 		t.Error("the old history still exists")
@@ -43,7 +43,7 @@ func TestOldHistoriesAreDeleted(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if _, err := kept.Agent(t.Context(), "young"); err != nil {
+	if _, err := store.Agent(t.Context(), "young"); err != nil {
 		t.Errorf("the recent history was deleted: %v", err)
 	}
 }

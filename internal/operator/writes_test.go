@@ -97,7 +97,7 @@ func TestCreationsOfWorkAreStarts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := kindOf(r); got != want {
+		if got := writeKind(r); got != want {
 			t.Errorf("%s is of the kind %d, want %d", request, got, want)
 		}
 	}

@@ -54,7 +54,7 @@ func New(options Options) *http.Transport {
 	g.checked = net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Resolver: options.resolver, Control: g.control}
 	g.unchecked = net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Resolver: options.resolver}
 	return &http.Transport{
-		Proxy:                  g.proxyOf,
+		Proxy:                  g.findProxy,
 		DialContext:            g.dial,
 		ForceAttemptHTTP2:      true,
 		MaxIdleConns:           512,
@@ -84,8 +84,8 @@ func (g *guard) control(_, address string, _ syscall.RawConn) error {
 	return g.options.Check(resolved.Addr())
 }
 
-// proxyOf checks the host in the URL of a request and returns the proxy to use, if any.
-func (g *guard) proxyOf(request *http.Request) (*url.URL, error) {
+// findProxy checks the host in the URL of a request and returns the proxy to use, if any.
+func (g *guard) findProxy(request *http.Request) (*url.URL, error) {
 	host := request.URL.Hostname()
 	if address, err := netip.ParseAddr(host); err == nil {
 		if err := g.options.Check(address); err != nil {

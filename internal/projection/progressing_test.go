@@ -22,18 +22,18 @@ func TestARetryIsVisible(t *testing.T) {
 		return agent.ModelFailed{Call: "m1", Attempt: 1, Failure: agent.FailureRetry, Cause: cause, Message: "Slow down. ", RetryTime: at}
 	}
 	for name, tc := range map[string]struct {
-		state  agent.State
-		work   Work
-		reason string
-		says   string
+		state       agent.State
+		work        Work
+		reason      string
+		wantMessage string
 	}{
-		"a rate limit":         {state: play(config, failed(agent.CauseRateLimited, 30_000)), reason: v1beta1.ReasonRateLimited, says: "Attempt 1 of 5 of the model call failed: Slow down. The next attempt begins at 1970-01-01T00:00:3"},
-		"an outage":            {state: play(config, failed(agent.CauseUnavailable, 30_000)), reason: v1beta1.ReasonProviderUnavailable, says: "Slow down"},
-		"another failure":      {state: play(config, failed("", 30_000)), reason: v1beta1.ReasonRetrying, says: "Slow down"},
+		"a rate limit":         {state: play(config, failed(agent.CauseRateLimited, 30_000)), reason: v1beta1.ReasonRateLimited, wantMessage: "Attempt 1 of 5 of the model call failed: Slow down. The next attempt begins at 1970-01-01T00:00:3"},
+		"an outage":            {state: play(config, failed(agent.CauseUnavailable, 30_000)), reason: v1beta1.ReasonProviderUnavailable, wantMessage: "Slow down"},
+		"another failure":      {state: play(config, failed("", 30_000)), reason: v1beta1.ReasonRetrying, wantMessage: "Slow down"},
 		"a short wait":         {state: play(config, failed(agent.CauseRateLimited, 900))},
 		"the next attempt":     {state: play(config, failed(agent.CauseRateLimited, 900), agent.Woke{})},
 		"a call in flight":     {state: play(config)},
-		"a queue":              {state: play(config), work: Work{Queued: &Queue{Provider: "ns/default", Since: 5000}}, reason: v1beta1.ReasonQueuedForProvider, says: "at the provider ns/default"},
+		"a queue":              {state: play(config), work: Work{Queued: &Queue{Provider: "ns/default", Since: 5000}}, reason: v1beta1.ReasonQueuedForProvider, wantMessage: "at the provider ns/default"},
 		"a queue that is over": {state: play(config, replies("done")("m1")), work: Work{Queued: &Queue{Provider: "ns/default"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,8 +43,8 @@ func TestARetryIsVisible(t *testing.T) {
 				if tc.reason == "" && c != nil {
 					t.Errorf("the condition is %+v, want none", c)
 				}
-				if tc.reason != "" && (c == nil || c.Status != "True" || c.Reason != tc.reason || !strings.Contains(c.Message, tc.says) || c.ObservedGeneration != 3) {
-					t.Errorf("the condition is %+v, want %s with %q", c, tc.reason, tc.says)
+				if tc.reason != "" && (c == nil || c.Status != "True" || c.Reason != tc.reason || !strings.Contains(c.Message, tc.wantMessage) || c.ObservedGeneration != 3) {
+					t.Errorf("the condition is %+v, want %s with %q", c, tc.reason, tc.wantMessage)
 				}
 			}
 			TaskRun(task).Show(play(config), Work{})

@@ -44,7 +44,7 @@ type Gateway struct {
 	CertFile, KeyFile string
 	// Streams limits the requests in flight.
 	Streams streams.Limits
-	// Operator is where webhooks and registrations go.
+	// Operator is the receiver of webhooks and registrations.
 	Operator intake.Operator
 }
 

@@ -26,17 +26,20 @@ const (
 
 type Options struct {
 	Ledger ledger.Shards
-	// ID identifies this process among the operators of the ledger. It is NewID of Name, or another one that begins with the name and "_".
+	// ID identifies this process among the operators of the ledger. It is NewID of Name, or another one that begins with
+	// the name and "_".
 	ID string
-	// Name is the name of this operator for people. It must be the same after a restart, and unique among the operators that run.
+	// Name is the name of this operator for people. It must be the same after a restart, and unique among the operators
+	// that run.
 	Name string
-	// Address is where other operators reach this one, and Fingerprint identifies the key with which it authenticates itself to them. Both
-	// are published to them, and may be empty.
+	// Address is where other operators reach this one, and Fingerprint identifies the key with which it authenticates
+	// itself to them. Both are published to them, and may be empty.
 	Address, Fingerprint string
 	// Shards is the number of shards.
 	Shards int
-	// Own is called on its own goroutine for a shard that is assigned to this operator and has no live owner, never twice at a time for one
-	// shard. It takes the shard, keeps it until ctx ends, and then releases it. It returns earlier when another operator has taken the shard.
+	// Own is called on its own goroutine for a shard that is assigned to this operator and has no live owner, never twice
+	// at a time for one shard. It takes the shard, keeps it until ctx ends, and then releases it. It returns earlier when
+	// another operator has taken the shard.
 	Own func(ctx context.Context, shard int)
 	// Healthy reports whether this operator can reach the API server; nil means always. It must not block.
 	Healthy func() bool
@@ -50,7 +53,7 @@ type Member struct {
 	ID, Name, Address, Fingerprint string
 }
 
-// Stats says what this operator holds and has done since it started.
+// Stats describes what this operator holds and has done since it started.
 type Stats struct {
 	// Held is the number of shards that this operator owns, or is taking over or handing over.
 	Held int
@@ -292,7 +295,8 @@ func (r *Replicas) read(base context.Context) error {
 	return nil
 }
 
-// divide takes and hands over shards. A shard that stayed with this operator because a request to take or release it seemed to fail is released.
+// divide takes and hands over shards. A shard that stayed with this operator because a request to take or release it
+// seemed to fail is released.
 func (r *Replicas) divide(base context.Context) {
 	var left []ledger.Fence
 	defer func() {
@@ -347,9 +351,9 @@ func (r *Replicas) begin(base context.Context, shard int, before ledger.ShardOwn
 	})
 }
 
-// eligible returns the IDs of the operators that may own shards: the live ones that are not stopping, without the unhealthy ones if there is a
-// healthy one. Both must have been so for a while: when the API server fails or returns, operators notice it one after the other, and
-// nothing should move.
+// eligible returns the IDs of the operators that may own shards: the live ones that are not stopping, without the
+// unhealthy ones if there is a healthy one. Both must have been so for a while: when the API server fails or returns,
+// operators notice it one after the other, and nothing should move.
 func eligible(rows []ledger.Replica, grace time.Duration) []string {
 	var all, healthy []string
 	move := false

@@ -230,7 +230,7 @@ func (r *replica) end() {
 	<-r.stopped
 }
 
-// kill ends a replica that writes nothing any more.
+// kill ends a replica that no longer writes.
 func (r *replica) kill() {
 	r.setCut(true)
 	r.end()
@@ -419,8 +419,8 @@ func TestFailedReleaseIsRepeated(t *testing.T) {
 	})
 }
 
-// TestChaos lets replicas come, go, die, pause and lose the ledger. Owners change only by a hand-over or after an expiry (take checks that), and in the
-// end the shards are spread evenly.
+// TestChaos lets replicas come, go, die, pause and lose the ledger. Owners change only by a hand-over or after an
+// expiry (take checks that), and in the end the shards are spread evenly.
 func TestChaos(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")

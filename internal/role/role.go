@@ -12,20 +12,21 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// Role is the spec of an AgentRole with its name. The model and its provider are empty in built-in roles: the provider's default
-// applies.
+// Role is the spec of an AgentRole with its name. The model and its provider are empty in built-in roles: the
+// provider's default applies.
 type Role struct {
 	// Name identifies the role, in delegations and as an AgentRole's name.
 	Name string `json:"name"`
 	// Namespace is the namespace of the AgentRole; empty for a built-in role.
 	Namespace  string   `json:"-"`
 	ConfigMaps []string `json:"-"`
-	// SkillTexts are the skills of the AgentRole, as they were read.
+	// SkillTexts are the contents of the skills of the AgentRole.
 	SkillTexts []Skill `json:"skillTexts,omitempty"`
 	// DelegateWhen completes "delegate to this role when:". Only built-in roles have it; others use Description.
 	DelegateWhen []string `json:"delegateWhen,omitempty"`
 
-	// AgentRoleSpec contains the fields that an AgentRole can set. SystemPrompt is the text itself, even if it was read from a ConfigMap.
+	// AgentRoleSpec contains the fields that an AgentRole can set. SystemPrompt is the text itself, even if it was read
+	// from a ConfigMap.
 	v1beta1.AgentRoleSpec `json:",inline"`
 }
 
@@ -44,7 +45,7 @@ func (r Role) InputSchema() json.RawMessage {
 	return r.AsTool.InputSchema.Raw
 }
 
-// OutputFields returns the names of the fields of the data that agents with r submit, in order.
+// OutputFields returns the sorted names of the fields in the output schema of r.
 func (r Role) OutputFields() []string {
 	if r.OutputSchema == nil {
 		return nil
@@ -53,7 +54,7 @@ func (r Role) OutputFields() []string {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
 	if json.Unmarshal(r.OutputSchema.Raw, &schema) != nil {
-		return nil // the role's status says what is wrong
+		return nil // the role's status reports the error
 	}
 	return slices.Sorted(maps.Keys(schema.Properties))
 }

@@ -14,8 +14,8 @@ import (
 const (
 	// liveFor is the age of a row after which its needs are ignored. What it holds still counts.
 	liveFor = 3 * time.Second
-	// turnCredit is the lead that a replica needs to take the turn of another one. With two replicas a turn takes twice as many
-	// seconds.
+	// turnCredit is the lead that a replica needs to take the turn of another one. With two replicas a turn takes twice as
+	// many seconds.
 	turnCredit = 1.0
 	// maxCredit bounds how long a replica can have a lead after it was busy or starved.
 	maxCredit = 600.0
@@ -30,7 +30,7 @@ type holder struct {
 	report
 }
 
-// counted is what the holder takes away from the others.
+// counted is the amount that is not available to the other holders.
 func (h holder) counted() int64 { return max(h.amount, h.Used) }
 
 func (h holder) unit() int64 { return max(1, h.Unit) }
@@ -46,13 +46,14 @@ func (h holder) need() int64 {
 type division struct {
 	// target is the amount that the replica should hold. Less may be free.
 	target int64
-	// credit is how many units the replica had too little, times seconds.
+	// credit is the number of units that the replica lacked, times seconds.
 	credit float64
 	// weights are the parts of the namespaces' amounts that this replica should serve; nil if it is the only one.
 	weights map[string]float64
 }
 
-// divide computes the part of one of the holders, which must be among them. Each replica computes the same parts from the same rows.
+// divide computes the part of one of the holders, which must be among them. Each replica computes the same parts from
+// the same rows.
 func divide(limit int64, holders []holder, own string) division {
 	holders = slices.SortedFunc(slices.Values(holders), func(a, b holder) int { return cmp.Compare(a.replica, b.replica) })
 	available := limit
@@ -76,8 +77,8 @@ func divide(limit int64, holders []holder, own string) division {
 	return d
 }
 
-// weightsOf computes only the weights, for a resource without a limit.
-func weightsOf(holders []holder, own string) map[string]float64 {
+// replicaWeights computes only the weights, for a resource without a limit.
+func replicaWeights(holders []holder, own string) map[string]float64 {
 	return divide(math.MaxInt32, holders, own).weights
 }
 
@@ -122,7 +123,8 @@ func (p *partition) divideNamespace(name string, part float64) {
 	}
 }
 
-// fill divides a limit max-min fairly: each gets its need, or as much as all others that get less than their need, by weight.
+// fill divides a limit max-min fairly: each gets its need, or as much as all others that get less than their need, by
+// weight.
 func fill(limit float64, needs, weights []float64) []float64 {
 	order, total := make([]int, len(needs)), 0.0
 	for i := range needs {
@@ -152,7 +154,7 @@ func (p partition) base(i int) int64 {
 	}
 }
 
-// credit is how much the holder had too little until now.
+// credit is the amount that the holder has lacked until now.
 func (p partition) credit(i int) float64 {
 	h := p.holders[i]
 	return h.Credit + (p.quotas[i]-float64(h.amount))/float64(h.unit())*h.age.Seconds()
@@ -215,8 +217,8 @@ func (p partition) bases() (bases []int64, left int64) {
 	return bases, left
 }
 
-// needsTurn reports whether a holder can start nothing within its part, and had less than its part: the others then make room for one
-// unit, because it would wait forever.
+// needsTurn reports whether a holder can start nothing within its part, and had less than its part: the others then
+// make room for one unit, because it would wait forever.
 func (p partition) needsTurn(i int, left int64) bool {
 	unit := p.holders[i].unit()
 	return left < unit && p.quotas[i] < float64(unit) && p.credit(i) > 0

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// needing returns a holder of nothing with needs, each "namespace: amount" with a weight of 1.
+// needing returns a holder with an amount of 0 and the given needs by namespace, each with a weight of 1.
 func needing(replica string, needs map[string]int64) holder {
 	h := holder{replica: replica, report: report{Needs: map[string][2]int64{}}}
 	for name, n := range needs {
@@ -21,7 +21,7 @@ func needing(replica string, needs map[string]int64) holder {
 	return h
 }
 
-func targetsOf(limit int64, holders []holder) []int64 {
+func allTargets(limit int64, holders []holder) []int64 {
 	var got []int64
 	for _, h := range holders {
 		got = append(got, divide(limit, holders, h.replica).target)
@@ -42,10 +42,10 @@ func TestDivision(t *testing.T) {
 		holders []holder
 		want    []int64
 	}{
-		"namespaces get the same, on how many replicas they are": {
+		"namespaces get equal parts, whatever their number of replicas": {
 			12, []holder{needing("r1", map[string]int64{"a": 100, "b": 100}), needing("r2", map[string]int64{"a": 100})}, []int64{9, 3},
 		},
-		"what a namespace does not need is for the others": {
+		"others get the unneeded part of a namespace": {
 			12, []holder{needing("r1", map[string]int64{"a": 2}), needing("r2", map[string]int64{"b": 100})}, []int64{2, 10},
 		},
 		"the part of a namespace is divided by weight": {
@@ -65,7 +65,7 @@ func TestDivision(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, targetsOf(tc.limit, tc.holders)[:len(tc.want)]); diff != "" {
+			if diff := cmp.Diff(tc.want, allTargets(tc.limit, tc.holders)[:len(tc.want)]); diff != "" {
 				t.Errorf("targets (-want +got):\n%s", diff)
 			}
 		})
@@ -77,7 +77,7 @@ func TestWeightsAreFractionsOfNamespaces(t *testing.T) {
 	if diff := cmp.Diff(map[string]float64{"a": 0.5, "b": 1}, divide(12, holders, "r1").weights); diff != "" {
 		t.Errorf("weights (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]float64{"a": 0.5, "b": 1}, weightsOf(holders, "r1")); diff != "" {
+	if diff := cmp.Diff(map[string]float64{"a": 0.5, "b": 1}, replicaWeights(holders, "r1")); diff != "" {
 		t.Errorf("weights without a limit (-want +got):\n%s", diff)
 	}
 	if got := divide(12, holders[:1], "r1").weights; got != nil {
@@ -85,8 +85,8 @@ func TestWeightsAreFractionsOfNamespaces(t *testing.T) {
 	}
 }
 
-// TestTargetsFitIntoTheLimit draws rows of live replicas. The targets must not exceed the limit, a need within its fair part must be met, and
-// with needs of one unit nothing may be left over while there is need.
+// TestTargetsFitIntoTheLimit draws the reports of live replicas. The sum of the targets must not exceed the limit.
+// With units of 1, the targets must use the whole limit as long as there is need.
 func TestTargetsFitIntoTheLimit(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		limit := rapid.Int64Range(1, 100).Draw(rt, "limit")
@@ -107,7 +107,7 @@ func TestTargetsFitIntoTheLimit(t *testing.T) {
 			holders = append(holders, h)
 		}
 		var sum int64
-		for i, target := range targetsOf(limit, holders) {
+		for i, target := range allTargets(limit, holders) {
 			sum += target
 			if target < 0 {
 				rt.Fatalf("target %d of %s", target, holders[i].replica)
@@ -122,14 +122,14 @@ func TestTargetsFitIntoTheLimit(t *testing.T) {
 	})
 }
 
-// TestFewUnitsRotate simulates replicas that need more than there is, each with a transaction a second. Over time each must hold its
-// part, and none may wait much longer than that takes.
+// TestFewUnitsRotate simulates replicas that together need more than the limit. Each makes one transaction a second.
+// On average each must hold its part, and none may be without a unit for longer than the test case allows.
 func TestFewUnitsRotate(t *testing.T) {
 	for name, tc := range map[string]struct {
 		limit   int64
 		needs   []map[string]int64
 		want    []float64 // parts of the limit, on average
-		longest int       // seconds without anything
+		longest int       // maximum seconds without a unit
 	}{
 		"one unit, two replicas":   {1, []map[string]int64{{"a": 9}, {"b": 9}}, []float64{0.5, 0.5}, 5},
 		"one unit, five replicas":  {1, []map[string]int64{{"a": 9}, {"b": 9}, {"c": 9}, {"d": 9}, {"e": 9}}, []float64{0.2, 0.2, 0.2, 0.2, 0.2}, 20},
@@ -166,7 +166,7 @@ func TestFewUnitsRotate(t *testing.T) {
 			for _, sum := range sums {
 				total += sum
 			}
-			// Between two replicas a unit is held by none, until the transaction of the next one.
+			// A unit that one replica has released stays unused until the transaction of the next replica.
 			if total < seconds*tc.limit*3/4 {
 				t.Errorf("on average %.2f of %d were held", float64(total)/seconds, tc.limit)
 			}
@@ -182,7 +182,7 @@ func TestFewUnitsRotate(t *testing.T) {
 	}
 }
 
-// rotate is a transaction of one of the holders, which has nothing in use.
+// rotate performs the transaction of holder i, which has no unit in use.
 func rotate(t *testing.T, limit int64, holders []holder, i int) {
 	part := divide(limit, holders, holders[i].replica)
 	free := limit
@@ -221,7 +221,7 @@ func TestExpiry(t *testing.T) {
 		want bool
 	}{
 		"valid":                     {since.Add(ValidFor - time.Millisecond), false},
-		"after its time":            {since.Add(ValidFor), true},
+		"expired":                   {since.Add(ValidFor), true},
 		"the machine was suspended": {since.Round(0).Add(ValidFor), true}, // only the wall clock advanced
 	} {
 		if got := Expired(since, tc.now); got != tc.want {

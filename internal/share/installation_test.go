@@ -16,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/share"
 )
 
-// installation is a provider and the replicas that call it. It counts what the provider sees.
+// installation is a provider and the replicas that call it. It counts what the provider receives.
 type installation struct {
 	table    *memory     // nil if opened is set
 	opened   share.Table // the table if it is not in memory
@@ -155,7 +155,8 @@ func (w *installation) end(r *replica) {
 	}
 }
 
-// Limits that were lowered may be exceeded for as long as a replica may not have noticed it, or needs to return what it used.
+// Limits that were lowered may be exceeded for as long as a replica may not have noticed it, or needs to return what it
+// used.
 const (
 	lowerWithin       = 15 * time.Second
 	lowerMinuteWithin = 80 * time.Second

@@ -14,7 +14,8 @@ import (
 const (
 	// period is the time between two transactions of a replica that uses or needs something.
 	period = time.Second
-	// behindPeriod is the time between them while other replicas are about to return what this one needs, for at most behindFor.
+	// behindPeriod is the time between them while other replicas are about to return what this one needs, for at most
+	// behindFor.
 	behindPeriod = 250 * time.Millisecond
 	behindFor    = 3 * time.Second
 	// minInterval is the shortest time between two transactions.
@@ -23,8 +24,8 @@ const (
 	idleFor = 10 * time.Second
 	// queryTimeout bounds a transaction, so that another attempt fits into ValidFor.
 	queryTimeout = 2 * time.Second
-	// recoveryFor is how long the rows of others count after this replica was without the ledger, even if they have expired: the
-	// others may have been without it as well.
+	// recoveryFor is how long the rows of others count after this replica was without the ledger, even if they have
+	// expired: the others may have been without it as well.
 	recoveryFor = 3 * time.Second
 )
 
@@ -33,21 +34,24 @@ type Table interface {
 	UpdateShares(ctx context.Context, replica string, resources []string, ttl time.Duration, decide func(all []Row) []Row) error
 }
 
-// Row is what one replica holds of a resource. This package does not depend on the ledger, because the scheduler of model calls uses it.
+// Row is the amount that one replica holds of a resource. This package does not depend on the ledger, because the
+// scheduler of model calls uses it.
 type Row struct {
 	Resource, Replica string
 	// Amount is at least 0.
 	Amount int64
 	// Demand is JSON that the replica reports to the others; the ledger does not read it.
 	Demand []byte
-	// Expired reports that the replica no longer uses the share, and Age is the time since it was stored. The ledger sets both.
+	// Expired reports that the replica no longer uses the share, and Age is the time since it was stored. The ledger sets
+	// both.
 	Expired bool
 	Age     time.Duration
 }
 
 type Options struct {
 	Table Table
-	// Name of the replica, for people. The keeper adds a random suffix: a process must not continue the row of an earlier one.
+	// Name of the replica, for people. The keeper adds a random suffix: a process must not continue the row of an earlier
+	// one.
 	Name string
 	// StopTimeout is how long Start waits for work in flight after its context has ended.
 	StopTimeout time.Duration
@@ -74,7 +78,7 @@ type Keeper struct {
 	exhausted map[string]bool // resources of which nothing is free
 }
 
-// heldState is what the keeper remembers about a resource that has a row.
+// heldState is the state of a resource that has a row.
 type heldState struct {
 	source    Source
 	idleSince time.Time // zero while it is used
@@ -115,8 +119,8 @@ func (k *Keeper) Start(ctx context.Context) error {
 	}
 }
 
-// stop starts nothing more and returns what is not in use, until no call is in flight. What cannot be returned because the ledger does
-// not answer expires.
+// stop starts nothing more and returns what is not in use, until no call is in flight. What cannot be returned because
+// the ledger does not answer expires.
 func (k *Keeper) stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, k.options.StopTimeout+queryTimeout)
 	defer cancel()
@@ -180,8 +184,8 @@ func (k *Keeper) hurry() {
 	}
 }
 
-// round makes one transaction for all resources of this replica. It reports whether calls are in flight, for which a stopping replica
-// waits.
+// round makes one transaction for all resources of this replica. It reports whether calls are in flight, for which a
+// stopping replica waits.
 func (k *Keeper) round(ctx context.Context, stopping bool) (inFlight bool) {
 	now := time.Now()
 	k.begin(now)

@@ -43,7 +43,7 @@ func (m *memory) locked() (unlock func()) {
 	return func() { <-m.lock }
 }
 
-// connection is the table as one replica sees it.
+// connection is the table as one replica reads it.
 type connection struct {
 	table share.Table
 	mu    sync.Mutex

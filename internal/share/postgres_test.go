@@ -16,8 +16,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 )
 
-// TestLimitsHoldOnPostgreSQL runs the keepers and schedulers of three replicas under load, in real time and on a real database, while
-// replicas are killed, stopped and cut off.
+// TestLimitsHoldOnPostgreSQL runs the keepers and schedulers of three replicas under load, in real time and on a real
+// database, while replicas are killed, stopped and cut off.
 func TestLimitsHoldOnPostgreSQL(t *testing.T) {
 	server, err := pgserver.New(t.Context())
 	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {
@@ -33,8 +33,8 @@ func TestLimitsHoldOnPostgreSQL(t *testing.T) {
 	})
 	db := ledgertest.Postgres(t, server).Open(t)
 	for name, tc := range map[string]struct {
-		limits schedule.Provider
-		least  int // calls
+		limits   schedule.Provider
+		minCalls int
 	}{
 		"concurrency": {schedule.Provider{Concurrent: 6}, 100},
 		"per minute":  {schedule.Provider{Concurrent: 50, RequestsPerMinute: 300, TokensPerMinute: 100_000}, 100},
@@ -48,8 +48,8 @@ func TestLimitsHoldOnPostgreSQL(t *testing.T) {
 			disturb(t, w, draw{rand.New(rand.NewPCG(seed, 0))})
 			waits := w.startWaits()
 			t.Logf("%d calls, the first one waited for %s", len(waits), waits[0])
-			if len(waits) < tc.least {
-				t.Errorf("%d calls were started, want at least %d", len(waits), tc.least)
+			if len(waits) < tc.minCalls {
+				t.Errorf("%d calls were started, want at least %d", len(waits), tc.minCalls)
 			}
 			if problems := w.report(); len(problems) > 0 {
 				t.Error(problems[:min(5, len(problems))])

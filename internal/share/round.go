@@ -28,11 +28,11 @@ type entry struct {
 	giveUp bool
 }
 
-// decision is what a round decided for a resource.
+// decision is the result of a round for a resource.
 type decision struct {
 	source Source
 	share  Share
-	// behind reports whether this replica should have more, and drop that it needs no row any more.
+	// behind reports whether this replica should have more, and drop that it no longer needs a row.
 	behind, drop bool
 }
 
@@ -85,8 +85,9 @@ func onlyPast(d Demand) bool {
 	return d.PerMinute && d.BackOff == 0 && need <= d.Used
 }
 
-// decide computes the rows of this replica. The sources are lowered here, before the transaction ends: when others read a smaller amount,
-// it is no longer used. If the transaction fails, the replica uses less than its row says until the next one.
+// decide computes the rows of this replica. The sources are lowered here, before the transaction ends: when others read
+// a smaller amount, it is no longer used. If the transaction fails, the replica uses less than its row contains until
+// the next one.
 func (r *round) decide(all []Row) []Row {
 	byResource := map[string][]Row{}
 	for _, row := range all {
@@ -111,7 +112,7 @@ func (r *round) decideResource(e entry, rows []Row) (Row, decision) {
 	if e.Limit > 0 {
 		part = divide(e.Limit, holders, r.replica)
 	} else {
-		part.weights = weightsOf(holders, r.replica)
+		part.weights = replicaWeights(holders, r.replica)
 	}
 	free := e.Limit
 	for _, h := range holders {
@@ -167,7 +168,8 @@ func (r *round) holders(e entry, rows []Row) (holders []holder, own holder, back
 	return append(holders, own), own, backOff
 }
 
-// inFlight reports whether calls are in flight. What was used in the last minute is not waited for: the row counts for a minute.
+// inFlight reports whether calls are in flight. What was used in the last minute is not waited for: the row counts for
+// a minute.
 func (r *round) inFlight() bool {
 	for _, e := range r.entries {
 		if !e.PerMinute && e.Used > 0 {

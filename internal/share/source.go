@@ -6,14 +6,14 @@ package share
 import "time"
 
 const (
-	// ValidFor is how long a replica may start work after the transaction began in which it got its share. Starting a model call needs
-	// the ledger anyway, so a replica without the ledger loses nothing.
+	// ValidFor is how long a replica may start work after the transaction began in which it got its share. Starting a
+	// model call needs the ledger anyway, so a replica without the ledger loses nothing.
 	ValidFor = 5 * time.Second
-	// countsFor is how long the amount of a row counts after its last change. Work that takes no longer than the difference to
-	// ValidFor has ended by then.
+	// countsFor is how long the amount of a row counts after its last change. Work that takes no longer than the
+	// difference to ValidFor has ended by then.
 	countsFor = 10 * time.Second
-	// countsForMinute is the same for a limit per minute. The last use is at the end of ValidFor, and leaves the window a minute later;
-	// one more second allows for clocks of different speed.
+	// countsForMinute is the same for a limit per minute. The last use is at the end of ValidFor, and leaves the window a
+	// minute later; one more second allows for clocks of different speed.
 	countsForMinute = ValidFor + time.Minute + time.Second
 	// keptFor is how long a row stays readable.
 	keptFor = countsForMinute + 4*time.Second
@@ -23,8 +23,8 @@ const (
 type Source interface {
 	// Demands returns the resources of which the source uses or needs something or has a share.
 	Demands() []Demand
-	// Lower lowers the share of a resource to at most amount, and returns what is in use. The source starts nothing while it uses its
-	// share or more.
+	// Lower lowers the share of a resource to at most amount, and returns what is in use. The source starts nothing while
+	// it uses its share or more.
 	Lower(resource string, amount int64) (used int64)
 	Apply(shares []Share)
 }
@@ -43,14 +43,14 @@ type Share struct {
 	BackOff time.Duration
 }
 
-// Expired reports whether a share that began at a time must not be used any more.
+// Expired reports whether a share that began at a time must no longer be used.
 func Expired(since, now time.Time) bool {
 	// The monotonic clock does not advance while a machine is suspended.
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0))) >= ValidFor
 }
 
-// Notifier receives what a Source cannot wait for until the next transaction. A nil one means that there is one replica. The methods
-// return at once.
+// Notifier receives what a Source cannot wait for until the next transaction. A nil one means that there is one
+// replica. The methods return at once.
 type Notifier interface {
 	// Short is called when work waits for a larger share of a resource.
 	Short(resource string)

@@ -9,11 +9,12 @@ import (
 	"unicode"
 )
 
-// tag is an HTML tag, comment or declaration, also one that a cut left open.
+// tag is an HTML tag, comment or declaration, including one that was cut off before its end.
 var tag = regexp.MustCompile(`<[a-zA-Z/!?][^<>]*(?:>|$)`)
 
-// UntrustedLine returns the beginning of text that another system sent, so that it can be shown to people: one line of at most limit
-// characters, without HTML tags and without control and format characters, which could hide or reorder the text.
+// UntrustedLine returns the beginning of text that another system sent, so that it can be shown to people: one line of
+// at most limit characters, without HTML tags and without control and format characters, which could hide or reorder
+// the text.
 func UntrustedLine(text string, limit int) string {
 	// A server may send megabytes: the text far beyond the limit is not read.
 	if most := 16*limit + 1024; len(text) > most {

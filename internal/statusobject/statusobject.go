@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/json"
 )
 
-// Of returns the object in a JSON text, or nil if a status cannot contain it: it is no valid object, has duplicate members, or has more than
-// maxBytes as the API server stores it.
+// Of returns the object in a JSON text. It returns nil if a status cannot contain it, because it is not a valid
+// object, has duplicate members, or takes more than maxBytes in the form that the API server stores.
 func Of(text []byte, maxBytes int) *runtime.RawExtension {
 	if !utf8.Valid(text) || len(text) > 4*maxBytes { // escapes and white space take more bytes in the text, but megabytes are not decoded
 		return nil
@@ -23,7 +23,8 @@ func Of(text []byte, maxBytes int) *runtime.RawExtension {
 	if err != nil || len(duplicates) > 0 || object == nil {
 		return nil
 	}
-	// The API server sends the same bytes back; otherwise a status would differ from the stored one, and be written at every reconcile.
+	// The API server sends the same bytes back; otherwise a status would differ from the stored one, and be written at
+	// every reconcile.
 	raw, err := stdjson.Marshal(object)
 	if err != nil || len(raw) > maxBytes {
 		return nil

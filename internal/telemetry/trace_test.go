@@ -72,13 +72,13 @@ func TestMessageIsOneTrace(t *testing.T) {
 		if s.SpanContext().TraceID() != all[0].SpanContext().TraceID() {
 			t.Errorf("%s is in a different trace", s.Name())
 		}
-		if strings.Contains(attributesOf(s), "secret") {
-			t.Errorf("%s contains content although that is disabled: %s", s.Name(), attributesOf(s))
+		if strings.Contains(formatAttributes(s), "secret") {
+			t.Errorf("%s contains content although that is disabled: %s", s.Name(), formatAttributes(s))
 		}
 	}
 }
 
-func attributesOf(s sdktrace.ReadOnlySpan) string {
+func formatAttributes(s sdktrace.ReadOnlySpan) string {
 	var b strings.Builder
 	for _, kv := range s.Attributes() {
 		b.WriteString(string(kv.Key) + "=" + kv.Value.String() + " ")

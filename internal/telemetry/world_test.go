@@ -136,7 +136,7 @@ func render(t *testing.T, spans []sdktrace.ReadOnlySpan) string {
 			if above != parent {
 				continue
 			}
-			fmt.Fprintf(&b, "%s%s %ds-%ds%s\n", indent, s.Name(), s.StartTime().Unix(), s.EndTime().Unix(), failureOf(s))
+			fmt.Fprintf(&b, "%s%s %ds-%ds%s\n", indent, s.Name(), s.StartTime().Unix(), s.EndTime().Unix(), formatFailure(s))
 			under(s.SpanContext().SpanID().String(), indent+"  ")
 		}
 	}
@@ -144,7 +144,7 @@ func render(t *testing.T, spans []sdktrace.ReadOnlySpan) string {
 	return b.String()
 }
 
-func failureOf(s sdktrace.ReadOnlySpan) string {
+func formatFailure(s sdktrace.ReadOnlySpan) string {
 	if value, ok := value(s, "error.type"); ok {
 		return " !" + value.AsString()
 	}

@@ -16,11 +16,11 @@ const (
 	maxAllImages = 10 << 20
 )
 
-// filterImages keeps the images that models accept, in order, with the media type detected from their bytes. For each of
-// the others, the text says why it is missing.
+// filterImages keeps the images that models accept, in order, with the media type detected from their bytes. For
+// every other image, it adds the reason to the text.
 func (o Output) filterImages() Output {
 	var usable []Image
-	var left []string
+	var notes []string
 	size := 0
 	for i, picture := range o.Images {
 		mediaType, reason := attachment.CheckImage(picture.Data)
@@ -35,11 +35,11 @@ func (o Output) filterImages() Output {
 			size += len(picture.Data)
 			continue
 		}
-		left = append(left, fmt.Sprintf("[image %d of %d is not shown: %s]", i+1, len(o.Images), reason))
+		notes = append(notes, fmt.Sprintf("[image %d of %d is not shown: %s]", i+1, len(o.Images), reason))
 	}
 	o.Images = usable
-	if len(left) > 0 {
-		o.Text = strings.TrimPrefix(o.Text+"\n"+strings.Join(left, "\n"), "\n")
+	if len(notes) > 0 {
+		o.Text = strings.TrimPrefix(o.Text+"\n"+strings.Join(notes, "\n"), "\n")
 	}
 	return o
 }

@@ -21,8 +21,8 @@ const (
 	maxSchemaParts = 4000
 	// maxSchemaPaths bounds the places of all parts together, in bytes: the library stores the place of each part.
 	maxSchemaPaths = 2 << 20
-	// maxExpanded bounds the subschemas that apply to one value after the references are followed, and maxExpandedDepth how deep they
-	// are nested.
+	// maxExpanded bounds the subschemas that apply to one value after the references are followed, and maxExpandedDepth
+	// how deep they are nested.
 	maxExpanded      = 5000
 	maxExpandedDepth = 64
 	// maxPattern bounds one regular expression in bytes, and maxPatterns the compiled ones together in instructions.
@@ -65,22 +65,23 @@ func (c *sourceSize) add(value any, path int) error {
 	return nil
 }
 
-// part is what is known about a subschema before any value is checked.
+// part describes a subschema before any value is checked.
 type part struct {
 	// types are the types of values that it allows. It is empty if there is no such restriction.
 	types []string
-	// inPlace are the subschemas that apply to the same value, and below those that apply to elements, properties and names.
+	// inPlace are the subschemas that apply to the same value, and below those that apply to elements, properties and
+	// names.
 	inPlace, below []*jsonschema.Schema
-	// expanded and depth are how many subschemas apply to the same value, with this one, and how deep they are nested. depth is -1
-	// while they are being counted.
+	// expanded and depth are how many subschemas apply to the same value, with this one, and how deep they are nested.
+	// depth is -1 while they are being counted.
 	expanded, depth int
 	// listed is the size of the values in const and enum, and required the number of names in its other lists.
 	listed, required int
 }
 
-// measure returns all subschemas that the root contains or refers to. The library has no bound on the work of a check, and follows a
-// reference again each time that it is met: a small schema in which each definition refers twice to the next has an expanded size
-// that doubles with each definition.
+// measure returns all subschemas that the root contains or refers to. The library has no bound on the work of a check,
+// and follows a reference again each time that it is met: a small schema in which each definition refers twice to the
+// next has an expanded size that doubles with each definition.
 func measure(root *jsonschema.Schema) (map[*jsonschema.Schema]*part, error) {
 	parts := map[*jsonschema.Schema]*part{}
 	waiting := []*jsonschema.Schema{root}
@@ -200,8 +201,9 @@ func valueSize(value any) int {
 	return size
 }
 
-// patternCompiler compiles the patterns of one schema. Schemas have ECMAScript patterns, some of which Go does not support
-// (look-ahead, back-references). Such a pattern is left to the tool, because withholding the tool would be worse.
+// patternCompiler compiles the patterns of one schema. Schemas have ECMAScript patterns, some of which Go does not
+// support (look-ahead, back-references). Such a pattern is left to the tool, because withholding the tool would be
+// worse.
 type patternCompiler struct {
 	compiled map[string]jsonschema.Regexp
 	size     int
@@ -240,8 +242,8 @@ type pattern struct {
 func (p *pattern) MatchString(s string) bool { return p.compiled == nil || p.compiled.MatchString(s) }
 func (p *pattern) String() string            { return p.source }
 
-// patternSize returns the number of instructions of a pattern, or a small number for one that Go does not support. A repetition
-// repeats its instructions, so a short pattern may be large.
+// patternSize returns the number of instructions of a pattern, or a small number for one that Go does not support. A
+// repetition repeats its instructions, so a short pattern may be large.
 func patternSize(source string) (int, error) {
 	if len(source) > maxPattern {
 		return 0, fmt.Errorf("%w: a pattern has more than %d bytes", errTooComplex, maxPattern)

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// maxSteps bounds the work of one check. A step is a subschema that meets a value, or as much other work. The library allocates
-	// about a kilobyte for it.
+	// maxSteps bounds the work of one check. A step is a subschema that meets a value, or as much other work. The library
+	// allocates about a kilobyte for it.
 	maxSteps = 100_000
-	// stepsPerContext is how often the context is consulted.
+	// stepsPerContext is the number of steps between two checks of the context.
 	stepsPerContext = 1000
 )
 
-// meter counts the steps of a check before the library makes it, as if every alternative were tried: the library can be neither
-// interrupted nor limited. The count follows the way that the library takes.
+// meter counts the steps of a check before the library makes it, as if every alternative were tried: the library can be
+// neither interrupted nor limited. The count follows the way that the library takes.
 type meter struct {
 	ctx       context.Context
 	parts     map[*jsonschema.Schema]*part
@@ -183,8 +183,8 @@ func ofItem(s *jsonschema.Schema, i int) []*jsonschema.Schema {
 	return subs
 }
 
-// uniqueSteps returns the work of comparing the elements of an array with each other. The library finds equal ones by a hash, which
-// is the same for many arrays and objects that differ.
+// uniqueSteps returns the work of comparing the elements of an array with each other. The library finds equal ones by a
+// hash, which is the same for many arrays and objects that differ.
 func uniqueSteps(array []any) int {
 	composite := 0
 	for _, value := range array {

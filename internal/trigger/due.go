@@ -14,8 +14,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/trigger/cron"
 )
 
-// Observe returns the status with the schedule that applies now. A schedule applies from the creation of the trigger, or from when it was
-// changed; times before that do not fire. After a suspension, it also applies to the startingDeadlineSeconds before, if there are any.
+// Observe returns the status with the schedule that applies now. A schedule applies from the creation of the trigger,
+// or from when it was changed; times before that do not fire. After a suspension, it also applies to the
+// startingDeadlineSeconds before, if there are any.
 func Observe(spec v1beta1.AgentTriggerSpec, status v1beta1.AgentTriggerStatus, created, now time.Time) v1beta1.AgentTriggerStatus {
 	status = *status.DeepCopy()
 	if spec.Schedule == nil {
@@ -27,7 +28,7 @@ func Observe(spec v1beta1.AgentTriggerSpec, status v1beta1.AgentTriggerStatus, c
 	if spec.Suspend {
 		status.NextScheduleTime = nil
 		if status.ObservedSchedule != "" || status.ScheduleStartTime == nil {
-			status.ObservedSchedule, status.ScheduleStartTime = "", timeOf(since)
+			status.ObservedSchedule, status.ScheduleStartTime = "", toTime(since)
 		}
 		return status
 	}
@@ -43,7 +44,7 @@ func Observe(spec v1beta1.AgentTriggerSpec, status v1beta1.AgentTriggerStatus, c
 	if since.Before(created) {
 		since = created
 	}
-	status.ObservedSchedule, status.ScheduleStartTime = observed, timeOf(since)
+	status.ObservedSchedule, status.ScheduleStartTime = observed, toTime(since)
 	return status
 }
 
@@ -57,16 +58,16 @@ func credible(recorded *metav1.Time, now time.Time) *metav1.Time {
 	if recorded == nil || recorded.Sub(now) <= maxClockError {
 		return recorded
 	}
-	return timeOf(now)
+	return toTime(now)
 }
 
-func timeOf(t time.Time) *metav1.Time {
+func toTime(t time.Time) *metav1.Time {
 	at := metav1.NewTime(t.Truncate(time.Second))
 	return &at
 }
 
-// Due returns the firing of a schedule that is due, if there is one. The status must be observed. A time that is later than the deadline
-// allows is due as well: PastDeadline reports it, and it is to be dropped.
+// Due returns the firing of a schedule that is due, if there is one. The status must be observed. A time that is later
+// than the deadline allows is due as well: PastDeadline reports it, and it is to be dropped.
 func Due(schedule *cron.Schedule, status v1beta1.AgentTriggerStatus, now time.Time) (Firing, bool) {
 	newest, older, found := schedule.Newest(from(status), now)
 	if !found {
@@ -75,7 +76,7 @@ func Due(schedule *cron.Schedule, status v1beta1.AgentTriggerStatus, now time.Ti
 	return Firing{ID: ScheduleID(newest), Time: newest, Missed: older}, true
 }
 
-// PastDeadline returns why a time of a schedule must not fire any more, or "".
+// PastDeadline returns why a time of a schedule must no longer fire, or "".
 func PastDeadline(spec v1beta1.AgentTriggerSpec, f Firing, now time.Time) string {
 	deadline := spec.Schedule.StartingDeadlineSeconds
 	if deadline == nil || now.Sub(f.Time) <= time.Duration(*deadline)*time.Second {
@@ -84,8 +85,8 @@ func PastDeadline(spec v1beta1.AgentTriggerSpec, f Firing, now time.Time) string
 	return fmt.Sprintf("The time %s was missed by more than startingDeadlineSeconds.", f.Time.UTC().Format(time.RFC3339))
 }
 
-// NextTime returns the next time of a schedule, or the zero time if there is none. It is after every time that fired before, even if the
-// clock was set back.
+// NextTime returns the next time of a schedule, or the zero time if there is none. It is after every time that fired
+// before, even if the clock was set back.
 func NextTime(schedule *cron.Schedule, status v1beta1.AgentTriggerStatus, now time.Time) time.Time {
 	after := from(status)
 	if now.After(after) {

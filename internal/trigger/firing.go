@@ -22,12 +22,13 @@ type Firing struct {
 	ID string
 	// Time is when it happened; for a schedule, the time that the schedule has.
 	Time time.Time
-	// Input is what its expressions see. FillTrigger sets its variable trigger.
+	// Input has the variables of its expressions. FillTrigger sets its variable trigger.
 	Input expr.Input
 	// Manual is true if a person fires the trigger, and User is the name of that person, if known.
 	Manual bool
 	User   string
-	// Object is the hash of the UID of a watched object. Rearmed is true if the condition was false for it since it was last true.
+	// Object is the hash of the UID of a watched object. Rearmed is true if the condition was false for it since it was
+	// last true.
 	Object  string
 	Rearmed bool
 	// Missed is the number of older times of a schedule that do not fire.
@@ -76,7 +77,8 @@ const (
 	maxName      = 63
 )
 
-// Name returns the name of the task or message of a firing. It is the same after every restart, and differs for triggers of the same name.
+// Name returns the name of the task or message of a firing. It is the same after every restart, and differs for
+// triggers of the same name.
 func Name(trigger string, uid types.UID, id string) string {
 	sum := sha256.Sum256([]byte(string(uid) + "/" + id))
 	suffix := make([]byte, suffixLength)

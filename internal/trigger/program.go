@@ -26,7 +26,7 @@ const (
 	maxContent         = 65536
 )
 
-// FieldError is why a field cannot be used that is no expression.
+// FieldError is the error of a field that does not contain an expression.
 type FieldError = cron.FieldError
 
 // Program is the compiled spec of a trigger. It depends on the spec only, so it is compiled once for each generation.
@@ -137,7 +137,8 @@ func (c *compiler) json(field string, value *runtime.RawExtension) *expr.JSONTem
 	return t
 }
 
-// Matches reports whether the condition of the source is true for a firing. A trigger without a condition matches everything.
+// Matches reports whether the condition of the source is true for a firing. A trigger without a condition matches
+// everything.
 func (p *Program) Matches(ctx context.Context, f Firing) (bool, error) {
 	if p.when == nil {
 		return true, nil
@@ -189,7 +190,8 @@ func (p *Program) Render(ctx context.Context, f Firing) (v1beta1.TargetKind, []b
 	return v1beta1.TargetTask, data, err
 }
 
-// contentLabels returns the labels of what a firing creates. A schedule has no content but that of the trigger's author.
+// contentLabels returns the labels of what a firing creates. The only content of a
+// schedule is that of the trigger's author.
 func (p *Program) contentLabels() []v1beta1.ContentLabel {
 	outside := p.spec.Webhook != nil || p.spec.Watch != nil
 	labelled := slices.Contains(p.spec.ContentLabels, v1beta1.ContentUntrusted) // the field of a task or message is a set

@@ -46,7 +46,8 @@ func newMachine(t *rapid.T) *machine {
 	}
 }
 
-// observe reads the schedule. It begins again if the clock was set back since the last observation by more than a wrong clock explains.
+// observe reads the schedule. It begins again if the clock was set back since the last observation by more than a wrong
+// clock explains.
 func (m *machine) observe() {
 	if m.lastTime.Sub(m.now) > maxClockError {
 		m.lastTime = m.now
@@ -126,7 +127,7 @@ func (m *machine) check(t *rapid.T) {
 	}
 }
 
-// actions are what may happen to a trigger.
+// actions are the events that may happen to a trigger.
 func (m *machine) actions() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
 		"": m.check,
@@ -195,8 +196,8 @@ func TestFiringsHappenOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { t.Repeat(newMachine(t).actions()) })
 }
 
-// TestOneOfTwoWritersFires lets two operators decide about firings with the same status. The API server accepts one of their writes, and the
-// other decides again.
+// TestOneOfTwoWritersFires lets two operators decide about firings with the same status. The API server accepts one of
+// their writes, and the other decides again.
 func TestOneOfTwoWritersFires(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(t)

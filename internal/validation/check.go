@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/trigger/expr"
 )
 
-// Problem is why a spec can never be used, regardless of other objects.
+// Problem is the reason why a spec can never be used, regardless of other objects.
 type Problem struct {
 	// Field is the path of the field, such as spec.schedule.cron.
 	Field   string

@@ -23,8 +23,8 @@ const (
 	maxMessage = 1000
 )
 
-// Catalog is what the cluster has of the objects and tools that an object refers to. The zero Catalog, of a cluster that could not be read,
-// gives no warnings.
+// Catalog contains the objects and tools of the cluster that an object refers to. The zero Catalog, of a cluster
+// that could not be read, gives no warnings.
 type Catalog struct {
 	// Missing has the references that cannot be used, with what to do about it.
 	Missing map[Reference]string
@@ -40,12 +40,12 @@ type Verdict struct {
 	Warnings []string
 }
 
-// Judge decides about an object that is created, or updated if old is not nil. An error that the old object also has is a warning: a
-// trigger that does not compile can still be suspended.
+// Judge decides about an object that is created, or updated if old is not nil. An error that the old object also has is
+// a warning: a trigger that does not compile can still be suspended.
 func Judge(object, old runtime.Object, catalog Catalog) Verdict {
 	var v Verdict
-	if problem := problemOf(object); problem != nil {
-		if before := problemOf(old); before != nil && before.Error() == problem.Error() {
+	if problem := findProblem(object); problem != nil {
+		if before := findProblem(old); before != nil && before.Error() == problem.Error() {
 			v.Warnings = append(v.Warnings, problem.Error())
 		} else {
 			v.Errors = append(v.Errors, problem)
@@ -55,7 +55,7 @@ func Judge(object, old runtime.Object, catalog Catalog) Verdict {
 	return v
 }
 
-func problemOf(object runtime.Object) *Problem {
+func findProblem(object runtime.Object) *Problem {
 	var problem *Problem
 	if !errors.As(check(object), &problem) {
 		return nil

@@ -26,8 +26,9 @@ type TaskDisplay struct {
 	// Parent is the task whose sub-agent delegated it, and Place its place among that task's children.
 	Parent string `json:"parent,omitempty"`
 	Place  int    `json:"place"`
-	// Trigger is the message that caused it, and After the one below which it is displayed: what the orchestrator said before it
-	// delegated the task, or else Trigger. Both are empty if the message that caused it was deleted.
+	// Trigger is the message that caused it, and After the one below which it is displayed: the posts of the
+	// orchestrator before it delegated the task, or else Trigger. Both are empty if the message that caused it was
+	// deleted.
 	Trigger string `json:"trigger,omitempty"`
 	After   string `json:"after,omitempty"`
 	// Question is the posted message with the question of its agent that waits for an answer.
@@ -61,7 +62,7 @@ func (s Snapshot) Display(chat string) Display {
 			if n.Agent != nil {
 				shown.Agent = n.Agent.UID
 			}
-			shown.Trigger, shown.After = s.triggerOf(&n.Task)
+			shown.Trigger, shown.After = s.findTrigger(&n.Task)
 			d.Tasks[n.Task.UID] = shown
 			add(n.Children, n.Task.Name)
 		}
@@ -82,8 +83,8 @@ func (s Snapshot) Display(chat string) Display {
 	return d
 }
 
-// triggerOf returns the message that caused a task, and the one below which it is displayed.
-func (s Snapshot) triggerOf(task *v1beta1.AgentTask) (trigger, after string) {
+// findTrigger returns the message that caused a task, and the one below which it is displayed.
+func (s Snapshot) findTrigger(task *v1beta1.AgentTask) (trigger, after string) {
 	at := slices.IndexFunc(s.Messages, func(m v1beta1.AgentMessage) bool { return m.Name == task.Spec.TriggerMessage })
 	if at < 0 {
 		return "", ""

@@ -43,7 +43,7 @@ func sortSecond(messages []v1beta1.AgentMessage, triggers map[string]string) {
 		posted = append(posted, m)
 	}
 	for _, m := range answered {
-		posted = slices.Insert(posted, placeOf(m, posted, triggers), m)
+		posted = slices.Insert(posted, findPlace(m, posted, triggers), m)
 	}
 	copy(messages, posted)
 }
@@ -52,9 +52,9 @@ func byPerson(m *v1beta1.AgentMessage) bool {
 	return m.Spec.Role == v1beta1.RoleUser || m.Spec.Role == ""
 }
 
-// placeOf returns the index of a person's message: after the message that it answers, else before the first message
+// findPlace returns the index of a person's message: after the message that it answers, else before the first message
 // that it led to, else at the end.
-func placeOf(m v1beta1.AgentMessage, among []v1beta1.AgentMessage, triggers map[string]string) int {
+func findPlace(m v1beta1.AgentMessage, among []v1beta1.AgentMessage, triggers map[string]string) int {
 	if m.Spec.Approval != nil || m.Spec.Cancel != nil || m.Spec.Revoke != nil {
 		return placeOfDecision(m, among)
 	}

@@ -22,10 +22,10 @@ func TestRequestsShowWhyPoliciesRequireThem(t *testing.T) {
 	for _, rule := range []string{"a", "b", "c"} {
 		policy.Rules = append(policy.Rules, agent.Verdict{Policy: "team/writes", UID: "1", Rule: rule, Message: "Ask:\n{}", Action: agent.PolicyRequireApproval})
 	}
-	asked := agent.Asked{Agent: "chat-1", Display: "Coder", Task: "chat-1", Call: "w", Kind: agent.AskApproval, Tool: "write", Arguments: arguments, Policy: policy,
+	question := agent.Asked{Agent: "chat-1", Display: "Coder", Task: "chat-1", Call: "w", Kind: agent.AskApproval, Tool: "write", Arguments: arguments, Policy: policy,
 		ExpireTime: 60_002, Timeout: 60_000}
 	s, _ := agent.Step(agent.State{}, agent.Event{At: 1, Fact: agent.Started{Config: agent.Config{Kind: agent.Orchestrator, Name: "chat", MaxDepth: 2}}})
-	s, effects := agent.Step(s, agent.Event{At: 2, Fact: asked})
+	s, effects := agent.Step(s, agent.Event{At: 2, Fact: question})
 	item := effects[0].(agent.SendItem).Item
 	request := post("chat-post-1", "w", item.Digest, item.Text)
 	chat := v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}, Status: projection.Chat(s, projection.ChatFacts{}, v1beta1.AgentChatStatus{}, 1)}

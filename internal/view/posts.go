@@ -13,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// RequestState is what became of a request for approval.
+// RequestState is the state of a request for approval.
 type RequestState string
 
 // Values of RequestState.
@@ -64,7 +64,7 @@ var (
 	questionText = regexp.MustCompile(`(?s)^Agent (.+?) needs input: (.*)$`)
 )
 
-// PostedRequest returns what the text of a posted request says, and whether it is one.
+// PostedRequest parses the text of a posted request, and reports whether it is one.
 func PostedRequest(text string) (Request, bool) {
 	match := requestText.FindStringSubmatch(text)
 	if match == nil {

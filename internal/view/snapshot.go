@@ -20,7 +20,7 @@ type Snapshot struct {
 	Messages  []v1beta1.AgentMessage // in the order of the conversation
 	Tasks     []v1beta1.AgentTask
 	Agents    []v1beta1.SubAgent
-	// Err is why the snapshot may be outdated: the connection is lost. It is nil while the snapshot is current.
+	// Err is the reason why the snapshot may be outdated: the connection is lost. It is nil while the snapshot is current.
 	Err error
 }
 
@@ -63,8 +63,8 @@ func (s Snapshot) Task(name string) *v1beta1.AgentTask {
 // AgentOf returns the sub-agent of a task, or nil.
 func (s Snapshot) AgentOf(task *v1beta1.AgentTask) *v1beta1.SubAgent { return s.agents().of(task) }
 
-// agentIndex has sub-agents by the UIDs of their owners, or by name without one. They are matched by owner, because a sub-agent with the task's
-// name may belong to a deleted task.
+// agentIndex has sub-agents by the UIDs of their owners, or by name without one. They are matched by owner, because a
+// sub-agent with the task's name may belong to a deleted task.
 type agentIndex struct {
 	owned   map[types.UID]*v1beta1.SubAgent
 	unowned map[string]*v1beta1.SubAgent

@@ -24,7 +24,7 @@ func (s Snapshot) Usages() []historyv1.Usage {
 	return sums.sorted()
 }
 
-// ownUsage returns a usage without that of the nodes below.
+// ownUsage subtracts the usage of child nodes from the usage of their parent.
 func ownUsage(u v1beta1.Usage, below []*Node) v1beta1.Usage {
 	for _, n := range below {
 		b := n.Usage()
@@ -65,7 +65,7 @@ func (s sums) addAll(nodes []*Node, chat string) {
 
 func (s sums) add(u v1beta1.Usage, role, model, chat string) {
 	if u.ModelCalls <= 0 && u.TotalTokens <= 0 {
-		return // a tool, or an agent that has not started; negative: a status that lags
+		return // a tool, or an agent that has not started; a status that lags behind its children can make it negative
 	}
 	for _, k := range []key{{historyv1.UsageTotal, ""}, {historyv1.UsageByRole, role}, {historyv1.UsageByModel, model}, {historyv1.UsageByChat, chat}} {
 		sum := s[k]

@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/conditions"
 )
 
-// WaitKind is what ends a wait.
+// WaitKind describes what ends a wait.
 type WaitKind string
 
 // The kinds of waits. docs/concepts/gateway.md has what each client shows or answers for them.
@@ -23,7 +23,8 @@ const (
 	WaitStateQueued WaitKind = "Queued"
 	// WaitStateWaiting: a provider or the ledger has to answer again. The work resumes automatically.
 	WaitStateWaiting WaitKind = "Waiting"
-	// WaitStateOverQuota: the quota has to reset, to be raised, or to be freed by other work. The work resumes automatically then.
+	// WaitStateOverQuota: the quota has to reset, to be raised, or to be freed by other work. The work resumes
+	// automatically then.
 	WaitStateOverQuota WaitKind = "OverQuota"
 	// WaitStateBlocked: a person has to create or to repair something. The work resumes automatically then, except after a
 	// failed model call.
@@ -32,7 +33,7 @@ const (
 	WaitStatePaused WaitKind = "Paused"
 )
 
-// WaitState is why a chat or a run that has not ended makes no progress, although it waits for no person's answer.
+// WaitState describes why a chat or a run makes no progress, although it neither has ended nor waits for a person.
 type WaitState struct {
 	Kind WaitKind `json:"kind"`
 	// Head is the reason in a few words.

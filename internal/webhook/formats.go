@@ -23,8 +23,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// formatOf returns a format. An unknown one, of a newer version of the API, is like Generic.
-func formatOf(name v1beta1.WebhookFormat) format {
+// findFormat returns a format. An unknown one, of a newer version of the API, is like Generic.
+func findFormat(name v1beta1.WebhookFormat) format {
 	switch name {
 	case v1beta1.WebhookGitHub:
 		return format{gitHub: true, parse: parseGitHub}
@@ -79,7 +79,8 @@ type notification struct {
 	} `json:"alerts"`
 }
 
-// parseAlertmanager reads a notification of Alertmanager. It has no id: one with the same alerts in the same states is the same.
+// parseAlertmanager reads a notification of Alertmanager. It has no id: one with the same alerts in the same states is
+// the same.
 func parseAlertmanager(_ http.Header, body []byte, _ bool) (*received, error) {
 	value, err := parseJSON(body)
 	if err != nil {
@@ -98,7 +99,8 @@ func parseAlertmanager(_ http.Header, body []byte, _ bool) (*received, error) {
 	return &received{delivery: hex.EncodeToString(sum[:16]), body: value}, nil
 }
 
-// parseCloudEvent reads a CloudEvent in structured or binary mode. The body for expressions is the event in its JSON format.
+// parseCloudEvent reads a CloudEvent in structured or binary mode. The body for expressions is the event in its JSON
+// format.
 func parseCloudEvent(header http.Header, body []byte, signed bool) (*received, error) {
 	if signed && !strings.HasPrefix(header.Get("Content-Type"), "application/cloudevents") {
 		return nil, apierrors.NewBadRequest("the signature does not cover the headers of a CloudEvent in binary mode: " +

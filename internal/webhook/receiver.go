@@ -88,8 +88,8 @@ func (r *Receiver) receive(ctx context.Context, name types.NamespacedName, sent 
 		secret = strings.TrimRight(secret, "\r\n") // of a Secret that was made from a file
 	}
 	if err != nil || secret == "" {
-		secret = r.unknown // the condition of the trigger says what is wrong
+		secret = r.unknown // the condition of the trigger reports the error
 	}
-	received, err := formatOf(trigger.Spec.Webhook.Format).receive(sent.Header, sent.Body, secret, r.now())
+	received, err := findFormat(trigger.Spec.Webhook.Format).receive(sent.Header, sent.Body, secret, r.now())
 	return trigger, received, err
 }

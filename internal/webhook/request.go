@@ -27,7 +27,8 @@ const (
 	timeHeader = "Webhook-Timestamp"
 )
 
-// maxSkew is how old a signature may be, or how far the clock of its sender ahead. Ids are remembered for longer.
+// maxSkew is the maximum age of a signature, and the maximum time that the clock of its sender may be ahead. Ids are
+// remembered for longer.
 const maxSkew = 5 * time.Minute
 
 // received is an authenticated request.
@@ -66,7 +67,7 @@ func (f format) receive(header http.Header, body []byte, secret string, now time
 	if signed && !f.gitHub {
 		parsed.delivery = header.Get(idHeader)
 	}
-	parsed.headers = headersOf(header)
+	parsed.headers = lowerCaseHeaders(header)
 	return parsed, nil
 }
 
@@ -139,8 +140,8 @@ var secretWords = []string{
 	"auth", "cookie", "credential", "passw", "secret", "session", "signature", "token", "api-key", "apikey", "access-key",
 }
 
-// headersOf returns the headers for expressions, with names in lower case.
-func headersOf(header http.Header) map[string]string {
+// lowerCaseHeaders returns the headers for expressions, with names in lower case.
+func lowerCaseHeaders(header http.Header) map[string]string {
 	headers := make(map[string]string, len(header))
 	for name, values := range header {
 		name = strings.ToLower(name)

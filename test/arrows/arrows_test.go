@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package arrows holds the dependency arrows of the design: which package may know which.
+// Package arrows holds the dependency arrows of the design: which package may import which.
 package arrows
 
 import (
@@ -15,7 +15,7 @@ import (
 
 const module = "github.com/nestor-dev/nestor/"
 
-// rule says what a part of the tree, its tests aside, may not depend on, not even by way of others.
+// rule lists the packages that a part of the tree must not depend on, directly or indirectly; its tests may.
 type rule struct {
 	part   string
 	may    []string // if set, the only parts of this module that it may depend on
@@ -28,7 +28,7 @@ var kubernetesClients = []string{"k8s.io/client-go", "sigs.k8s.io/controller-run
 // commandLine is the part of kubectl-nestor.
 var commandLine = []string{module + "internal/cli"}
 
-// operatorParts are what the public programs must not contain.
+// operatorParts are the packages that the public programs must not contain.
 var operatorParts = []string{
 	module + "internal/engine", module + "internal/ledger", module + "internal/operator", module + "internal/webhook", module + "internal/intake/endpoint",
 }

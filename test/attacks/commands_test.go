@@ -36,10 +36,10 @@ func (w *target) workspaceServer(t *testing.T, root string, flags ...string) (ba
 	})
 	first, err := bufio.NewReader(log).ReadBytes('\n')
 	g.Expect(err).NotTo(HaveOccurred())
-	var said struct{ Address string }
-	g.Expect(json.Unmarshal(first, &said)).To(Succeed())
+	var output struct{ Address string }
+	g.Expect(json.Unmarshal(first, &output)).To(Succeed())
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "attack", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
-		Endpoint: "http://" + said.Address, HTTPClient: &http.Client{Transport: withToken(workspaceToken)}, MaxRetries: -1,
+		Endpoint: "http://" + output.Address, HTTPClient: &http.Client{Transport: withToken(workspaceToken)}, MaxRetries: -1,
 	}, nil)
 	g.Expect(err).NotTo(HaveOccurred())
 	return func(command string) string {
@@ -69,15 +69,15 @@ var _ = class(
 		run: func(t *testing.T, w *target) {
 			g, root := NewWithT(t), t.TempDir()
 			bash := w.workspaceServer(t, root, "--max-bash-processes", "100")
-			said := bash(`for i in $(seq 1 5000); do sleep 1000 & done; echo all >` + root + `/all; wait`)
-			g.Expect(said).To(And(ContainSubstring("processes and threads at once, and may have 100"), ContainSubstring("exit code 137")))
+			output := bash(`for i in $(seq 1 5000); do sleep 1000 & done; echo all >` + root + `/all; wait`)
+			g.Expect(output).To(And(ContainSubstring("processes and threads at once, and may have 100"), ContainSubstring("exit code 137")))
 			g.Expect(filepath.Join(root, "all")).NotTo(BeAnExistingFile())
 			g.Expect(bash("echo still here")).To(ContainSubstring("still here"))
 		},
 		control: func(t *testing.T, w *target) {
 			g, root := NewWithT(t), t.TempDir()
-			said := w.workspaceServer(t, root, "--max-bash-processes", "100")(`for i in $(seq 1 20); do sleep 0.01 & done; wait; echo all`)
-			g.Expect(said).To(And(ContainSubstring("all"), ContainSubstring("exit code 0")))
+			output := w.workspaceServer(t, root, "--max-bash-processes", "100")(`for i in $(seq 1 20); do sleep 0.01 & done; wait; echo all`)
+			g.Expect(output).To(And(ContainSubstring("all"), ContainSubstring("exit code 0")))
 		},
 	},
 	attack{
@@ -97,8 +97,8 @@ var _ = class(
 		},
 		control: func(t *testing.T, w *target) {
 			root := t.TempDir()
-			said := w.workspaceServer(t, root)(`setsid sleep 1000 & pid=$!; sleep 0.05; [ -e /proc/$pid ] && echo it runs`)
-			NewWithT(t).Expect(said).To(ContainSubstring("it runs"))
+			output := w.workspaceServer(t, root)(`setsid sleep 1000 & pid=$!; sleep 0.05; [ -e /proc/$pid ] && echo it runs`)
+			NewWithT(t).Expect(output).To(ContainSubstring("it runs"))
 		},
 	},
 	attack{
@@ -106,12 +106,12 @@ var _ = class(
 		attempt: "a command prints its environment, to find the token and other variables of the pod",
 		defence: "commands get a minimal environment, and the server removes the token from its own",
 		run: func(t *testing.T, w *target) {
-			said := w.workspaceServer(t, t.TempDir())("env; set")
-			NewWithT(t).Expect(said).To(And(ContainSubstring("PATH="), Not(ContainSubstring(workspaceToken)), Not(ContainSubstring("jewels"))))
+			output := w.workspaceServer(t, t.TempDir())("env; set")
+			NewWithT(t).Expect(output).To(And(ContainSubstring("PATH="), Not(ContainSubstring(workspaceToken)), Not(ContainSubstring("jewels"))))
 		},
 		control: func(t *testing.T, w *target) {
-			said := w.workspaceServer(t, t.TempDir(), "--allow-env", "CANARY")("env")
-			NewWithT(t).Expect(said).To(ContainSubstring("jewels"))
+			output := w.workspaceServer(t, t.TempDir(), "--allow-env", "CANARY")("env")
+			NewWithT(t).Expect(output).To(ContainSubstring("jewels"))
 		},
 	},
 )

@@ -106,13 +106,13 @@ func contents(t *testing.T, dir string) http.Handler {
 	return handler
 }
 
-func pathOf(dir string) string { return "/" + filepath.Base(dir) + "/.git" }
+func repositoryPath(dir string) string { return "/" + filepath.Base(dir) + "/.git" }
 
 // honestServerControl is the control of these attacks: the server of the URL gets the password, and the files arrive.
 func honestServerControl(t *testing.T, w *target) {
 	g, dir, root := NewWithT(t), repository(t), t.TempDir()
 	server := serveGit(t, true, contents(t, dir))
-	said, err := w.clone(t, root, server.URL+pathOf(dir))
+	said, err := w.clone(t, root, server.URL+repositoryPath(dir))
 	g.Expect(err).NotTo(HaveOccurred(), said)
 	g.Expect(server.got()).To(ContainElement(gitPassword))
 	g.Expect(os.ReadFile(filepath.Join(root, "f.txt"))).To(BeEquivalentTo("content"))
@@ -144,11 +144,11 @@ func poisonedRepositoryAttack(name, attempts string, poison func(g *WithT, t *te
 	try := func(t *testing.T, w *target, again func(root, url string) error) bool {
 		g, dir, root := NewWithT(t), repository(t), t.TempDir()
 		server := serveGit(t, true, contents(t, dir))
-		said, err := w.clone(t, root, server.URL+pathOf(dir))
+		said, err := w.clone(t, root, server.URL+repositoryPath(dir))
 		g.Expect(err).NotTo(HaveOccurred(), said)
 		stolen := filepath.Join(t.TempDir(), "stolen")
 		poison(g, t, root, "env > "+stolen)
-		_ = again(root, server.URL+pathOf(dir)) // only whether the command ran matters
+		_ = again(root, server.URL+repositoryPath(dir)) // only whether the command ran matters
 		_, err = os.Stat(stolen)
 		return err == nil
 	}
@@ -210,7 +210,7 @@ var _ = class(
 			git(t, dir, "update-index", "--add", "--cacheinfo", "160000,"+git(t, dir, "rev-parse", "HEAD")+",m")
 			git(t, dir, "commit", "--quiet", "-m", "a submodule")
 			server := serveGit(t, true, contents(t, dir))
-			said, err := w.clone(t, t.TempDir(), server.URL+pathOf(dir))
+			said, err := w.clone(t, t.TempDir(), server.URL+repositoryPath(dir))
 			g.Expect(err).NotTo(HaveOccurred(), said)
 			g.Expect(evil.requests).To(BeZero())
 		},
@@ -268,7 +268,7 @@ var _ = class(
 		run: func(t *testing.T, w *target) {
 			g, dir, root := NewWithT(t), repository(t), t.TempDir()
 			server := serveGit(t, true, contents(t, dir))
-			said, err := w.clone(t, root, server.URL+pathOf(dir))
+			said, err := w.clone(t, root, server.URL+repositoryPath(dir))
 			g.Expect(err).NotTo(HaveOccurred(), said)
 			g.Expect(said).NotTo(ContainSubstring(gitPassword))
 			found, err := exec.CommandContext(t.Context(), "grep", "--recursive", "--files-with-matches", gitPassword, root).Output()

@@ -37,16 +37,17 @@ func (r *testNamespace) egress() []networkingv1.NetworkPolicyEgressRule {
 	return policy.Spec.Egress
 }
 
-// plantedObjectAttack is an attack with an object that mallory creates under the name of one of a workspace's objects before the operator
-// does.
+// plantedObjectAttack is an attack with an object that mallory creates under the name of one of a workspace's objects
+// before the operator does.
 func plantedObjectAttack(name, attempts string, object client.Object, owned bool) attack {
 	plant := func(t *testing.T, w *target, from string) (*testNamespace, client.Object) {
 		t.Helper()
 		r := w.newNamespace(t)
 		mallory := r.As("mallory", "edit")
 		chat := r.chatWith(scratch("1Gi"))
-		// The name of the trap contains the chat's UID: the chat must not start before the trap exists. A role is resolved before the
-		// objects of a workspace are checked, so no reconcile can check them before the trap and start the chat after it.
+		// The name of the trap contains the chat's UID: the chat must not start before the trap exists. A role is resolved
+		// before the objects of a workspace are checked, so no reconcile can check them before the trap and start the chat
+		// after it.
 		chat.Spec.Role = "later"
 		r.Create(chat)
 		trap, ok := object.DeepCopyObject().(client.Object)
@@ -104,7 +105,8 @@ func (r *testNamespace) checkFileRead(content string) {
 	}).Should(ContainSubstring(content))
 }
 
-// escapeAttack is an attack that leaves the directories that the operator may serve. way returns the path and the file to read.
+// escapeAttack is an attack that leaves the directories that the operator may serve. way returns the path and the file
+// to read.
 func escapeAttack(name, attempts string, words string, way func(t *testing.T, inside, outside string) (path, file string)) attack {
 	try := func(t *testing.T, w *target, outside string) *testNamespace {
 		t.Helper()
@@ -125,14 +127,14 @@ func escapeAttack(name, attempts string, words string, way func(t *testing.T, in
 				if err := r.Get("look", &task); err != nil {
 					return "", err
 				}
-				said := ""
+				output := ""
 				for _, c := range task.Status.Conditions {
-					said += c.Message
+					output += c.Message
 				}
 				if task.Status.Error != nil {
-					said += task.Status.Error.Message
+					output += task.Status.Error.Message
 				}
-				return said, nil
+				return output, nil
 			}).Should(And(ContainSubstring(words), Not(ContainSubstring("jewels"))))
 		},
 		control: func(t *testing.T, w *target) {

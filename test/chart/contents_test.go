@@ -29,7 +29,7 @@ import (
 
 var _ = Describe("The chart", func() {
 	It("shares the work of a database, and recreates the single writer of a file", func(ctx SpecContext) {
-		file, database := operatorOf(ctx), operatorOf(ctx, with(postgres, []string{"replicas=3", "extraArgs={--shards=16}"})...)
+		file, database := renderOperator(ctx), renderOperator(ctx, with(postgres, []string{"replicas=3", "extraArgs={--shards=16}"})...)
 		Expect(file.Spec.Strategy.Type).To(Equal(appsv1.RecreateDeploymentStrategyType))
 		Expect(file.Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(ContainSubstring("--shards")))
 		Expect(file.Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(ContainSubstring("--replica-bind-address")))
@@ -63,11 +63,11 @@ var _ = Describe("The chart", func() {
 		Expect(file.Spec.Ingress).NotTo(ContainElement(port))
 		Expect(database.Spec.Ingress).To(ContainElement(And(port, HaveField("From", own))))
 		Expect(strict.Spec.Egress).To(ConsistOf(HaveField("Ports", ConsistOf(HaveField("Port.IntVal", BeEquivalentTo(443)))), And(port, HaveField("To", own))))
-		Expect(operatorOf(ctx, postgres...).Spec.Template.Spec.Containers[0].Ports).To(ContainElement(And(HaveField("Name", "replicas"), HaveField("ContainerPort", BeEquivalentTo(9443)))))
+		Expect(renderOperator(ctx, postgres...).Spec.Template.Spec.Containers[0].Ports).To(ContainElement(And(HaveField("Name", "replicas"), HaveField("ContainerPort", BeEquivalentTo(9443)))))
 	})
 
 	It("runs the gateway only if asked to, in pods of its own", func(ctx SpecContext) {
-		byDefault := operatorOf(ctx).Spec.Template.Spec.Containers[0]
+		byDefault := renderOperator(ctx).Spec.Template.Spec.Containers[0]
 		Expect(byDefault.Args).NotTo(ContainElement(MatchRegexp("--(gateway|intake)")))
 		for _, kind := range []string{"Deployment", "Service", "NetworkPolicy", "ServiceAccount", "ClusterRole"} {
 			Expect(find(rendered(ctx), kind, "nestor-gateway")).To(BeNil(), kind)
@@ -77,7 +77,7 @@ var _ = Describe("The chart", func() {
 			"gateway.enabled=true", "gateway.replicas=3", "image.tag=v9",
 			"gateway.resources.limits.memory=1Gi",
 		}
-		deployment := gatewayOf(ctx, values...)
+		deployment := renderGateway(ctx, values...)
 		Expect(*deployment.Spec.Replicas).To(BeEquivalentTo(3))
 		Expect(deployment.Spec.Template.Spec.TopologySpreadConstraints).To(HaveLen(2))
 		Expect(find(rendered(ctx, values...), "PodDisruptionBudget", "nestor-gateway")).NotTo(BeNil())
@@ -104,7 +104,7 @@ var _ = Describe("The chart", func() {
 		Expect(find(rendered(ctx, "gateway.enabled=true", "metrics.insecure=true"), "ClusterRole", "nestor-gateway")).To(BeNil(), "reviews are for the metrics")
 		secrets := func(values ...string) map[string][]string {
 			found := map[string][]string{}
-			for _, source := range gatewayOf(ctx, values...).Spec.Template.Spec.Volumes[0].Projected.Sources {
+			for _, source := range renderGateway(ctx, values...).Spec.Template.Spec.Volumes[0].Projected.Sources {
 				if source.Secret == nil {
 					Expect(source.ServiceAccountToken.Audience).To(Equal("nestor-operator"))
 					continue
@@ -116,31 +116,31 @@ var _ = Describe("The chart", func() {
 			return found
 		}
 		Expect(secrets("gateway.enabled=true")).To(Equal(map[string][]string{"nestor-history-cert": {"ca.crt"}, "nestor-gateway-cert": {"tls.crt", "tls.key"}}))
-		Expect(operatorOf(ctx, "gateway.enabled=true").Spec.Template.Spec.Containers[0].Args).To(ContainElements(
+		Expect(renderOperator(ctx, "gateway.enabled=true").Spec.Template.Spec.Containers[0].Args).To(ContainElements(
 			"--intake-bind-address=:9444", "--name=nestor", "--gateway-cert-secret=nestor-gateway-cert"))
 
 		own := []string{"gateway.enabled=true", "gateway.tlsSecretName=public"}
 		Expect(secrets(own...)).To(Equal(map[string][]string{"nestor-history-cert": {"ca.crt"}, "public": {"tls.crt", "tls.key"}}))
-		Expect(operatorOf(ctx, own...).Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(HavePrefix("--gateway-cert-secret")))
+		Expect(renderOperator(ctx, own...).Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(HavePrefix("--gateway-cert-secret")))
 		Expect(find(rendered(ctx, own...), "Secret", "nestor-gateway-cert")).To(BeNil())
 
 		var ofSignIn []string // docs/concepts/security.md lists what a compromised gateway has
-		for _, item := range gatewayOf(ctx, oidc...).Spec.Template.Spec.Volumes[0].Secret.Items {
+		for _, item := range renderGateway(ctx, oidc...).Spec.Template.Spec.Volumes[0].Secret.Items {
 			ofSignIn = append(ofSignIn, item.Key)
 		}
 		Expect(ofSignIn).To(ConsistOf("client-secret", "session-keys"), "a Secret may have other keys")
 	})
 
 	It("serves the web page in the gateway's pods, with or without the gateway", func(ctx SpecContext) {
-		deployment := gatewayOf(ctx, "web.enabled=true")
+		deployment := renderGateway(ctx, "web.enabled=true")
 		Expect(deployment.Spec.Template.Spec.Containers[0].Args).To(ContainElement("--web-bind-address=:8082"))
 		Expect(deployment.Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(HavePrefix("--gateway")))
 		Expect(deployment.Spec.Template.Spec.Volumes).To(BeEmpty())
-		Expect(operatorOf(ctx, "web.enabled=true").Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(MatchRegexp("--(web|intake)")))
+		Expect(renderOperator(ctx, "web.enabled=true").Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(MatchRegexp("--(web|intake)")))
 		var service corev1.Service
 		convert(find(rendered(ctx, "web.enabled=true"), "Service", "nestor-web"), &service)
 		Expect(service.Spec.Selector).To(Equal(deployment.Spec.Selector.MatchLabels))
-		Expect(gatewayOf(ctx, with(page, []string{"gateway.enabled=true"})...).Spec.Template.Spec.Containers[0].Args).To(ContainElement("--web-url=https://nestor.example.com"))
+		Expect(renderGateway(ctx, with(page, []string{"gateway.enabled=true"})...).Spec.Template.Spec.Containers[0].Args).To(ContainElement("--web-url=https://nestor.example.com"))
 	})
 
 	It("lets clients connect to the gateway, and only the gateway to the operator's endpoint", func(ctx SpecContext) {
@@ -151,7 +151,7 @@ var _ = Describe("The chart", func() {
 		var gateway, operator networkingv1.NetworkPolicy
 		convert(find(rendered(ctx, values...), "NetworkPolicy", "nestor-gateway"), &gateway)
 		convert(find(rendered(ctx, values...), "NetworkPolicy", "nestor-operator"), &operator)
-		Expect(gateway.Spec.PodSelector.MatchLabels).To(Equal(gatewayOf(ctx, values...).Spec.Selector.MatchLabels))
+		Expect(gateway.Spec.PodSelector.MatchLabels).To(Equal(renderGateway(ctx, values...).Spec.Selector.MatchLabels))
 		from := func(port string, labels map[string]string) gomegatypes.GomegaMatcher {
 			peer := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels}}
 			return And(HaveField("Ports", ConsistOf(HaveField("Port.StrVal", port))), HaveField("From", ConsistOf(peer)))
@@ -176,7 +176,7 @@ var _ = Describe("The chart", func() {
 
 	It("leaves the number of replicas to the autoscaler", func(ctx SpecContext) {
 		values := with(postgres, []string{"autoscaling.enabled=true", "autoscaling.maxReplicas=8"})
-		deployment := operatorOf(ctx, values...)
+		deployment := renderOperator(ctx, values...)
 		Expect(deployment.Spec.Replicas).To(BeNil(), "an upgrade must not reset it")
 		Expect(deployment.Spec.Template.Spec.TopologySpreadConstraints).NotTo(BeEmpty())
 		var scaler autoscalingv2.HorizontalPodAutoscaler
@@ -283,7 +283,7 @@ var _ = Describe("The chart", func() {
 			Expect(secure).To(Equal(!insecure))
 			Expect(find(objects, "ClusterRole", "nestor-operator-metrics-reader") != nil).To(Equal(!insecure))
 			Expect(find(objects, "ClusterRoleBinding", "nestor-history-auth-delegator") != nil).To(Equal(!insecure))
-			args := operatorOf(ctx, values...).Spec.Template.Spec.Containers[0].Args
+			args := renderOperator(ctx, values...).Spec.Template.Spec.Containers[0].Args
 			Expect(slices.Contains(args, "--metrics-insecure")).To(Equal(insecure))
 		}
 	})
@@ -320,14 +320,14 @@ var _ = Describe("The chart", func() {
 	})
 })
 
-func operatorOf(ctx context.Context, values ...string) *appsv1.Deployment {
+func renderOperator(ctx context.Context, values ...string) *appsv1.Deployment {
 	GinkgoHelper()
 	deployment := &appsv1.Deployment{}
 	convert(find(rendered(ctx, values...), "Deployment", "nestor-operator"), deployment)
 	return deployment
 }
 
-func gatewayOf(ctx context.Context, values ...string) *appsv1.Deployment {
+func renderGateway(ctx context.Context, values ...string) *appsv1.Deployment {
 	GinkgoHelper()
 	deployment := &appsv1.Deployment{}
 	convert(find(rendered(ctx, values...), "Deployment", "nestor-gateway"), deployment)

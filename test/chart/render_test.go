@@ -43,7 +43,7 @@ func run(ctx context.Context, program string, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// renderings are what helm printed, by its arguments: it reads the chart for half a second each time.
+// renderings caches the output of helm by its arguments, because each call takes half a second.
 var renderings = map[string]string{}
 
 // render returns the objects of a chart with values such as replicas=1.

@@ -18,10 +18,11 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// TestEveryValueHasAnEffect renders the chart without and with each value, and compares one field of one object. It needs no cluster.
+// TestEveryValueHasAnEffect renders the chart without and with each value, and compares one field of one object. It
+// needs no cluster.
 func TestEveryValueHasAnEffect(t *testing.T) {
 	helm := locate(t, "helm")
-	for _, leaf := range valuesOf(t) {
+	for _, leaf := range documentedValues(t) {
 		e, found := effects[leaf]
 		t.Run(leaf, func(t *testing.T) {
 			if !found {
@@ -38,7 +39,7 @@ func TestEveryValueHasAnEffect(t *testing.T) {
 		})
 	}
 	known := map[string]bool{}
-	for _, leaf := range valuesOf(t) {
+	for _, leaf := range documentedValues(t) {
 		known[leaf] = true
 	}
 	for leaf := range effects {
@@ -95,8 +96,8 @@ func field(t *testing.T, object *unstructured.Unstructured, path string) string 
 	return text.String()
 }
 
-// valuesOf returns the paths of the values that values.yaml explains with "# --".
-func valuesOf(t *testing.T) []string {
+// documentedValues returns the paths of the values that values.yaml explains with "# --".
+func documentedValues(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "charts", "nestor", "values.yaml"))
 	if err != nil {

@@ -80,7 +80,7 @@ func runClient(ctx context.Context, address string) error {
 	if status := session.WaitForStatus(ctx); !status.Ready {
 		return fmt.Errorf("not connected: %s: %s", status.Reason, status.Message)
 	}
-	for _, call := range callsOf(session, wanted) {
+	for _, call := range planCalls(session, wanted) {
 		result := perform(ctx, session, call)
 		fmt.Printf("%s %s: %s\n", call.Name, call.Arguments, result.Text)
 	}
@@ -89,7 +89,8 @@ func runClient(ctx context.Context, address string) error {
 
 var prefix = tool.ServerPrefix("suite")
 
-// tokenEndpoint finds the token endpoint of a server, as the person does who writes a ToolServer: the operator does not discover it.
+// tokenEndpoint finds the token endpoint of a server, as the person does who writes a ToolServer: the operator does not
+// discover it.
 func tokenEndpoint(ctx context.Context, server string) (string, error) {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -127,8 +128,8 @@ func get(ctx context.Context, address string, into any) error {
 	return json.NewDecoder(response.Body).Decode(into)
 }
 
-// callsOf returns the calls that the scenario asks for, or one of each tool.
-func callsOf(session *mcp.Session, wanted wish) (calls []tool.Invocation) {
+// planCalls returns the calls that the scenario asks for, or one of each tool.
+func planCalls(session *mcp.Session, wanted wish) (calls []tool.Invocation) {
 	for _, call := range wanted.ToolCalls {
 		// A null that the schema does not allow is refused before the call, as for a model.
 		maps.DeleteFunc(call.Arguments, func(_ string, value any) bool { return value == nil })
@@ -152,7 +153,8 @@ func encode(value any) json.RawMessage {
 	return text
 }
 
-// argumentsFor returns arguments with a value for each property of a schema. An object is echo, which is what a scenario wants to see.
+// argumentsFor returns arguments with a value for each property of a schema. An object is echo, which is what a
+// scenario wants to see.
 func argumentsFor(schema, echo json.RawMessage) json.RawMessage {
 	var object struct {
 		Properties map[string]struct{ Type any }

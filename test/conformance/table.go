@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// table is what is expected of each scenario. A scenario has the suffix @2026-07-28 if it runs with that revision.
+// table has the expected outcome of each scenario. A scenario has the suffix @2026-07-28 if it runs with that revision.
 type table struct {
 	// Passed are the scenarios that pass.
 	Passed []string `json:"passed"`

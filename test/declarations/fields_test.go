@@ -88,7 +88,7 @@ func fieldsOn(t types.Type, path []int) []types.Object {
 func specFields(api *types.Package) map[string]types.Object {
 	fields := map[string]types.Object{}
 	for _, name := range api.Scope().Names() {
-		kind, ok := structOf(api.Scope().Lookup(name).Type())
+		kind, ok := underlyingStruct(api.Scope().Lookup(name).Type())
 		if !ok {
 			continue
 		}
@@ -111,7 +111,7 @@ func collect(api *types.Package, t types.Type, fields map[string]types.Object) {
 	case *types.Map:
 		collect(api, t.Elem(), fields)
 	case *types.Named:
-		structure, ok := structOf(t)
+		structure, ok := underlyingStruct(t)
 		if !ok || t.Obj().Pkg() != api {
 			return
 		}
@@ -128,7 +128,7 @@ func collect(api *types.Package, t types.Type, fields map[string]types.Object) {
 	}
 }
 
-func structOf(t types.Type) (*types.Struct, bool) {
+func underlyingStruct(t types.Type) (*types.Struct, bool) {
 	structure, ok := t.Underlying().(*types.Struct)
 	return structure, ok
 }

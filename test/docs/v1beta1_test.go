@@ -29,7 +29,7 @@ func kindTypes() map[string]reflect.Type {
 func hasField(kind reflect.Type, path string) bool {
 	for step := range strings.SplitSeq(path, ".") {
 		name, list := strings.CutSuffix(step, "[]")
-		field, found := fieldOf(kind, name)
+		field, found := findField(kind, name)
 		if !found {
 			return false
 		}
@@ -44,7 +44,7 @@ func hasField(kind reflect.Type, path string) bool {
 	return true
 }
 
-func fieldOf(kind reflect.Type, name string) (reflect.Type, bool) {
+func findField(kind reflect.Type, name string) (reflect.Type, bool) {
 	if kind.Kind() != reflect.Struct {
 		return nil, false
 	}
@@ -59,7 +59,7 @@ func fieldOf(kind reflect.Type, name string) (reflect.Type, bool) {
 	return nil, false
 }
 
-// The table of names is read by programs: each row of a field has a path that is gone and one that exists.
+// Programs read the table of names: the old path of each field must no longer exist, and the new one must exist.
 func TestNamesOfV1beta1(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reference/v1beta1.md")
 	if err != nil {
@@ -76,7 +76,7 @@ func TestNamesOfV1beta1(t *testing.T) {
 		}
 		before, after, what, reason := strings.Trim(cells[1], "`"), strings.Trim(cells[2], "`"), cells[4], cells[5]
 		if key := cells[3] + " " + what + " " + before; old[key] || before == "" && after == "" || reason == "" {
-			t.Errorf("a row twice, or without names or a reason: %s", line)
+			t.Errorf("a duplicate row, or one without names or a reason: %s", line)
 		} else {
 			old[key] = before != ""
 		}

@@ -48,12 +48,12 @@ func TestA2AChat(t *testing.T) {
 	r.Expect(textOf(greeted.Artifacts[0].Parts)).To(Equal("Good day, Ada."))
 	r.Expect(r.send(remote, greeting).ID).To(Equal(greeted.ID))
 
-	asked, err := lastStatus(remote.SendStreamingMessage(t.Context(), inContext("chat/lounge", "Release")))
+	question, err := lastStatus(remote.SendStreamingMessage(t.Context(), inContext("chat/lounge", "Release")))
 	r.Expect(err).NotTo(HaveOccurred())
-	r.Expect(asked.state).To(Equal(a2a.TaskStateInputRequired), asked.message)
-	r.Expect(asked.message).To(ContainSubstring("Which version?"))
-	r.Expect(asked.artifact).To(HavePrefix("I will have it released."))
-	task := a2a.TaskInfo{TaskID: a2a.TaskID(asked.task), ContextID: asked.context}
+	r.Expect(question.state).To(Equal(a2a.TaskStateInputRequired), question.message)
+	r.Expect(question.message).To(ContainSubstring("Which version?"))
+	r.Expect(question.artifact).To(HavePrefix("I will have it released."))
+	task := a2a.TaskInfo{TaskID: a2a.TaskID(question.task), ContextID: question.context}
 	answer := replyTo(task, a2a.NewTextPart("1.2"))
 	approval := r.send(remote, answer)
 	r.Expect(approval.Status.State).To(Equal(a2a.TaskStateInputRequired))
@@ -87,17 +87,17 @@ func TestA2AChatCancel(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	remote := r.chatClient("lounge")
-	asked := r.send(remote, inContext("chat/lounge", "Release"))
-	r.Expect(asked.Status.State).To(Equal(a2a.TaskStateInputRequired))
-	subscribed, err := lastStatus(remote.SubscribeToTask(t.Context(), &a2a.SubscribeToTaskRequest{ID: asked.ID}))
+	question := r.send(remote, inContext("chat/lounge", "Release"))
+	r.Expect(question.Status.State).To(Equal(a2a.TaskStateInputRequired))
+	subscribed, err := lastStatus(remote.SubscribeToTask(t.Context(), &a2a.SubscribeToTaskRequest{ID: question.ID}))
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(subscribed.message).To(ContainSubstring("Which version?"))
-	_, err = remote.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: asked.ID, URL: "http://127.0.0.1:1/"})
+	_, err = remote.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: question.ID, URL: "http://127.0.0.1:1/"})
 	r.Expect(err).To(MatchError(ContainSubstring("not for the turns of a chat")))
-	_, err = remote.CancelTask(t.Context(), &a2a.CancelTaskRequest{ID: asked.ID})
+	_, err = remote.CancelTask(t.Context(), &a2a.CancelTaskRequest{ID: question.ID})
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Eventually(func() (a2a.TaskState, error) {
-		read, err := remote.GetTask(t.Context(), &a2a.GetTaskRequest{ID: asked.ID})
+		read, err := remote.GetTask(t.Context(), &a2a.GetTaskRequest{ID: question.ID})
 		if err != nil {
 			return "", err
 		}
@@ -109,7 +109,7 @@ func TestA2AChatCancel(t *testing.T) {
 	releaser := r.client(a2a.TransportProtocolJSONRPC)
 	_, err = releaser.SendMessage(t.Context(), inContext("chat/lounge", "Greet Ada"))
 	r.Expect(err).To(MatchError(ContainSubstring("/orchestrator")))
-	_, err = releaser.GetTask(t.Context(), &a2a.GetTaskRequest{ID: asked.ID})
+	_, err = releaser.GetTask(t.Context(), &a2a.GetTaskRequest{ID: question.ID})
 	r.Expect(err).To(MatchError(a2a.ErrTaskNotFound))
 	_, err = remote.GetTask(t.Context(), &a2a.GetTaskRequest{ID: "turn.nothing"})
 	r.Expect(err).To(MatchError(a2a.ErrTaskNotFound))
@@ -126,27 +126,28 @@ func TestA2ARejectedAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	remote := r.client(a2a.TransportProtocolJSONRPC)
-	asked := r.send(remote, say("Release the notes"))
-	// The name of the message is derived from the answer, so this message is the answer, and it decides a call that does not exist.
+	question := r.send(remote, say("Release the notes"))
+	// The name of the message is derived from the answer, so this message is the answer, and it decides a call that does
+	// not exist.
 	caller := run.Caller{User: "system:serviceaccount:" + r.Namespace + ":alice"}
 	config := rest.CopyConfig(r.Cluster.Config)
 	config.Impersonate.UserName = caller.User
 	alice, err := client.New(config, client.Options{Scheme: r.API.Scheme()})
 	r.Expect(err).NotTo(HaveOccurred())
 	reject := func(answer *a2a.SendMessageRequest) *a2a.SendMessageRequest {
-		bad := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: caller.MessageName(r.Namespace, string(asked.ID), "a2a/"+answer.Message.ID)}}
-		bad.Annotations = map[string]string{v1beta1.AnnotationAnswers: asked.Status.Message.ID}
-		bad.Spec = v1beta1.AgentMessageSpec{Task: string(asked.ID), Role: v1beta1.RoleUser, User: caller.User, Approval: &v1beta1.Approval{Task: string(asked.ID), ToolCall: "nothing", Decision: v1beta1.DecisionApprove}}
+		bad := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: caller.MessageName(r.Namespace, string(question.ID), "a2a/"+answer.Message.ID)}}
+		bad.Annotations = map[string]string{v1beta1.AnnotationAnswers: question.Status.Message.ID}
+		bad.Spec = v1beta1.AgentMessageSpec{Task: string(question.ID), Role: v1beta1.RoleUser, User: caller.User, Approval: &v1beta1.Approval{Task: string(question.ID), ToolCall: "nothing", Decision: v1beta1.DecisionApprove}}
 		r.Expect(alice.Create(t.Context(), bad)).To(Succeed())
 		return answer
 	}
-	refused := r.send(remote, reject(replyTo(asked, a2a.NewTextPart("1.2"))))
+	refused := r.send(remote, reject(replyTo(question, a2a.NewTextPart("1.2"))))
 	r.Expect(refused.Status.State).To(Equal(a2a.TaskStateInputRequired))
 	r.Expect(textOf(refused.Status.Message.Parts)).To(And(ContainSubstring("the message was rejected ("), ContainSubstring("Which version?")))
-	streamed, err := lastStatus(remote.SendStreamingMessage(t.Context(), reject(replyTo(asked, a2a.NewTextPart("1.2")))))
+	streamed, err := lastStatus(remote.SendStreamingMessage(t.Context(), reject(replyTo(question, a2a.NewTextPart("1.2")))))
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(streamed.state).To(Equal(a2a.TaskStateInputRequired))
 	r.Expect(streamed.message).To(ContainSubstring("the message was rejected ("))
-	answered := r.send(remote, replyTo(asked, a2a.NewTextPart("1.2")))
+	answered := r.send(remote, replyTo(question, a2a.NewTextPart("1.2")))
 	r.Expect(textOf(answered.Status.Message.Parts)).To(ContainSubstring("box__write"))
 }

@@ -51,8 +51,8 @@ func replyTo(task a2a.TaskInfoProvider, part *a2a.Part) *a2a.SendMessageRequest 
 
 // decide returns a decision about the call that a task shows.
 func decide(shown *a2a.Task, decision string) *a2a.Part {
-	asked, _ := shown.Status.Message.Parts[1].Data().(map[string]any)
-	return a2a.NewDataPart(map[string]any{"decision": decision, "ask": asked["ask"], "digest": asked["digest"]})
+	question, _ := shown.Status.Message.Parts[1].Data().(map[string]any)
+	return a2a.NewDataPart(map[string]any{"decision": decision, "ask": question["ask"], "digest": question["digest"]})
 }
 
 func (r *room) send(client *a2aclient.Client, req *a2a.SendMessageRequest) *a2a.Task {
@@ -72,23 +72,23 @@ func TestA2AQuestionAndApproval(t *testing.T) {
 			r := newRoom(t)
 			client := r.client(binding)
 			first := say("Release the notes")
-			asked := r.send(client, first)
-			r.Expect(asked.Status.State).To(Equal(a2a.TaskStateInputRequired))
-			r.Expect(textOf(asked.Status.Message.Parts)).To(ContainSubstring("Which version?"))
-			r.Expect(r.send(client, first).ID).To(Equal(asked.ID))
+			question := r.send(client, first)
+			r.Expect(question.Status.State).To(Equal(a2a.TaskStateInputRequired))
+			r.Expect(textOf(question.Status.Message.Parts)).To(ContainSubstring("Which version?"))
+			r.Expect(r.send(client, first).ID).To(Equal(question.ID))
 
-			answer := replyTo(asked, a2a.NewTextPart("1.2"))
+			answer := replyTo(question, a2a.NewTextPart("1.2"))
 			approval := r.send(client, answer)
 			r.Expect(approval.Status.State).To(Equal(a2a.TaskStateInputRequired))
 			r.Expect(textOf(approval.Status.Message.Parts)).To(ContainSubstring("box__write"))
 			r.Expect(r.send(client, answer).Status.Message.ID).To(Equal(approval.Status.Message.ID))
-			_, err := client.SendMessage(t.Context(), replyTo(asked, a2a.NewTextPart("perhaps")))
+			_, err := client.SendMessage(t.Context(), replyTo(question, a2a.NewTextPart("perhaps")))
 			r.Expect(err).To(MatchError(ContainSubstring("waits for a decision")))
 			r.Expect(r.box.files()).To(BeEmpty())
 
-			_, err = client.SendMessage(t.Context(), replyTo(asked, a2a.NewTextPart("approve")))
+			_, err = client.SendMessage(t.Context(), replyTo(question, a2a.NewTextPart("approve")))
 			r.Expect(err).To(MatchError(ContainSubstring("nothing was decided")))
-			decision := replyTo(asked, decide(approval, "approve"))
+			decision := replyTo(question, decide(approval, "approve"))
 			done := r.send(client, decision)
 			r.Expect(done.Status.State).To(Equal(a2a.TaskStateCompleted))
 			r.Expect(textOf(done.Artifacts[0].Parts)).To(Equal("Released the notes: wrote notes-1.2."))
@@ -96,13 +96,13 @@ func TestA2AQuestionAndApproval(t *testing.T) {
 			r.Expect(r.box.files()).To(Equal([]string{"notes-1.2"}))
 			r.Expect(r.Standalone()).To(HaveLen(1))
 
-			again, err := client.GetTask(t.Context(), &a2a.GetTaskRequest{ID: asked.ID})
+			again, err := client.GetTask(t.Context(), &a2a.GetTaskRequest{ID: question.ID})
 			r.Expect(err).NotTo(HaveOccurred())
 			r.Expect(textOf(again.Artifacts[0].Parts)).To(Equal("Released the notes: wrote notes-1.2."))
-			list, err := client.ListTasks(t.Context(), &a2a.ListTasksRequest{ContextID: asked.ContextID})
+			list, err := client.ListTasks(t.Context(), &a2a.ListTasksRequest{ContextID: question.ContextID})
 			r.Expect(err).NotTo(HaveOccurred())
 			r.Expect(list.Tasks).To(HaveLen(1))
-			_, err = client.CancelTask(t.Context(), &a2a.CancelTaskRequest{ID: asked.ID})
+			_, err = client.CancelTask(t.Context(), &a2a.CancelTaskRequest{ID: question.ID})
 			r.Expect(err).To(MatchError(a2a.ErrTaskNotCancelable))
 		})
 	}
@@ -130,8 +130,8 @@ func TestA2AStream(t *testing.T) {
 	r.Expect(textOf(last.(*a2a.TaskStatusUpdateEvent).Status.Message.Parts)).To(ContainSubstring("Which version?"))
 	for _, words := range []string{"2.0", "deny: not today"} {
 		parts := []*a2a.Part{a2a.NewTextPart(words)}
-		if asked := last.(*a2a.TaskStatusUpdateEvent).Status.Message; asked.Parts[1].Data().(map[string]any)["kind"] == "approval" {
-			parts = append(parts, asked.Parts[1]) // what the decision is about
+		if question := last.(*a2a.TaskStatusUpdateEvent).Status.Message; question.Parts[1].Data().(map[string]any)["kind"] == "approval" {
+			parts = append(parts, question.Parts[1]) // what the decision is about
 		}
 		request := &a2a.SendMessageRequest{Message: a2a.NewMessageForTask(a2a.MessageRoleUser, task, parts...)}
 		for event, err := range client.SendStreamingMessage(t.Context(), request) {
@@ -155,7 +155,8 @@ func TestA2AStream(t *testing.T) {
 	r.Expect(streamed.String()).To(Equal("Hello, world!"))
 }
 
-// TestA2AArtifacts reads the structured result and the reported changes: from a stream, from the task and in a notification.
+// TestA2AArtifacts reads the structured result and the reported changes: from a stream, from the task and in a
+// notification.
 func TestA2AArtifacts(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -208,8 +209,8 @@ func TestA2ACancelAndFailure(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	client := r.client(a2a.TransportProtocolJSONRPC)
-	asked := r.send(client, say("Release the notes"))
-	cancelled, err := client.CancelTask(t.Context(), &a2a.CancelTaskRequest{ID: asked.ID})
+	question := r.send(client, say("Release the notes"))
+	cancelled, err := client.CancelTask(t.Context(), &a2a.CancelTaskRequest{ID: question.ID})
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(cancelled.Status.State).To(Equal(a2a.TaskStateCanceled))
 	failed := r.send(client, say("Give up"))
@@ -234,7 +235,8 @@ func TestA2ABlockedRun(t *testing.T) {
 	r.Expect(textOf(blocked.Status.Message.Parts)).To(ContainSubstring("later"), "what is missing")
 }
 
-// TestA2ACallerPermissions tries what a caller may not do: without a token, with an invalid one, and in another namespace.
+// TestA2ACallerPermissions tries what a caller may not do: without a token, with an invalid one, and in another
+// namespace.
 func TestA2ACallerPermissions(t *testing.T) {
 	t.Parallel()
 	r, other := newRoom(t), newRoom(t)

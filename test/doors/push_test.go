@@ -136,7 +136,8 @@ func (v *receiver) claims(token string) (*push.Claims, error) {
 	return claims, json.Unmarshal(decoded[1], claims)
 }
 
-// states returns the states of a task that were notified, without repetitions, and fails if a notification was not valid.
+// states returns the states of a task that were notified, without repetitions, and fails if a notification was not
+// valid.
 func (v *receiver) states(task a2a.TaskID) ([]string, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -157,8 +158,8 @@ func (v *receiver) states(task a2a.TaskID) ([]string, error) {
 	return slices.Compact(states), errors.Join(v.invalid...)
 }
 
-// waitForNotified waits until a state was notified. Only states that last until the operator reads them are: a task that continues at once may
-// have passed them by then.
+// waitForNotified waits until a state was notified. Only states that last until the operator reads them are: a task
+// that continues at once may have passed them by then.
 func (r *room) waitForNotified(by *receiver, task a2a.TaskID, state string) {
 	r.t.Helper()
 	r.Eventually(func() ([]string, error) { return by.states(task) }).Should(ContainElement(ContainSubstring(state)))
@@ -174,9 +175,9 @@ func TestA2APushNotifications(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	client, to := r.client(a2a.TransportProtocolHTTPJSON), r.receiver()
-	asked := r.send(client, registered(say("Release the notes"), &a2a.PushConfig{ID: "mine", URL: to.URL + "/hook", Token: "t0ken"}))
-	r.Eventually(func() ([]string, error) { return to.states(asked.ID) }).Should(ContainElement("TASK_STATE_INPUT_REQUIRED Which version?"))
-	stored, err := r.Task(string(asked.ID))()
+	question := r.send(client, registered(say("Release the notes"), &a2a.PushConfig{ID: "mine", URL: to.URL + "/hook", Token: "t0ken"}))
+	r.Eventually(func() ([]string, error) { return to.states(question.ID) }).Should(ContainElement("TASK_STATE_INPUT_REQUIRED Which version?"))
+	stored, err := r.Task(string(question.ID))()
 	r.Expect(err).NotTo(HaveOccurred())
 	text, err := json.Marshal(stored)
 	r.Expect(err).NotTo(HaveOccurred())
@@ -185,20 +186,20 @@ func TestA2APushNotifications(t *testing.T) {
 
 	// A second client of the task, over the other binding, registers later and gets the present state at once.
 	second, late := r.client(a2a.TransportProtocolJSONRPC), r.receiver()
-	created, err := second.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: asked.ID, URL: late.URL, Token: "t0ken"})
+	created, err := second.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: question.ID, URL: late.URL, Token: "t0ken"})
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(created.ID).NotTo(BeEmpty())
-	r.Eventually(func() ([]string, error) { return late.states(asked.ID) }).Should(Equal([]string{"TASK_STATE_INPUT_REQUIRED Which version?"}))
+	r.Eventually(func() ([]string, error) { return late.states(question.ID) }).Should(Equal([]string{"TASK_STATE_INPUT_REQUIRED Which version?"}))
 
-	approval := r.send(client, replyTo(asked, a2a.NewTextPart("1.2")))
-	r.waitForNotified(to, asked.ID, "INPUT_REQUIRED releaser wants to run box__write")
-	r.Expect(r.send(client, replyTo(asked, decide(approval, "approve"))).Status.State).To(Equal(a2a.TaskStateCompleted))
-	r.waitForNotified(to, asked.ID, "COMPLETED Released.")
-	states, err := to.states(asked.ID)
+	approval := r.send(client, replyTo(question, a2a.NewTextPart("1.2")))
+	r.waitForNotified(to, question.ID, "INPUT_REQUIRED releaser wants to run box__write")
+	r.Expect(r.send(client, replyTo(question, decide(approval, "approve"))).Status.State).To(Equal(a2a.TaskStateCompleted))
+	r.waitForNotified(to, question.ID, "COMPLETED Released.")
+	states, err := to.states(question.ID)
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(states[len(states)-1]).To(ContainSubstring("COMPLETED"), "the end is the last notification")
 	r.Eventually(func() (map[string]push.Record, error) {
-		task, err := r.Task(string(asked.ID))()
+		task, err := r.Task(string(question.ID))()
 		return push.Records(task), err
 	}).Should(Equal(map[string]push.Record{"mine": {State: "TASK_STATE_COMPLETED"}, created.ID: {State: "TASK_STATE_COMPLETED"}}))
 }
@@ -207,27 +208,27 @@ func TestA2APushConfigs(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	client := r.client(a2a.TransportProtocolJSONRPC)
-	asked := r.send(client, say("Release the notes"))
+	question := r.send(client, say("Release the notes"))
 	for _, bad := range []*a2a.PushConfig{
 		{URL: "http://169.254.169.254/latest/meta-data"}, {URL: "ftp://127.0.0.1/"}, {URL: ""}, {URL: "http://user:secret@127.0.0.1/"},
 		{URL: "http://127.0.0.1/", ID: "a b"}, {URL: "http://127.0.0.1/", Token: "a\nb"}, {URL: "http://127.0.0.1/" + strings.Repeat("a", push.MaxURL)},
 		{URL: "http://127.0.0.1/", Auth: &a2a.PushAuthInfo{Scheme: "Digest", Credentials: "x"}},
 	} {
-		bad.TaskID = asked.ID
+		bad.TaskID = question.ID
 		_, err := client.CreateTaskPushConfig(t.Context(), bad)
 		r.Expect(err).To(MatchError(a2a.ErrInvalidParams), "%+v", bad)
 	}
 	for i := range push.MaxConfigs {
-		_, err := client.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: asked.ID, ID: fmt.Sprint("c", i), URL: "http://127.0.0.1:1/"})
+		_, err := client.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: question.ID, ID: fmt.Sprint("c", i), URL: "http://127.0.0.1:1/"})
 		r.Expect(err).NotTo(HaveOccurred())
 	}
-	_, err := client.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: asked.ID, ID: "more", URL: "http://127.0.0.1:1/"})
+	_, err := client.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: question.ID, ID: "more", URL: "http://127.0.0.1:1/"})
 	r.Expect(err).To(MatchError(ContainSubstring("at most 4")))
-	r.Expect(client.DeleteTaskPushConfig(t.Context(), &a2a.DeleteTaskPushConfigRequest{TaskID: asked.ID, ID: "c0"})).To(Succeed())
-	list, err := client.ListTaskPushConfigs(t.Context(), &a2a.ListTaskPushConfigRequest{TaskID: asked.ID})
+	r.Expect(client.DeleteTaskPushConfig(t.Context(), &a2a.DeleteTaskPushConfigRequest{TaskID: question.ID, ID: "c0"})).To(Succeed())
+	list, err := client.ListTaskPushConfigs(t.Context(), &a2a.ListTaskPushConfigRequest{TaskID: question.ID})
 	r.Expect(err).NotTo(HaveOccurred())
 	r.Expect(list).To(HaveLen(push.MaxConfigs - 1))
-	_, err = client.GetTaskPushConfig(t.Context(), &a2a.GetTaskPushConfigRequest{TaskID: asked.ID, ID: "c0"})
+	_, err = client.GetTaskPushConfig(t.Context(), &a2a.GetTaskPushConfigRequest{TaskID: question.ID, ID: "c0"})
 	r.Expect(err).To(HaveOccurred())
 
 	// Who may only read the task may not register, and gets nothing by copying what is sealed.
@@ -235,12 +236,12 @@ func TestA2APushConfigs(t *testing.T) {
 	r.Expect(err).NotTo(HaveOccurred())
 	reading, err := r.dial(viewer, "releaser", a2a.TransportProtocolJSONRPC)
 	r.Expect(err).NotTo(HaveOccurred())
-	_, err = reading.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: asked.ID, ID: "viewer", URL: "http://127.0.0.1:1/"})
+	_, err = reading.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: question.ID, ID: "viewer", URL: "http://127.0.0.1:1/"})
 	r.Expect(err).To(MatchError(a2a.ErrUnauthorized))
 }
 
-// TestA2AHostileReceivers has receivers that hang, redirect, and answer without end; another one gets its notifications all the same.
-// A sealed token that is copied to another URL is not sent.
+// TestA2AHostileReceivers has receivers that hang, redirect, and answer without end; another one gets its notifications
+// all the same. A sealed token that is copied to another URL is not sent.
 func TestA2AHostileReceivers(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -264,25 +265,25 @@ func TestA2AHostileReceivers(t *testing.T) {
 	t.Cleanup(hostile.Close)
 	t.Cleanup(func() { close(stop) })
 	client := r.client(a2a.TransportProtocolJSONRPC)
-	asked := r.send(client, registered(say("Release the notes"), &a2a.PushConfig{ID: "good", URL: good.URL, Token: "t0ken"}))
+	question := r.send(client, registered(say("Release the notes"), &a2a.PushConfig{ID: "good", URL: good.URL, Token: "t0ken"}))
 	for _, path := range []string{"hangs", "redirects", "huge"} {
-		_, err := client.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: asked.ID, ID: path, URL: hostile.URL + "/" + path})
+		_, err := client.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: question.ID, ID: path, URL: hostile.URL + "/" + path})
 		r.Expect(err).NotTo(HaveOccurred())
 	}
 	thief := &v1beta1.AgentTask{Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "releaser", Instruction: "Say hello"}}
 	thief.Namespace, thief.Name = r.Namespace, "thief"
-	victim, err := r.Task(string(asked.ID))()
+	victim, err := r.Task(string(question.ID))()
 	r.Expect(err).NotTo(HaveOccurred())
 	stolen := push.Read(victim)[:1]
 	stolen[0].URL = hostile.URL + "/steals"
 	r.Expect(push.Write(thief, stolen)).To(Succeed())
 	r.Create(thief)
 
-	approval := r.send(client, replyTo(asked, a2a.NewTextPart("1.2")))
-	r.send(client, replyTo(asked, decide(approval, "approve")))
-	r.Eventually(func() ([]string, error) { return good.states(asked.ID) }).Should(ContainElement(ContainSubstring("COMPLETED")))
+	approval := r.send(client, replyTo(question, a2a.NewTextPart("1.2")))
+	r.send(client, replyTo(question, decide(approval, "approve")))
+	r.Eventually(func() ([]string, error) { return good.states(question.ID) }).Should(ContainElement(ContainSubstring("COMPLETED")))
 	r.Eventually(func() (map[string]push.Record, error) {
-		task, err := r.Task(string(asked.ID))()
+		task, err := r.Task(string(question.ID))()
 		return push.Records(task), err
 	}).Should(And(HaveKeyWithValue("good", push.Record{State: "TASK_STATE_COMPLETED"}), HaveKeyWithValue("huge", push.Record{State: "TASK_STATE_COMPLETED"})))
 	// The redirect is tried again, like every failure, and only the log has the cause.

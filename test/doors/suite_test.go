@@ -31,12 +31,13 @@ func TestMain(m *testing.M) {
 	os.Exit(world.Main(m, options("builtin:demo"), func(w *world.World) { shared = w }))
 }
 
-// options returns those of a stack that plays the scripts of these tests and others.
+// options returns the options of a stack whose model plays the script of this package and the given scripts.
 func options(scripts ...string) stack.Options {
 	return stack.Options{Scripts: append([]string{filepath.Join("testdata", "doors.yaml")}, scripts...), ModelFlags: []string{"--no-delay"}, Gateway: true}
 }
 
-// room is a namespace of one test, with a model, a tool server and the role releaser, which asks for a version and needs an approval.
+// room is a namespace of one test, with a model, a tool server and the role releaser, which asks for a version and
+// needs an approval.
 type room struct {
 	*world.Room
 	t *testing.T
@@ -72,7 +73,8 @@ func newRoomIn(t *testing.T, in *world.World) *room {
 	return r
 }
 
-// npm runs a script with clients from npm, and returns what it prints. The script gets the gateway's address, the token and the namespace.
+// npm runs a script with clients from npm, and returns what it prints. The script gets the gateway's address, the token
+// and the namespace.
 func (r *room) npm(script string, env ...string) string {
 	r.t.Helper()
 	env = append([]string{"NESTOR_URL=" + r.GatewayURL, "NESTOR_TOKEN=" + r.token, "NESTOR_NAMESPACE=" + r.Namespace}, env...)
@@ -82,14 +84,16 @@ func (r *room) npm(script string, env ...string) string {
 // toolbox is an MCP server that writes, which needs an approval.
 type toolbox struct {
 	*httptest.Server
-	// entered receives a value when a write begins, and then release is awaited; both are nil unless a test holds writes.
+	// entered receives a value when a write begins, and the write then waits for release; both are nil unless a test holds
+	// writes.
 	entered, release chan struct{}
 
 	mu      sync.Mutex
 	written []string
 }
 
-// hold makes writes wait. The returned channels tell that one began, and let them continue when closed.
+// hold makes writes wait. The first channel reports that a write began, and closing the second lets the writes
+// continue.
 func (b *toolbox) hold() (entered <-chan struct{}, release chan<- struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -76,7 +76,7 @@ func (c *cluster) start(ctx context.Context) {
 	c.config.QPS, c.config.WarningHandler = -1, rest.NoWarnings{} // this reads deprecated kinds too
 	c.core, err = kubernetes.NewForConfig(c.config)
 	Expect(err).NotTo(HaveOccurred())
-	c.api = c.clientOf(c.config)
+	c.api = c.newClient(c.config)
 }
 
 func (c *cluster) startNode(ctx context.Context) {
@@ -98,7 +98,7 @@ func (c *cluster) startNode(ctx context.Context) {
 	c.kubeconfig = c.node.Kubeconfig
 }
 
-func (c *cluster) clientOf(config *rest.Config) client.WithWatch {
+func (c *cluster) newClient(config *rest.Config) client.WithWatch {
 	GinkgoHelper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1beta1.AddToScheme, historyv1beta1.AddToScheme} {
@@ -112,7 +112,7 @@ func (c *cluster) clientOf(config *rest.Config) client.WithWatch {
 func (c *cluster) as(user string) client.WithWatch {
 	config := rest.CopyConfig(c.config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
-	return c.clientOf(config)
+	return c.newClient(config)
 }
 
 // namespace creates a namespace that enforces restricted pods, and grants users access to it.

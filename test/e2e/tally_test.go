@@ -141,7 +141,7 @@ func (t *tally) expectPaidOnce(ctx context.Context) (repeated int) {
 		ended[call.Name] = call.Status.CompletionTime.Time
 	}
 	seen := map[string]int{}
-	for agent := range agentsOf(calls.Items) {
+	for agent := range agentUIDs(calls.Items) {
 		for _, r := range t.requests(ctx, agent+"/") {
 			// The key is UID/model/CALL/ATTEMPT, and the name in the history UID.CALL.ATTEMPT.
 			name := strings.ReplaceAll(strings.Replace(r.IdempotencyKey, "/model/", "/", 1), "/", ".")
@@ -159,7 +159,7 @@ func (t *tally) expectPaidOnce(ctx context.Context) (repeated int) {
 	return repeated
 }
 
-func agentsOf(calls []historyv1beta1.ModelCall) map[string]bool {
+func agentUIDs(calls []historyv1beta1.ModelCall) map[string]bool {
 	agents := map[string]bool{}
 	for _, call := range calls {
 		agents[string(call.Spec.Agent)] = true

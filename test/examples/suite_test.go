@@ -104,8 +104,8 @@ func serveDemo(t *testing.T) string {
 	return server.URL + "/v1"
 }
 
-// apply applies an example as its page says, with kubectl and Kustomize. The tool server of the page is one of this test, and so are other
-// endpoints, which are given as pairs.
+// apply applies an example as described on its page, with kubectl and Kustomize. The tool server of the page is one
+// of this test, and so are other endpoints, which are given as pairs.
 func (r *room) apply(example string, endpoints ...string) {
 	r.t.Helper()
 	rendered := r.kubectl(nil, "kustomize", filepath.Join(folder, example))
@@ -116,7 +116,8 @@ func (r *room) apply(example string, endpoints ...string) {
 // repository matches the git repository of a rendered example.
 var repository = regexp.MustCompile(`git:\n\s+ref: .*\n\s+url: https://git\.example\.com/team/app\.git.*`)
 
-// applyOnProject applies an example with the project instead of its git repository: the cluster has no nodes on which a pod could clone one.
+// applyOnProject applies an example with the project instead of its git repository: the cluster has no nodes on which a
+// pod could clone one.
 func (r *room) applyOnProject(example string) {
 	r.t.Helper()
 	rendered := r.kubectl(nil, "kustomize", filepath.Join(folder, example))

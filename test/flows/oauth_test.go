@@ -21,8 +21,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// vault is an MCP server that requires access tokens, and the authorization server that issues them. Both repeat credentials in their
-// errors.
+// vault is an MCP server that requires access tokens, and the authorization server that issues them. Both repeat
+// credentials in their errors.
 type vault struct {
 	tools, issuer *httptest.Server
 
@@ -86,7 +86,8 @@ func (v *vault) issue(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"access_token":%q,"token_type":"Bearer","expires_in":%d}`, token, int(v.life/time.Second))
 }
 
-// knows reports whether a token is accepted. Expired ones are for a while, because a busy machine may delay a request.
+// knows reports whether a token is accepted. Expired ones are accepted for a while, because a busy machine may delay
+// a request.
 func (v *vault) knows(token string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -24,7 +24,7 @@ func (r *testNamespace) quota(name string) func(context.Context) (*v1beta1.Agent
 	}
 }
 
-// setLimits creates quotas, and waits until the operator has seen them: they do not limit what it sees before.
+// setLimits creates quotas, and waits until the operator has processed them: they do not limit earlier calls.
 func (r *testNamespace) setLimits(ctx context.Context, quotas ...*v1beta1.AgentQuota) {
 	GinkgoHelper()
 	for _, quota := range quotas {

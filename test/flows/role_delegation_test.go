@@ -95,7 +95,7 @@ func roleDelegation(w *world) {
 			}),
 		)
 
-		DescribeTable("a chat with a limit of money counts in one currency, and a sub-agent cannot spend another or an unknown one",
+		DescribeTable("a chat with a cost limit counts in one currency, and a sub-agent cannot spend another or an unknown one",
 			func(ctx SpecContext, currency string, limit int64, phase v1beta1.TaskPhase, reason string) {
 				r := w.newEmptyNamespace(ctx)
 				other := MakeProvider("other", w.ModelURL)

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 )
 
-// T is what a test or a spec offers.
+// T has the methods of tests and specs that this package uses.
 type T interface {
 	Helper()
 	Fatalf(format string, args ...any)

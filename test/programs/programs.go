@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// T is what a test or a spec offers.
+// T has the methods of tests and specs that this package uses.
 type T interface {
 	Helper()
 	Fatalf(format string, args ...any)

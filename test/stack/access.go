@@ -28,8 +28,8 @@ const tokenSeconds = 24 * 60 * 60
 
 const operatorRole = "nestor-operator"
 
-// grant gives the operator, and people, exactly the permissions and policies of the chart. It writes a kubeconfig with which the operator
-// is the chart's service account.
+// grant gives the operator, and people, exactly the permissions and policies of the chart. It writes a kubeconfig with
+// which the operator is the chart's service account.
 func (s *Stack) grant(ctx context.Context) error {
 	objects, err := operator.Access()
 	if err != nil {
@@ -71,8 +71,8 @@ func (s *Stack) writeKubeconfig(token string) error {
 	return nil
 }
 
-// AwaitRole waits until the API server permits a person the actions of a ClusterRole in a namespace: a new binding takes effect only after
-// some time.
+// AwaitRole waits until the API server permits a person the actions of a ClusterRole in a namespace: a new binding
+// takes effect only after some time.
 func (s *Stack) AwaitRole(ctx context.Context, namespace, person, role string) error {
 	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, patience.Limit(), true, func(ctx context.Context) (bool, error) {
 		var found rbacv1.ClusterRole
@@ -109,11 +109,11 @@ func (s *Stack) may(ctx context.Context, namespace, person string, rule rbacv1.P
 		return true, nil // a non-resource rule
 	}
 	resource, subresource, _ := strings.Cut(rule.Resources[0], "/")
-	asked := &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: rule.Verbs[0], Group: rule.APIGroups[0], Resource: resource, Subresource: subresource}
+	attributes := &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: rule.Verbs[0], Group: rule.APIGroups[0], Resource: resource, Subresource: subresource}
 	if len(rule.ResourceNames) > 0 {
-		asked.Name = rule.ResourceNames[0]
+		attributes.Name = rule.ResourceNames[0]
 	}
-	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: person, ResourceAttributes: asked}}
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: person, ResourceAttributes: attributes}}
 	if err := s.API.Create(ctx, review); err != nil {
 		return false, fmt.Errorf("review the access of %s: %w", person, err)
 	}

@@ -32,7 +32,8 @@ import (
 // historyService is the name of the Service of the history API.
 const historyService = "nestor-history"
 
-// startWithGateway runs an operator that serves the history API, and a gateway, at addresses that their successors keep.
+// startWithGateway runs an operator that serves the history API, and a gateway, at addresses that their successors
+// keep.
 func (s *Stack) startWithGateway(ctx context.Context) error {
 	certificate, key, err := certutil.GenerateSelfSignedCertKey(historyService+"."+OperatorNamespace+".svc", nil, []string{"localhost"})
 	if err != nil {
@@ -57,7 +58,7 @@ func (s *Stack) startWithGateway(ctx context.Context) error {
 	if err := s.StartOperator(ctx); err != nil {
 		return err
 	}
-	port, err := portOf(endpoint)
+	port, err := parsePort(endpoint)
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (s *Stack) startWithGateway(ctx context.Context) error {
 	if err := s.StartGateway(ctx); err != nil {
 		return err
 	}
-	if port, err = portOf(history); err != nil {
+	if port, err = parsePort(history); err != nil {
 		return err
 	}
 	return s.Cluster.ServeAPI(ctx, localcluster.API{
@@ -76,7 +77,7 @@ func (s *Stack) startWithGateway(ctx context.Context) error {
 	})
 }
 
-func portOf(address string) (int32, error) {
+func parsePort(address string) (int32, error) {
 	parsed, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return 0, fmt.Errorf("read the port of %s: %w", address, err)
@@ -90,7 +91,8 @@ func (s *Stack) StartGateway(ctx context.Context) (err error) {
 	return err
 }
 
-// LaunchGateway runs a gateway with exactly the permissions of the chart, and waits until it is ready. The stack ends it, unless the caller did.
+// LaunchGateway runs a gateway with exactly the permissions of the chart, and waits until it is ready. The stack ends
+// it, unless the caller did.
 func (s *Stack) LaunchGateway(ctx context.Context, flags ...string) (*Process, error) {
 	kubeconfig, tokenFile := filepath.Join(s.Dir, "gateway.kubeconfig"), filepath.Join(s.Dir, "gateway.token")
 	if _, err := os.Stat(tokenFile); err != nil {
@@ -111,8 +113,8 @@ func (s *Stack) LaunchGateway(ctx context.Context, flags ...string) (*Process, e
 	return process, (&Replica{Process: process, Probes: probes, Log: s.log.Name()}).AwaitReady(ctx)
 }
 
-// grantGateway gives the gateway the permissions of the chart. It writes a kubeconfig with a token of its service account, and a token for the
-// operator.
+// grantGateway gives the gateway the permissions of the chart. It writes a kubeconfig with a token of its service
+// account, and a token for the operator.
 func (s *Stack) grantGateway(ctx context.Context, kubeconfig, tokenFile string) error {
 	objects, err := gateway.Access()
 	if err != nil {
@@ -155,14 +157,14 @@ func (s *Stack) TokenFor(ctx context.Context, namespace, name string, audiences 
 	return request.Status.Token, nil
 }
 
-// RegisterHistory applies the chart's registration of the history API for an operator that serves it at an address of this
-// machine. The operator itself creates the certificate and the CA bundle.
+// RegisterHistory applies the chart's registration of the history API for an operator that serves it at an address of
+// this machine. The operator itself creates the certificate and the CA bundle.
 func (s *Stack) RegisterHistory(ctx context.Context, address string) error {
 	objects, err := operator.History()
 	if err != nil {
 		return err
 	}
-	port, err := portOf(address)
+	port, err := parsePort(address)
 	if err != nil {
 		return err
 	}
@@ -182,7 +184,8 @@ func (s *Stack) RegisterHistory(ctx context.Context, address string) error {
 	return nil
 }
 
-// Token returns the token of a new or existing service account that is bound to ClusterRoles in its namespace, once the roles apply.
+// Token returns the token of a new or existing service account that is bound to ClusterRoles in its namespace, once the
+// roles apply.
 func (s *Stack) Token(ctx context.Context, namespace, name string, clusterRoles ...string) (string, error) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	if err := s.API.Create(ctx, account); err != nil && !apierrors.IsAlreadyExists(err) {

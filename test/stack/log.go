@@ -10,9 +10,9 @@ import (
 )
 
 // OperatorLog returns the end of the log of all operators of the stack that have no log of their own.
-func (s *Stack) OperatorLog() string { return endOf(s.log.Name()) }
+func (s *Stack) OperatorLog() string { return readTail(s.log.Name()) }
 
-func endOf(path string) string {
+func readTail(path string) string {
 	const most = 16 << 10
 	words, err := os.ReadFile(path)
 	if err != nil {
@@ -24,8 +24,8 @@ func endOf(path string) string {
 // refusal matches a line about a request that the API server refused because a permission was missing.
 var refusal = regexp.MustCompile(`(?m)^.*cannot \w+ resource.*$`)
 
-// Refusals returns the log lines of the stack's operators about missing permissions. The permissions of the chart must be sufficient, so
-// there should be none.
+// Refusals returns the log lines of the stack's operators about missing permissions. The permissions of the chart must
+// be sufficient, so there should be none.
 func (s *Stack) Refusals() ([]string, error) {
 	words, err := os.ReadFile(s.log.Name())
 	if err != nil {

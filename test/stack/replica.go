@@ -74,12 +74,12 @@ func (s *Stack) LaunchReplica(ctx context.Context, options ReplicaOptions) (*Rep
 // Shards is the number of shards with FewShards and ShortLeases.
 const Shards = 8
 
-// FewShards returns flags of the operator for suites that run beside others: on a PostgreSQL ledger each shard costs a write in a quarter of
-// the duration of a Lease.
+// FewShards returns flags of the operator for suites that run beside others: on a PostgreSQL ledger each shard costs a
+// write in a quarter of the duration of a Lease.
 func FewShards() []string { return []string{"--shards", strconv.Itoa(Shards)} }
 
-// ShortLeases returns flags of the operator with which a successor of one that was killed starts to work after 4 s on a PostgreSQL ledger, for
-// suites that kill operators and measure nothing.
+// ShortLeases returns flags of the operator with which a successor of one that was killed starts to work after 4 s on a
+// PostgreSQL ledger, for suites that kill operators and measure nothing.
 func ShortLeases() []string { return append(FewShards(), "--lease-duration", "4s") }
 
 func (s *Stack) runOperator(log *os.File, options ReplicaOptions) (*Process, error) {
@@ -97,7 +97,8 @@ func (s *Stack) runOperator(log *os.File, options ReplicaOptions) (*Process, err
 		args = append(args, "--"+loopbackFlag)
 	}
 	args = append(args, s.options.OperatorFlags...)
-	// An operator that is killed leaves the home directories of local workspaces. Its memory is measured with its own GOGC, not the tests'.
+	// An operator that is killed leaves the home directories of local workspaces. Its memory is measured with its own
+	// GOGC, not the tests'.
 	return run(log, log, slices.Concat([]string{"TMPDIR=" + s.Dir, "GOGC="}, s.options.Env, options.Env), program, args...)
 }
 
@@ -128,12 +129,13 @@ func (r *Replica) AwaitReady(ctx context.Context) error {
 		return r.IsReady(ctx), nil
 	})
 	if err != nil {
-		return fmt.Errorf("the operator was never ready: %w\n%s", err, endOf(r.Log))
+		return fmt.Errorf("the operator was never ready: %w\n%s", err, readTail(r.Log))
 	}
 	return nil
 }
 
-// KubeconfigFor writes a copy of the operator's kubeconfig with another address (host:port) of the API server, and returns its path.
+// KubeconfigFor writes a copy of the operator's kubeconfig with another address (host:port) of the API server, and
+// returns its path.
 func (s *Stack) KubeconfigFor(name, address string) (string, error) {
 	config, err := clientcmd.LoadFromFile(s.OperatorKubeconfig)
 	if err != nil {

@@ -90,14 +90,15 @@ type Stack struct {
 	// Gateway is the newest gateway, if there is one; GatewayURL is its address, which its successors keep.
 	Gateway    *Process
 	GatewayURL string
-	// Intake is where the operator takes what the gateway sends; it has no token.
+	// Intake is the address at which the operator receives the requests of the gateway; it requires no token.
 	Intake intake.Operator
 	// WatchSeed is the seed of the delays of watch events.
 	WatchSeed uint64
 
 	options Options
 	delays  *delays
-	// intakeFlags are those of the newest operator only, and gatewayFlags those of the gateway: others cannot listen at the same addresses.
+	// intakeFlags are those of the newest operator only, and gatewayFlags those of the gateway: others cannot listen at
+	// the same addresses.
 	intakeFlags, gatewayFlags []string
 	log                       *os.File
 	served                    []*Process
@@ -220,7 +221,8 @@ func (s *Stack) Serve(program string, args ...string) (*Process, string, error) 
 	return process, strings.TrimSpace(url), nil
 }
 
-// StartOperator runs an operator and waits until it is ready. Stop the previous one first, unless two at a time are intended.
+// StartOperator runs an operator and waits until it is ready. Stop the previous one first, unless two at a time are
+// intended.
 func (s *Stack) StartOperator(ctx context.Context) error {
 	if err := s.LaunchOperator(ctx); err != nil {
 		return err
@@ -228,7 +230,8 @@ func (s *Stack) StartOperator(ctx context.Context) error {
 	return s.AwaitReady(ctx)
 }
 
-// LaunchOperator runs an operator without waiting. Like a pod that restarts, it takes the shards of the one before at once. env is added to the environment of this operator only.
+// LaunchOperator runs an operator without waiting. Like a pod that restarts, it takes the shards of the one before at
+// once. env is added to the environment of this operator only.
 func (s *Stack) LaunchOperator(ctx context.Context, env ...string) error {
 	r, err := s.LaunchReplica(ctx, ReplicaOptions{Env: append([]string{"POD_NAME=operator"}, env...), Flags: s.intakeFlags})
 	if err != nil {

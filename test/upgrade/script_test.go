@@ -101,7 +101,7 @@ func (m *model) serve(w http.ResponseWriter, r *http.Request, play http.Handler)
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	call := callOf(body)
+	call := identifyCall(body)
 	if m.hold(call) {
 		select {
 		case <-m.opened:
@@ -150,8 +150,8 @@ func (m *model) calls() []string {
 
 var jobs = regexp.MustCompile(`Job ([a-z]+)|(Please|Remember) ([a-z]+)`)
 
-// callOf identifies a request by its job and its turn.
-func callOf(body []byte) string {
+// identifyCall identifies a request by its job and its turn.
+func identifyCall(body []byte) string {
 	var request struct {
 		Messages []struct {
 			Role    string

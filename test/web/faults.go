@@ -32,7 +32,8 @@ const (
 // heldAfter is how many pieces of a streamed reply pass while the model is held.
 const heldAfter = 8
 
-// breakableModel serves a model, unless it is down or limits the rate of calls. While it is held, streamed replies begin and do not end.
+// breakableModel serves a model, unless it is down or limits the rate of calls. While it is held, streamed replies
+// begin and do not end.
 type breakableModel struct {
 	handler http.Handler
 
@@ -59,7 +60,7 @@ func (m *breakableModel) current() (state string, changed <-chan struct{}) {
 	return m.state, m.changed
 }
 
-// heldReply lets the beginning of a reply pass, and the rest when the model is not held any more.
+// heldReply lets the beginning of a reply pass, and the rest when the model is no longer held.
 type heldReply struct {
 	http.ResponseWriter
 	model  *breakableModel

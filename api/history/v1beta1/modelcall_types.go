@@ -47,7 +47,8 @@ type ModelCallSpec struct {
 	// maxIterations is the limit that applied; absent without one.
 	// +optional
 	MaxIterations int32 `json:"maxIterations,omitempty"`
-	// contextMode is the part of its parent's conversation that the agent was shown: None, Summary, Full or Selective; absent for a chat.
+	// contextMode is the part of its parent's conversation that the agent was shown: None, Summary, Full or Selective;
+	// absent for a chat.
 	// +optional
 	ContextMode string `json:"contextMode,omitempty"`
 	// files are the context files that the agent was shown.
@@ -57,8 +58,8 @@ type ModelCallSpec struct {
 	// contextTokens is the approximate size of the request.
 	// +optional
 	ContextTokens *int64 `json:"contextTokens,omitempty"`
-	// request is the request in a form that is the same for all APIs of providers, with the parameters of the provider that was asked first;
-	// status.sent of the ModelCall has those of the provider that answered. A list leaves it out.
+	// request is the request in a form that is the same for all APIs of providers, with the parameters of the provider
+	// that was asked first; status.sent of the ModelCall has those of the provider that answered. A list leaves it out.
 	// +optional
 	Request *runtime.RawExtension `json:"request,omitempty"`
 }
@@ -68,10 +69,10 @@ type ModelCallStatus struct {
 	// phase is Live until the call has ended, then its outcome.
 	// +required
 	Phase Phase `json:"phase"`
-	// startTime is when the call was requested; it may have waited for its turn.
+	// startTime is the time when the call was requested; it may have waited for its turn.
 	// +optional
 	StartTime metav1.MicroTime `json:"startTime,omitzero"`
-	// completionTime is when it ended.
+	// completionTime is the time when it ended.
 	// +optional
 	CompletionTime *metav1.MicroTime `json:"completionTime,omitempty"`
 	// durationMillis is the time between the two.
@@ -102,11 +103,12 @@ type ModelCallStatus struct {
 	Response *runtime.RawExtension `json:"response,omitempty"`
 }
 
-// SentRequest describes an HTTP request to a provider. The parameters are those of that provider: after a fallback they differ from those in
-// spec.request of the ModelCall.
+// SentRequest describes an HTTP request to a provider. The parameters are those of that provider: after a fallback they
+// differ from those in spec.request of the ModelCall.
 type SentRequest struct {
-	// bodyDigest is the SHA-256 of the HTTP body, in hexadecimal digits. The body itself is not kept: it is spec.request of the
-	// ModelCall in the form of the provider's API, with the images, and without parameters that the provider rejected.
+	// bodyDigest is the SHA-256 of the HTTP body, in hexadecimal digits. The body itself is not kept: it is spec.request
+	// of the ModelCall in the form of the provider's API, with the images, and without parameters that the provider
+	// rejected.
 	// +optional
 	BodyDigest string `json:"bodyDigest,omitempty"`
 	// model is the model that was requested.

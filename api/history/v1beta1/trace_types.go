@@ -5,8 +5,8 @@ package v1beta1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Trace shows what an agent did from its start to its end, or until now: segments in order, without gaps and without overlaps. It is computed
-// from the agent's recorded events.
+// Trace shows what an agent did from its start to its end, or until now: segments in order, without gaps and without
+// overlaps. It is computed from the agent's recorded events.
 //
 // +kubebuilder:object:root=true
 type Trace struct {
@@ -26,8 +26,8 @@ type Trace struct {
 // +enum
 type SegmentKind string
 
-// The kinds of segments. An agent waits for children only while none of its tools run, and for a person only while nothing else is in
-// progress: such time does not count as time in which the agent is active.
+// The kinds of segments. An agent waits for children only while none of its tools run, and for a person only while
+// nothing else is in progress: such time does not count as time in which the agent is active.
 const (
 	// SegmentModel: a model call is in flight, or is about to start.
 	SegmentModel SegmentKind = "Model"
@@ -81,14 +81,14 @@ type Segment struct {
 	// reason explains the kinds Queue and User.
 	// +optional
 	Reason SegmentReason `json:"reason,omitempty"`
-	// startTime is when it began.
+	// startTime is the time when it began.
 	// +required
 	StartTime metav1.MicroTime `json:"startTime"`
-	// endTime is when it ended; absent while it lasts.
+	// endTime is the time when it ended; absent while it lasts.
 	// +optional
 	EndTime *metav1.MicroTime `json:"endTime,omitempty"`
-	// modelCall is the name of the ModelCall in flight; for tool calls, that of the reply that requests them. The entry with the reply has the
-	// endSeq of that call's last Model segment.
+	// modelCall is the name of the ModelCall in flight; for tool calls, that of the reply that requests them. The entry
+	// with the reply has the endSeq of that call's last Model segment.
 	// +optional
 	ModelCall string `json:"modelCall,omitempty"`
 	// toolCalls are the tool calls that run, or that wait for a person or for children.

@@ -67,16 +67,16 @@ type TranscriptStatus struct {
 	// phase is Live until the agent has ended, then its outcome.
 	// +required
 	Phase Phase `json:"phase"`
-	// errorKind is why the agent ended without success, as in status.error.kind of a SubAgent.
+	// errorKind is the reason why the agent ended without success, as in status.error.kind of a SubAgent.
 	// +optional
 	ErrorKind string `json:"errorKind,omitempty"`
 	// lastSeq is the seq of the newest event. Not every event has an entry.
 	// +optional
 	LastSeq int64 `json:"lastSeq,omitempty"`
-	// startTime is when the agent started.
+	// startTime is the time when the agent started.
 	// +optional
 	StartTime metav1.MicroTime `json:"startTime,omitzero"`
-	// completionTime is when it ended, with or without success.
+	// completionTime is the time when it ended, with or without success.
 	// +optional
 	CompletionTime *metav1.MicroTime `json:"completionTime,omitempty"`
 	// usage is the usage of the agent's own model calls, without those of its children.

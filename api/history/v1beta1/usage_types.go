@@ -10,13 +10,13 @@ type TokenUsage struct {
 	// promptTokens is the number of tokens sent to the model.
 	// +optional
 	PromptTokens *int64 `json:"promptTokens,omitempty"`
-	// cachedTokens is how many of them were in the provider's cache.
+	// cachedTokens is the number of those tokens that were in the provider's cache.
 	// +optional
 	CachedTokens *int64 `json:"cachedTokens,omitempty"`
 	// completionTokens is the number of tokens in the reply of the model.
 	// +optional
 	CompletionTokens *int64 `json:"completionTokens,omitempty"`
-	// reasoningTokens is how many of the completionTokens were spent on reasoning, if the provider reports it.
+	// reasoningTokens is the number of the completionTokens that were spent on reasoning, if the provider reports it.
 	// +optional
 	ReasoningTokens *int64 `json:"reasoningTokens,omitempty"`
 	// costMicros is the price in millionths of the currency; absent if it is unknown.
@@ -44,7 +44,8 @@ type Tally struct {
 	// cancelled counts those that were cancelled.
 	// +optional
 	Cancelled int64 `json:"cancelled,omitempty"`
-	// successPercent is the rounded share of those that succeeded among those that succeeded or failed; absent if there is none.
+	// successPercent is the rounded share of those that succeeded among those that succeeded or failed; absent if there is
+	// none.
 	// +optional
 	SuccessPercent *int32 `json:"successPercent,omitempty"`
 	// meanDurationMillis is the mean duration of those that have ended, including the time spent waiting.
@@ -55,20 +56,20 @@ type Tally struct {
 	MaxDurationMillis *int64 `json:"maxDurationMillis,omitempty"`
 }
 
-// CallUsage is the total usage of model calls. The sums contain only known values; the unknown counters are the numbers of calls that
-// are missing from them, so that an unknown price is not mistaken for a price of zero.
+// CallUsage is the total usage of model calls. The sums contain only known values; the unknown counters are the numbers
+// of calls that are missing from them, so that an unknown price is not mistaken for a price of zero.
 type CallUsage struct {
 	Tally `json:",inline"`
 	// promptTokens is the number of tokens sent to models.
 	// +optional
 	PromptTokens int64 `json:"promptTokens,omitempty"`
-	// cachedTokens is how many of them were in the caches of providers.
+	// cachedTokens is the number of those tokens that were in the caches of providers.
 	// +optional
 	CachedTokens int64 `json:"cachedTokens,omitempty"`
 	// completionTokens is the number of tokens in the replies of models.
 	// +optional
 	CompletionTokens int64 `json:"completionTokens,omitempty"`
-	// reasoningTokens is how many of the completionTokens were spent on reasoning.
+	// reasoningTokens is the number of the completionTokens that were spent on reasoning.
 	// +optional
 	ReasoningTokens int64 `json:"reasoningTokens,omitempty"`
 	// totalTokens is the sum of promptTokens and completionTokens.
@@ -130,8 +131,8 @@ const (
 )
 
 // Usage is the usage of the model calls and runs of a namespace: of all of them (total), of a role (role.NAME), of a
-// chat (chat.NAME), of a model (model.NAME) or of a combination (each.CHAT.ROLE.MODEL). With the field selector period=Hour, Day or Month, the name begins
-// with the period: 2026-11-17.role.coder.
+// chat (chat.NAME), of a model (model.NAME) or of a combination (each.CHAT.ROLE.MODEL). With the field selector
+// period=Hour, Day or Month, the name begins with the period: 2026-11-17.role.coder.
 //
 // +kubebuilder:object:root=true
 type Usage struct {
@@ -153,7 +154,8 @@ type Usage struct {
 	// model is the model of a usage by Each.
 	// +optional
 	Model string `json:"model,omitempty"`
-	// period is the calendar period of the usage. If absent, the usage is that of all times, or of those that the list was asked for.
+	// period is the calendar period of the usage. If absent, the usage is that of all times, or of those that the list was
+	// asked for.
 	// +optional
 	Period UsagePeriod `json:"period,omitempty"`
 	// startTime is the start of the period. Calls count in the period of their start, and runs in that of their creation.

@@ -79,7 +79,7 @@ type WorkspaceChanges struct {
 	// large.
 	// +optional
 	Digest string `json:"digest,omitempty"`
-	// captureTime is when the changes were read from the workspace.
+	// captureTime is the time when the changes were read from the workspace.
 	// +optional
 	CaptureTime *metav1.Time `json:"captureTime,omitempty"`
 	// live reports that they were read from the running workspace just now.

@@ -5,7 +5,7 @@ package v1beta1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// FileState is what is known about the content of a file.
+// FileState describes what is available of the content of a file.
 // +enum
 type FileState string
 
@@ -41,7 +41,7 @@ type WorkspaceFile struct {
 	// content is the content of a text, at most 1 MiB.
 	// +optional
 	Content string `json:"content,omitempty"`
-	// readTime is when the file was read from the workspace.
+	// readTime is the time when the file was read from the workspace.
 	// +optional
 	ReadTime *metav1.Time `json:"readTime,omitempty"`
 	// live reports that it was read from the running workspace just now.
@@ -63,8 +63,8 @@ type WorkspaceFileOptions struct {
 	// workingDir is a directory, relative to the directory of the agent, or without an agent to the root of the workspace.
 	// +optional
 	WorkingDir string `json:"workingDir,omitempty"`
-	// agent is the agent whose call names the file, as the name of its transcript: subagent.NAME, task.NAME or chat.NAME. Paths of an
-	// agent are relative to its directory.
+	// agent is the agent whose call names the file, as the name of its transcript: subagent.NAME, task.NAME or chat.NAME.
+	// Paths of an agent are relative to its directory.
 	// +optional
 	Agent string `json:"agent,omitempty"`
 }

@@ -148,7 +148,7 @@ func (e *notServedError) Error() string   { return ErrNotServed.Error() }
 func (e *notServedError) Unwrap() []error { return []error{ErrNotServed, e.cause} }
 
 // IsUnreadable reports whether a transcript cannot be read, now or later: the caller may not read it, or it is not
-// served. One that does not exist yet is no such error.
+// served. An object that does not exist yet is not such an error.
 func IsUnreadable(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err) ||
 		errors.Is(err, ErrNotServed) && !apierrors.IsServiceUnavailable(err)

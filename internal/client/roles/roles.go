@@ -24,7 +24,7 @@ type Entry struct {
 	role.Role `json:",inline"`
 	// Source is where the role comes from.
 	Source string `json:"source"`
-	// Problem is why the role cannot be used.
+	// Problem is the reason why the role cannot be used.
 	Problem string `json:"problem,omitempty"`
 }
 

@@ -20,12 +20,12 @@ import (
 // absenceTTL is how long a list of existing objects is trusted. The cache catches up within that time.
 const absenceTTL = 2 * time.Second
 
-// Absences confirms with a live read that an object missing from the cache does not exist. The caches of different kinds are not
-// synchronized: a chat may appear before a role that was created earlier. An agent keeps the configuration it starts with, so it must not
-// start without an object that is older than its chat or standalone task.
+// Absences confirms with a live read that an object missing from the cache does not exist. The caches of different
+// kinds are not synchronized: a chat may appear before a role that was created earlier. An agent keeps the
+// configuration it starts with, so it must not start without an object that is older than its chat or standalone task.
 //
-// A live read lists the names of one kind in one namespace, and all lookups share it for a short time. Objects created after the read
-// started do not use it: see Begin.
+// A live read lists the names of one kind in one namespace, and all lookups share it for a short time. Objects created
+// after the read started do not use it: see Begin.
 type Absences struct {
 	mu        sync.Mutex
 	lists     map[listKey]*nameList
@@ -100,16 +100,17 @@ func readNames(ctx context.Context, live client.Reader, kind, namespace string) 
 	return exist, nil
 }
 
-// Begin must be called before a chat or standalone task starts. It ensures that later lookups for the namespace find every object that
-// exists now.
+// Begin must be called before a chat or standalone task starts. It ensures that later lookups for the namespace find
+// every object that exists now.
 func (f Finder) Begin(namespace string) {
 	if f.Absent != nil {
 		f.Absent.invalidateBefore(namespace)
 	}
 }
 
-// Find reads an object that an agent was started with, from the cache, or from the API server if the cache does not have it. The agent may
-// have been started with an object that the cache has not received, and ends if the object was deleted.
+// Find reads an object that an agent was started with, from the cache, or from the API server if the cache does not
+// have it. The agent may have been started with an object that the cache has not received, and ends if the object was
+// deleted.
 func (f Finder) Find(ctx context.Context, name types.NamespacedName, object client.Object) error {
 	err := f.Reader.Get(ctx, name, object)
 	if apierrors.IsNotFound(err) {
@@ -124,7 +125,7 @@ func (f Finder) get(ctx context.Context, referrer string, name types.NamespacedN
 	if f.Absent == nil || !apierrors.IsNotFound(err) {
 		return err
 	}
-	exists, failure := f.Absent.exists(ctx, f.Live, referrer, kindOf(object), name)
+	exists, failure := f.Absent.exists(ctx, f.Live, referrer, kindName(object), name)
 	if failure != nil {
 		return failure
 	}

@@ -43,7 +43,7 @@ func (c *configMaps) get(ctx context.Context, name string) (*corev1.ConfigMap, e
 	return config, nil
 }
 
-// text returns the text under a key. If it is missing, the error says what needs it.
+// text returns the text under a key. If it is missing, the error names what needs it.
 func (c *configMaps) text(ctx context.Context, ref v1beta1.ConfigMapKeyRef, why string) (string, error) {
 	config, err := c.get(ctx, ref.Name)
 	if err != nil {

@@ -1,11 +1,13 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resolve looks up references by name: roles, model providers, tool servers, and keys of Secrets and ConfigMaps.
+// Package resolve looks up references by name: roles, model providers, tool servers, and keys of Secrets and
+// ConfigMaps.
 //
-// Roles, providers and tool servers are looked up in the namespace of the referring object, then in the operator's namespace if the object
-// there is shared with it; roles then among the built-in roles. A reference that does not exist is not a failure: the error is a *Missing,
-// with the reason and message of a condition, and the referring object continues when the reference appears.
+// Roles, providers and tool servers are looked up in the namespace of the referring object, then in the operator's
+// namespace if the object there is shared with it; roles then among the built-in roles. A reference that does not exist
+// is not a failure: the error is a *Missing, with the reason and message of a condition, and the referring object
+// continues when the reference appears.
 package resolve
 
 import (
@@ -27,7 +29,8 @@ import (
 type Finder struct {
 	// Reader reads Nestor's kinds and namespaces, from a cache.
 	Reader client.Reader
-	// Live reads from the API server: Secrets and ConfigMaps, whose contents are not cached, and objects missing from the cache.
+	// Live reads from the API server: Secrets and ConfigMaps, whose contents are not cached, and objects missing from the
+	// cache.
 	Live client.Reader
 	// Secrets caches the Secrets in use. If nil, every use reads them from the API server.
 	Secrets *Secrets
@@ -98,7 +101,7 @@ func (f Finder) ToolServers(ctx context.Context, namespace string) ([]v1beta1.To
 func find[T client.Object](ctx context.Context, f Finder, namespace, name string, object T, reason string,
 	allowed func(T) *v1beta1.AllowedNamespaces,
 ) (T, error) {
-	kind := kindOf(object)
+	kind := kindName(object)
 	var none T
 	err := f.get(ctx, namespace, types.NamespacedName{Namespace: namespace, Name: name}, object)
 	if err == nil {
@@ -130,7 +133,7 @@ func find[T client.Object](ctx context.Context, f Finder, namespace, name string
 	return object, nil
 }
 
-func kindOf(object client.Object) string {
+func kindName(object client.Object) string {
 	switch object.(type) {
 	case *v1beta1.AgentRole:
 		return "AgentRole"

@@ -54,7 +54,7 @@ func (b *Budgets) Set(record ledger.Agent, s agent.State, released ...budget.Amo
 		}
 		n.name, n.starting = cmp.Or(s.Config.TaskName, record.Name), false
 		n.limit, n.until = s.Budget.Limit, s.Budget.Until
-		b.add(n, totalOf(clampAmount(s.Budget.Used)).minus(n.used), total{})
+		b.add(n, newTotal(clampAmount(s.Budget.Used)).minus(n.used), total{})
 		for _, amount := range released {
 			b.giveBack(n.uid, amount)
 		}
@@ -67,7 +67,7 @@ func (b *Budgets) KeepEnded(record ledger.Agent, s agent.State) {
 		if b.nodes[record.UID] == nil {
 			n := &node{uid: record.UID, name: cmp.Or(s.Config.TaskName, record.Name), parent: record.Parent}
 			b.insert(n)
-			b.add(n, totalOf(clampAmount(s.Budget.Used)), total{})
+			b.add(n, newTotal(clampAmount(s.Budget.Used)), total{})
 		}
 	})
 }
@@ -93,7 +93,7 @@ func (b *Budgets) Drop(uid string) {
 
 // Hold reserves an amount for a call that is in flight already, whatever the limits are.
 func (b *Budgets) Hold(uid string, amount budget.Amount) {
-	b.update(func() { b.add(b.nodes[uid], total{}, totalOf(amount)) })
+	b.update(func() { b.add(b.nodes[uid], total{}, newTotal(amount)) })
 }
 
 // Release releases a reservation.
@@ -156,8 +156,8 @@ func (n *node) refuse(settled budget.Budget, amount budget.Amount) *Refusal {
 	return refusal
 }
 
-// limitsMoney returns the name of an agent whose limit of money a call counts against, if there is one.
-func (b *Budgets) limitsMoney(uid string) string {
+// findCostLimit returns the name of an agent whose cost limit a call counts against, if there is one.
+func (b *Budgets) findCostLimit(uid string) string {
 	b.queue.mu.Lock()
 	defer b.queue.mu.Unlock()
 	for n := b.nodes[uid]; n != nil; n = b.nodes[n.parent] {
@@ -186,8 +186,8 @@ func (b *Budgets) GrantTasks(uid string, requested int64) int64 {
 	return granted
 }
 
-// ReserveWrites reserves calls that may write, for an agent that may be about to start, unless the number of its tree is no
-// longer the one with which the calls were judged. Set releases them when they are part of the state.
+// ReserveWrites reserves calls that may write, for an agent that may be about to start, unless the number of its tree
+// is no longer the one with which the calls were judged. Set releases them when they are part of the state.
 func (b *Budgets) ReserveWrites(record ledger.Agent, judgedWith, writes int64) bool {
 	b.queue.mu.Lock()
 	defer b.queue.mu.Unlock()
@@ -266,7 +266,7 @@ func (b *Budgets) giveBack(uid string, amount budget.Amount) {
 	if n == nil {
 		return
 	}
-	back := totalOf(budget.Amount{
+	back := newTotal(budget.Amount{
 		Tokens:     min(amount.Tokens, n.reserved.tokens),
 		CostMicros: min(amount.CostMicros, n.reserved.micros[amount.Currency]), Currency: amount.Currency,
 		Tasks: min(amount.Tasks, n.reserved.tasks), Writes: min(amount.Writes, n.reserved.writes),

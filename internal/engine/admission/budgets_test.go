@@ -89,7 +89,8 @@ func TestBudgetWaitCanBeCancelled(t *testing.T) {
 	}
 }
 
-// Below a limit of money the first call that costs something decides about the currency. A call of a sibling in another one waits for it.
+// Below a cost limit the first call that costs something decides about the currency. A call of a sibling in another
+// one waits for it.
 func TestTreeCountsMoneyInOneCurrency(t *testing.T) {
 	for name, tc := range map[string]struct {
 		used budget.Amount
@@ -130,7 +131,8 @@ func TestTreeCountsMoneyInOneCurrency(t *testing.T) {
 	}
 }
 
-// Writes are reserved only with the number with which they were judged, whatever other agents of the tree reserve meanwhile.
+// Writes are reserved only with the number with which they were judged, whatever other agents of the tree reserve
+// meanwhile.
 func TestWritesAreReservedAsJudged(t *testing.T) {
 	b := newBudgetTree(t, 100)
 	fresh := ledger.Agent{UID: "new", Name: "new", Parent: "a", Root: "top"}

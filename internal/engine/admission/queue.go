@@ -70,14 +70,14 @@ type Call struct {
 	// Reserve is the most that the call may use of its tree's budgets.
 	Reserve budget.Amount
 	Budgets *Budgets
-	// MostCost returns the cost to reserve from quotas, and its currency, which is empty if the price is unknown.
-	MostCost func() (costMicros int64, currency string)
-	Ticket   schedule.Ticket
+	// MaxCost returns the cost to reserve from quotas, and its currency, which is empty if the price is unknown.
+	MaxCost func() (costMicros int64, currency string)
+	Ticket  schedule.Ticket
 	// Started is called when the call may start. The grant must be released.
 	Started func(*schedule.Grant)
 	Refused func(Refusal)
-	// Waits is called with the reason why a quota delays the call, and with nil when none does any more. WaitRecorded
-	// reports that a reason was recorded before the call was submitted.
+	// Waits is called with the reason why a quota delays the call, and with nil when no quota delays it any longer.
+	// WaitRecorded reports that a reason was recorded before the call was submitted.
 	Waits        func(*agent.QuotaWait)
 	WaitRecorded bool
 	// QueuedChanged is called when the call has waited for its provider for a while, and again when it no longer
@@ -171,7 +171,7 @@ func (q *Queue) dispatch(b *Budgets) []func() {
 			c.gate = left
 			after = append(after, func() { c.Refused(*refusal) })
 		default:
-			b.add(b.nodes[c.Agent.UID], total{}, totalOf(c.Reserve))
+			b.add(b.nodes[c.Agent.UID], total{}, newTotal(c.Reserve))
 			c.gate = atSpace
 			after = append(after, func() { q.enterSpace(c) })
 		}

@@ -164,7 +164,7 @@ func (p *play) submit(a action) {
 	c := &playedCall{}
 	c.Call = &Call{
 		Agent: ledger.Agent{UID: uid(a.tree, a.agent), Namespace: fmt.Sprint("ns", a.tree)}, Key: fmt.Sprint(len(p.calls)), Budgets: p.budgets,
-		Reserve: budget.Amount{Tokens: a.tokens}, MostCost: func() (int64, string) { return 0, "" },
+		Reserve: budget.Amount{Tokens: a.tokens}, MaxCost: func() (int64, string) { return 0, "" },
 		Ticket:  schedule.Ticket{Provider: "p", Namespace: fmt.Sprint("ns", a.tree), Chat: uid(a.tree, 0), Tokens: a.tokens},
 		Started: func(grant *schedule.Grant) { c.grant, c.started = grant, c.started+1 },
 		Refused: func(Refusal) { c.refused++ },

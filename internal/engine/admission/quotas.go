@@ -46,7 +46,7 @@ type namespaceQuotas struct {
 	reserved map[string]bool
 }
 
-// quotaDelay is what a waiting call was delayed by: the reason, the name of the quota, and when that quota resets.
+// quotaDelay describes the quota that delayed a call: the reason, the name of the quota, and when that quota resets.
 type quotaDelay struct {
 	reason, quota string
 	resets        time.Time
@@ -68,9 +68,9 @@ func (q *Queue) limiting(namespace string) ([]quota.Quota, error) {
 	return all, nil
 }
 
-// LimitsMoney describes a limit of money that a call of an agent counts against, or returns an empty string.
-func (q *Queue) LimitsMoney(a ledger.Agent, b *Budgets) (string, error) {
-	if name := b.limitsMoney(a.UID); name != "" {
+// CostLimit describes a cost limit that a call of an agent counts against, or returns an empty string.
+func (q *Queue) CostLimit(a ledger.Agent, b *Budgets) (string, error) {
+	if name := b.findCostLimit(a.UID); name != "" {
 		return "the budget of " + name, nil
 	}
 	limits, err := q.limiting(a.Namespace)

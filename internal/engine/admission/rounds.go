@@ -73,7 +73,7 @@ func (q *Queue) collect(namespace string, now time.Time) (round, error) {
 		delete(q.quotas.namespaces, namespace)
 	}
 	q.mu.Unlock()
-	money, limitsMoney := quota.NeedsPrice(limits)
+	money, findCostLimit := quota.NeedsPrice(limits)
 	r := round{quotas: limits}
 	var calls []ledger.QuotaCall
 	for _, c := range waiting {
@@ -81,8 +81,8 @@ func (q *Queue) collect(namespace string, now time.Time) (round, error) {
 			q.passQuota(c, false)
 			continue
 		}
-		cost, currency := c.MostCost()
-		if limitsMoney && currency == "" {
+		cost, currency := c.MaxCost()
+		if findCostLimit && currency == "" {
 			message := quota.PriceUnknown(money, c.Agent.Model, c.Agent.Provider)
 			q.delay(c, quotaDelay{reason: PriceUnknown, quota: money.Name}, message)
 			continue

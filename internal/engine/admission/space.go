@@ -23,7 +23,7 @@ const (
 // tenant identifies a namespace by name and UID, since a name can be reused.
 type tenant struct{ namespace, uid string }
 
-func tenantOf(a ledger.Agent) tenant { return tenant{a.Namespace, a.NamespaceUID} }
+func agentTenant(a ledger.Agent) tenant { return tenant{a.Namespace, a.NamespaceUID} }
 
 // space is the size of the ledger's namespaces. The model calls of those that have reached the ledger quota wait:
 // they write the most, and a call that is not made costs nothing. Calls in flight are still recorded, so a namespace
@@ -32,7 +32,8 @@ type space struct {
 	quota  int64 // 0 means no limit
 	sizes  map[tenant]int64
 	readAt time.Time
-	// appended is not nil while the sizes are being read: what this process has written since, which the answer may not contain.
+	// appended is not nil while the sizes are being read: what this process has written since, which the answer may not
+	// contain.
 	appended map[tenant]int64
 }
 
@@ -68,7 +69,7 @@ func (s *space) add(t tenant, bytes int64) {
 // enterSpace lets a call pass if its namespace is below its ledger quota.
 func (q *Queue) enterSpace(c *Call) {
 	q.mu.Lock()
-	pass := q.space.quota == 0 || q.space.fresh(time.Now()) && !q.space.full(tenantOf(c.Agent))
+	pass := q.space.quota == 0 || q.space.fresh(time.Now()) && !q.space.full(agentTenant(c.Agent))
 	if !pass && c.gate != left {
 		q.waiting[atSpace] = append(q.waiting[atSpace], c)
 		q.readSizes()
@@ -101,7 +102,7 @@ func (q *Queue) applySizes(sums []ledger.NamespaceBytes, err error) {
 	if err == nil {
 		q.space.set(sums, time.Now())
 		q.waiting[atSpace] = slices.DeleteFunc(q.waiting[atSpace], func(c *Call) bool {
-			if !q.space.full(tenantOf(c.Agent)) {
+			if !q.space.full(agentTenant(c.Agent)) {
 				after = append(after, func() { q.enterQuota(c) })
 				return true
 			}
@@ -140,7 +141,7 @@ func (q *Queue) Appended(a ledger.Agent, bytes int) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.space.add(tenantOf(a), int64(bytes))
+	q.space.add(agentTenant(a), int64(bytes))
 }
 
 // LedgerFull returns why nothing new may start in a namespace, or nil. It answers from memory.

@@ -17,7 +17,7 @@ type total struct {
 	micros map[string]int64
 }
 
-func totalOf(a budget.Amount) total {
+func newTotal(a budget.Amount) total {
 	return total{tokens: a.Tokens, tasks: a.Tasks, writes: a.Writes, micros: plusMicros(nil, a.Currency, a.CostMicros)}
 }
 

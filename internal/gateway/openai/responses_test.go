@@ -60,7 +60,7 @@ func TestInputNamesTheLastReply(t *testing.T) {
 		"a reference":             {[]string{user, reference, user}, &shown, "-"},
 		"an item":                 {[]string{user, item, user}, &shown, "-"},
 		"reasoning before it":     {[]string{user, `{"type":"reasoning","id":"rs_1","summary":[]}`, reference, user}, &shown, "-"},
-		"an item of another one":  {[]string{user, strings.Replace(item, id, "msg_1", 1), user}, nil, "-"},
+		"an item of another ID":   {[]string{user, strings.Replace(item, id, "msg_1", 1), user}, nil, "-"},
 		"an unknown reference":    {[]string{user, strings.Replace(reference, id, "msg_1", 1), user}, nil, "input"},
 		"the ID of a response":    {[]string{user, strings.Replace(reference, id, shown.id(), 1), user}, nil, "input"},
 		"a reference before text": {[]string{user, reference, user, text, user}, nil, "input"},
@@ -76,7 +76,7 @@ func TestInputNamesTheLastReply(t *testing.T) {
 		}
 	}
 	if err := json.Unmarshal([]byte(`[{"type":"function_call_output","call_id":"1","output":"x"}]`), &input{}); err == nil {
-		t.Error("an item that cannot be used is left out")
+		t.Error("an unsupported item was accepted")
 	}
 }
 

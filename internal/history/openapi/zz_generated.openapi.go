@@ -344,7 +344,7 @@ func schema_nestor_api_history_v1beta1_CallUsage(ref common.ReferenceCallback) c
 					},
 					"cachedTokens": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cachedTokens is how many of them were in the caches of providers.",
+							Description: "cachedTokens is the number of those tokens that were in the caches of providers.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -358,7 +358,7 @@ func schema_nestor_api_history_v1beta1_CallUsage(ref common.ReferenceCallback) c
 					},
 					"reasoningTokens": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reasoningTokens is how many of the completionTokens were spent on reasoning.",
+							Description: "reasoningTokens is the number of the completionTokens that were spent on reasoning.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -1220,13 +1220,13 @@ func schema_nestor_api_history_v1beta1_ModelCallStatus(ref common.ReferenceCallb
 					},
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startTime is when the call was requested; it may have waited for its turn.",
+							Description: "startTime is the time when the call was requested; it may have waited for its turn.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
 					"completionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionTime is when it ended.",
+							Description: "completionTime is the time when it ended.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
@@ -1577,13 +1577,13 @@ func schema_nestor_api_history_v1beta1_Segment(ref common.ReferenceCallback) com
 					},
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startTime is when it began.",
+							Description: "startTime is the time when it began.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
 					"endTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "endTime is when it ended; absent while it lasts.",
+							Description: "endTime is the time when it ended; absent while it lasts.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
@@ -1814,7 +1814,7 @@ func schema_nestor_api_history_v1beta1_TokenUsage(ref common.ReferenceCallback) 
 					},
 					"cachedTokens": {
 						SchemaProps: spec.SchemaProps{
-							Description: "cachedTokens is how many of them were in the provider's cache.",
+							Description: "cachedTokens is the number of those tokens that were in the provider's cache.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -1828,7 +1828,7 @@ func schema_nestor_api_history_v1beta1_TokenUsage(ref common.ReferenceCallback) 
 					},
 					"reasoningTokens": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reasoningTokens is how many of the completionTokens were spent on reasoning, if the provider reports it.",
+							Description: "reasoningTokens is the number of the completionTokens that were spent on reasoning, if the provider reports it.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -2533,7 +2533,7 @@ func schema_nestor_api_history_v1beta1_TranscriptStatus(ref common.ReferenceCall
 					},
 					"errorKind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "errorKind is why the agent ended without success, as in status.error.kind of a SubAgent.",
+							Description: "errorKind is the reason why the agent ended without success, as in status.error.kind of a SubAgent.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -2547,13 +2547,13 @@ func schema_nestor_api_history_v1beta1_TranscriptStatus(ref common.ReferenceCall
 					},
 					"startTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "startTime is when the agent started.",
+							Description: "startTime is the time when the agent started.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
 					"completionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "completionTime is when it ended, with or without success.",
+							Description: "completionTime is the time when it ended, with or without success.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
@@ -2821,7 +2821,7 @@ func schema_nestor_api_history_v1beta1_WorkspaceChanges(ref common.ReferenceCall
 					},
 					"captureTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "captureTime is when the changes were read from the workspace.",
+							Description: "captureTime is the time when the changes were read from the workspace.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -2941,7 +2941,7 @@ func schema_nestor_api_history_v1beta1_WorkspaceFile(ref common.ReferenceCallbac
 					},
 					"readTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "readTime is when the file was read from the workspace.",
+							Description: "readTime is the time when the file was read from the workspace.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},

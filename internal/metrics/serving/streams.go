@@ -1,7 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package serving has the metrics of servers for people and programs, which the gateway has too: they use neither the engine nor the ledger.
+// Package serving has the metrics of HTTP servers that the operator and the gateway share. It depends neither on the
+// engine nor on the ledger.
 package serving
 
 import (

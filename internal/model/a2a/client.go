@@ -29,7 +29,8 @@ const MaxDuration = 24 * time.Hour
 const (
 	// requestTimeout bounds a request that the remote agent answers from memory.
 	requestTimeout = 30 * time.Second
-	// idleTimeout is how long a stream may be silent before the state of the task is read: a broken connection is silent, too.
+	// idleTimeout is how long a stream may be silent before the state of the task is read: a broken connection is silent,
+	// too.
 	idleTimeout = time.Minute
 	// minPoll and maxPoll bound the time between reads of a task that cannot be subscribed to.
 	minPoll = time.Second
@@ -43,12 +44,12 @@ type Client struct {
 	idle, poll time.Duration
 
 	mu sync.Mutex
-	// open are the tasks in progress that this process knows, by conversation.
+	// open has the tasks in progress that this process has read, by conversation.
 	open map[string]a2a.TaskID
 }
 
-// NewClient returns a client of the agent at the endpoint's base URL: the URL below which its card is, or that of the card itself, which
-// ends with .json. The endpoint has no key: its headers authenticate requests.
+// NewClient returns a client of the agent at the endpoint's base URL: the URL below which its card is, or that of the
+// card itself, which ends with .json. The endpoint has no key: its headers authenticate requests.
 func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	endpoint.Path = cardPath
 	connection, err := wire.Connect(endpoint)
@@ -60,7 +61,8 @@ func NewClient(endpoint wire.Endpoint) (*Client, error) {
 
 const cardPath = "/.well-known/agent-card.json"
 
-// Complete implements model.Client: it sends the newest input of the conversation and waits until the remote task has ended or needs input.
+// Complete implements model.Client: it sends the newest input of the conversation and waits until the remote task has
+// ended or needs input.
 func (c *Client) Complete(ctx context.Context, req model.Request, listen func(model.Delta)) (model.Reply, error) {
 	call, err := c.Start(ctx)
 	if err != nil {
@@ -120,8 +122,9 @@ var (
 	_ model.Canceller = (*Client)(nil)
 )
 
-// connect reads the card of the remote agent and returns a session with it. Nothing is sent to another host than that of the endpoint,
-// whatever the card says: an agent behind a proxy may report a wrong address, and the headers are for this host alone.
+// connect reads the card of the remote agent and returns a session with it. Nothing is sent to another host than that
+// of the endpoint, whatever URL the card has: an agent behind a proxy may report a wrong address, and the headers are
+// for this host alone.
 func (c *Client) connect(ctx context.Context, call *wire.Call, req model.Request) (*session, error) {
 	client := c.httpClient(call)
 	card, err := c.card(ctx, client)
@@ -182,7 +185,8 @@ type transport struct {
 	call *wire.Call
 }
 
-// RoundTrip implements http.RoundTripper. The SDK reports an HTTP status as text; those that decide about a retry are classified here.
+// RoundTrip implements http.RoundTripper. The SDK reports an HTTP status as text; those that decide about a retry are
+// classified here.
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	for name, values := range t.call.Header {
@@ -195,7 +199,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch status := res.StatusCode; {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired,
 		status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500 && status != http.StatusNotImplemented:
-		body, _ := io.ReadAll(res.Body) // bounded; the status says enough without it
+		body, _ := io.ReadAll(res.Body) // bounded; without it, the error has the status only
 		_ = res.Body.Close()
 		return nil, wire.Reported(status, res.Header, body)
 	}
@@ -207,12 +211,12 @@ func fail(call *wire.Call, err error) *model.Error {
 	var typed *model.Error
 	var reported *a2a.Error
 	if !errors.As(err, &typed) && errors.As(err, &reported) {
-		err = &model.Error{Kind: kindOf(err), Message: "the remote agent answered: " + wire.Line(reported.Error())}
+		err = &model.Error{Kind: errorKind(err), Message: "the remote agent answered: " + wire.Line(reported.Error())}
 	}
 	return call.Fail(nil, err)
 }
 
-func kindOf(err error) model.Kind {
+func errorKind(err error) model.Kind {
 	switch {
 	case errors.Is(err, a2a.ErrUnauthenticated), errors.Is(err, a2a.ErrUnauthorized):
 		return model.Unauthorized

@@ -26,7 +26,7 @@ import (
 	"github.com/nestor-dev/nestor/test/a2atest"
 )
 
-func clientOf(t *testing.T, url string, header http.Header) *Client {
+func newTestClient(t *testing.T, url string, header http.Header) *Client {
 	t.Helper()
 	client, err := NewClient(wire.Endpoint{BaseURL: url, Timeout: MaxDuration, Header: func(context.Context) (http.Header, error) { return header, nil }})
 	if err != nil {
@@ -90,24 +90,24 @@ func TestQuestionAndAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			agent := a2atest.Start(t, options)
-			client := clientOf(t, agent.URL, nil)
+			client := newTestClient(t, agent.URL, nil)
 			req := request("weather please")
-			asked := complete(t, client, req)
-			if question := argument(t, asked, "ask_user", "question"); question != "Which city?" {
+			questionReply := complete(t, client, req)
+			if question := argument(t, questionReply, "ask_user", "question"); question != "Which city?" {
 				t.Errorf("the question is %q", question)
 			}
-			req = next(req, asked, "m2", "Berlin")
-			answered := complete(t, client, req)
-			if answered.Text != "It is sunny in Berlin." || answered.Outcome() != model.OutcomeAnswer {
-				t.Errorf("the answer is %+v", answered)
+			req = next(req, questionReply, "m2", "Berlin")
+			answerReply := complete(t, client, req)
+			if answerReply.Text != "It is sunny in Berlin." || answerReply.Outcome() != model.OutcomeAnswer {
+				t.Errorf("the answer is %+v", answerReply)
 			}
 			if !options.NoStreaming {
-				if diff := cmp.Diff(&model.Usage{PromptTokens: 120, CompletionTokens: 30, TotalTokens: 150}, answered.Usage); diff != "" {
+				if diff := cmp.Diff(&model.Usage{PromptTokens: 120, CompletionTokens: 30, TotalTokens: 150}, answerReply.Usage); diff != "" {
 					t.Errorf("usage (-want +got):\n%s", diff)
 				}
 			}
 			// More work is a new task in the same context.
-			more := complete(t, client, next(req, answered, "m3", "weather again"))
+			more := complete(t, client, next(req, answerReply, "m3", "weather again"))
 			argument(t, more, "ask_user", "question")
 			messages, tasks := agent.Messages(), agent.Tasks()
 			if len(messages) != 3 || len(tasks) != 2 {
@@ -129,13 +129,13 @@ func TestRepeatedCallStartsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			agent := a2atest.Start(t, options)
 			req := request("weather please")
-			asked := complete(t, clientOf(t, agent.URL, nil), req)
-			if again := complete(t, clientOf(t, agent.URL, nil), req); again.ID != asked.ID || argument(t, again, "ask_user", "question") != "Which city?" {
+			questionReply := complete(t, newTestClient(t, agent.URL, nil), req)
+			if again := complete(t, newTestClient(t, agent.URL, nil), req); again.ID != questionReply.ID || argument(t, again, "ask_user", "question") != "Which city?" {
 				t.Errorf("the repeated call: %+v", again)
 			}
-			req = next(req, asked, "m2", "Berlin")
+			req = next(req, questionReply, "m2", "Berlin")
 			for range 2 {
-				if reply := complete(t, clientOf(t, agent.URL, nil), req); reply.Text != "It is sunny in Berlin." {
+				if reply := complete(t, newTestClient(t, agent.URL, nil), req); reply.Text != "It is sunny in Berlin." {
 					t.Errorf("the answer is %q", reply.Text)
 				}
 			}
@@ -161,9 +161,9 @@ func TestInterruptedCallIsResumed(t *testing.T) {
 	for name, options := range map[string]a2atest.Options{"JSON-RPC": {}, "without streaming": {NoStreaming: true}} {
 		t.Run(name, func(t *testing.T) {
 			agent := a2atest.Start(t, options)
-			interrupt(t, clientOf(t, agent.URL, nil))
+			interrupt(t, newTestClient(t, agent.URL, nil))
 			time.AfterFunc(20*time.Millisecond, agent.Release)
-			reply := complete(t, clientOf(t, agent.URL, nil), request("work hard"))
+			reply := complete(t, newTestClient(t, agent.URL, nil), request("work hard"))
 			if reply.Text != "Half of it." || len(agent.Tasks()) != 1 || len(agent.Cancelled()) != 0 {
 				t.Errorf("the reply is %+v after %d tasks, cancelled %v", reply, len(agent.Tasks()), agent.Cancelled())
 			}
@@ -171,7 +171,8 @@ func TestInterruptedCallIsResumed(t *testing.T) {
 	}
 }
 
-// TestSilentStreamIsChecked follows a task whose stream is silent. An earlier call has started it, so nothing is too late on a busy machine.
+// TestSilentStreamIsChecked follows a task whose stream sends nothing. An earlier call has already started the task,
+// so the short idle time cannot expire before it exists.
 func TestSilentStreamIsChecked(t *testing.T) {
 	agent, handler := a2atest.New(a2atest.Options{})
 	var reads atomic.Int32
@@ -187,8 +188,8 @@ func TestSilentStreamIsChecked(t *testing.T) {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	interrupt(t, clientOf(t, server.URL, nil))
-	client := clientOf(t, server.URL, nil)
+	interrupt(t, newTestClient(t, server.URL, nil))
+	client := newTestClient(t, server.URL, nil)
 	client.idle = 10 * time.Millisecond
 	if reply := complete(t, client, request("work hard")); reply.Text != "Half of it." || len(agent.Tasks()) != 1 || reads.Load() < 3 {
 		t.Errorf("the reply is %+v after %d reads of the task", reply, reads.Load())
@@ -200,16 +201,16 @@ func TestCancel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			agent := a2atest.Start(t, options)
 			req := request("weather please")
-			asked := complete(t, clientOf(t, agent.URL, nil), req)
-			if err := clientOf(t, agent.URL, nil).Cancel(t.Context(), next(req, asked, "", "")); err != nil {
+			questionReply := complete(t, newTestClient(t, agent.URL, nil), req)
+			if err := newTestClient(t, agent.URL, nil).Cancel(t.Context(), next(req, questionReply, "", "")); err != nil {
 				t.Fatal(err)
 			}
 			cancelled := agent.Cancelled() // twice, if the server of the SDK was still busy with the question
 			if diff := cmp.Diff(agent.Tasks(), slices.Compact(slices.Clone(cancelled))); diff != "" {
 				t.Errorf("cancelled (-want +got):\n%s", diff)
 			}
-			for _, again := range []model.Request{next(req, asked, "", ""), request("nothing was sent")} {
-				if err := clientOf(t, agent.URL, nil).Cancel(t.Context(), again); err != nil {
+			for _, again := range []model.Request{next(req, questionReply, "", ""), request("nothing was sent")} {
+				if err := newTestClient(t, agent.URL, nil).Cancel(t.Context(), again); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -225,8 +226,8 @@ func TestDroppedCancel(t *testing.T) {
 	for dropped, want := range map[int]string{2: "", 1000: "the remote agent did not cancel the task: its state is TASK_STATE_INPUT_REQUIRED"} {
 		agent := a2atest.Start(t, a2atest.Options{DropCancels: dropped})
 		req := request("weather please")
-		asked := complete(t, clientOf(t, agent.URL, nil), req)
-		err := clientOf(t, agent.URL, nil).Cancel(t.Context(), next(req, asked, "", ""))
+		questionReply := complete(t, newTestClient(t, agent.URL, nil), req)
+		err := newTestClient(t, agent.URL, nil).Cancel(t.Context(), next(req, questionReply, "", ""))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%d cancels are dropped: %v, want %q", dropped, err, want)
 		}
@@ -236,8 +237,8 @@ func TestDroppedCancel(t *testing.T) {
 	}
 }
 
-// TestFailedCancelIsRepeated cancels a task of an agent whose server fails the first cancels, as the one of the SDK does for a moment after
-// a question.
+// TestFailedCancelIsRepeated cancels a task of an agent whose server rejects the first cancels, as the SDK's server
+// does for a short time after a question.
 func TestFailedCancelIsRepeated(t *testing.T) {
 	for failures, succeeds := range map[int32]bool{2: true, 1000: false} {
 		agent, handler := a2atest.New(a2atest.Options{})
@@ -255,39 +256,39 @@ func TestFailedCancelIsRepeated(t *testing.T) {
 		}))
 		t.Cleanup(server.Close)
 		req := request("weather please")
-		asked := complete(t, clientOf(t, server.URL, nil), req)
-		err := clientOf(t, server.URL, nil).Cancel(t.Context(), next(req, asked, "", ""))
+		questionReply := complete(t, newTestClient(t, server.URL, nil), req)
+		err := newTestClient(t, server.URL, nil).Cancel(t.Context(), next(req, questionReply, "", ""))
 		if (err == nil) != succeeds || (len(agent.Cancelled()) > 0) != succeeds || cancels.Load() > 5 {
 			t.Errorf("%d cancels fail: %v; %d were sent, cancelled %v", failures, err, cancels.Load(), agent.Cancelled())
 		}
 	}
 }
 
-// TestCancelWithoutAList cancels a task that only this process knows.
+// TestCancelWithoutAList cancels a task whose ID is only in the memory of this process.
 func TestCancelWithoutAList(t *testing.T) {
 	agent := a2atest.Start(t, a2atest.Options{NoList: true})
-	client := clientOf(t, agent.URL, nil)
+	client := newTestClient(t, agent.URL, nil)
 	interrupt(t, client)
 	if err := client.Cancel(t.Context(), request("work hard")); err != nil || len(agent.Cancelled()) != 1 {
 		t.Errorf("cancelled %v: %v", agent.Cancelled(), err)
 	}
 }
 
-// TestPartialAnswer asks for what there is when a limit was reached.
+// TestPartialAnswer requests the partial answer of an agent that has reached a limit.
 func TestPartialAnswer(t *testing.T) {
 	for dropped, cancels := range map[int]int{0: 1, 1000: 5} { // it has an answer even if the agent does not cancel
 		agent := a2atest.Start(t, a2atest.Options{DropCancels: dropped})
-		interrupt(t, clientOf(t, agent.URL, nil))
+		interrupt(t, newTestClient(t, agent.URL, nil))
 		req := request("work hard")
 		req.Call, req.Tools = "m2", nil
-		reply, err := clientOf(t, agent.URL, nil).Complete(t.Context(), req, nil)
+		reply, err := newTestClient(t, agent.URL, nil).Complete(t.Context(), req, nil)
 		if err != nil || reply.Text != "Half of it." || len(agent.Cancelled()) != cancels || len(agent.Messages()) != 1 {
 			t.Errorf("%d cancels are dropped: %+v, %v; cancelled %v", dropped, reply, err, agent.Cancelled())
 		}
 	}
 }
 
-func TestEndsOfTasks(t *testing.T) {
+func TestTaskOutcomes(t *testing.T) {
 	for text, want := range map[string]struct{ tool, argument, value string }{
 		"fail now":   {"submit_error", "error", "The remote agent has failed: The station is down."},
 		"reject now": {"submit_error", "error", "The remote agent has rejected the task."},
@@ -295,27 +296,27 @@ func TestEndsOfTasks(t *testing.T) {
 		"login now":  {"ask_user", "question", "The remote agent needs an authorization that Nestor cannot give. Give it where the agent expects it, then answer here. Its message: Log in at the station."},
 	} {
 		agent := a2atest.Start(t, a2atest.Options{})
-		if got := argument(t, complete(t, clientOf(t, agent.URL, nil), request(text)), want.tool, want.argument); got != want.value {
+		if got := argument(t, complete(t, newTestClient(t, agent.URL, nil), request(text)), want.tool, want.argument); got != want.value {
 			t.Errorf("%s: %q, want %q", text, got, want.value)
 		}
 	}
 	agent := a2atest.Start(t, a2atest.Options{})
-	if reply := complete(t, clientOf(t, agent.URL, nil), request("hello")); reply.Text != "Hello to you." {
+	if reply := complete(t, newTestClient(t, agent.URL, nil), request("hello")); reply.Text != "Hello to you." {
 		t.Errorf("an answer without a task: %+v", reply)
 	}
-	if reply := complete(t, clientOf(t, agent.URL, nil), request("data please")); reply.Text != "{\"degrees\":21}\n[file map.png: image/png, 3 bytes]\n" {
+	if reply := complete(t, newTestClient(t, agent.URL, nil), request("data please")); reply.Text != "{\"degrees\":21}\n[file map.png: image/png, 3 bytes]\n" {
 		t.Errorf("data and a file: %q", reply.Text)
 	}
 }
 
 func TestFailuresAreClassifiedWithoutSecrets(t *testing.T) {
 	agent := a2atest.Start(t, a2atest.Options{Header: [2]string{"Authorization", "Bearer right-secret"}})
-	_, err := clientOf(t, agent.URL, http.Header{"Authorization": {"Bearer wrong-secret"}}).Complete(t.Context(), request("weather"), nil)
+	_, err := newTestClient(t, agent.URL, http.Header{"Authorization": {"Bearer wrong-secret"}}).Complete(t.Context(), request("weather"), nil)
 	var failure *model.Error
 	if !errors.As(err, &failure) || failure.Kind != model.Unauthorized || strings.Contains(err.Error(), "wrong-secret") {
 		t.Errorf("a wrong header: %v", err)
 	}
-	if reply := complete(t, clientOf(t, agent.URL, http.Header{"Authorization": {"Bearer right-secret"}}), request("weather")); len(reply.ToolCalls) != 1 {
+	if reply := complete(t, newTestClient(t, agent.URL, http.Header{"Authorization": {"Bearer right-secret"}}), request("weather")); len(reply.ToolCalls) != 1 {
 		t.Errorf("the right header: %+v", reply)
 	}
 	for name, c := range map[string]struct {
@@ -335,7 +336,7 @@ func TestFailuresAreClassifiedWithoutSecrets(t *testing.T) {
 		"not a card":   {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`[`)) }, model.Transient},
 	} {
 		server := httptest.NewServer(c.handler)
-		_, err := clientOf(t, server.URL, nil).Complete(t.Context(), request("weather"), nil)
+		_, err := newTestClient(t, server.URL, nil).Complete(t.Context(), request("weather"), nil)
 		server.Close()
 		if !errors.As(err, &failure) || failure.Kind != c.kind {
 			t.Errorf("%s: %v, want %s", name, err, c.kind)
@@ -370,7 +371,7 @@ func TestMalformedTasks(t *testing.T) {
 				_ = json.NewEncoder(w).Encode(answer)
 			}))
 			defer server.Close()
-			reply, err := clientOf(t, server.URL, nil).Complete(t.Context(), request("weather"), nil)
+			reply, err := newTestClient(t, server.URL, nil).Complete(t.Context(), request("weather"), nil)
 			if name == "nulls" {
 				if err != nil || len(reply.ToolCalls) != 1 {
 					t.Errorf("%+v, %v", reply, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// exchange is what the history keeps of a reply, as a reasoning item.
+// exchange is the part of a reply that the history keeps, as a reasoning item.
 type exchange struct {
 	Task    a2a.TaskID `json:"task,omitempty"`
 	Context string     `json:"context,omitempty"`
@@ -57,7 +57,7 @@ func readConversation(req model.Request) conversation {
 	if c.last.Open {
 		c.message.TaskID = c.last.Task
 	}
-	c.message.Parts = partsOf(req.Messages[min(input, len(req.Messages)):])
+	c.message.Parts = encodeInput(req.Messages[min(input, len(req.Messages)):])
 	return c
 }
 
@@ -66,8 +66,8 @@ func messageID(req model.Request) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("nestor.dev/a2a/"+req.Conversation+"/"+req.Call)).String()
 }
 
-// partsOf returns the input of an agent: its task, or the answer to its question.
-func partsOf(messages []model.Message) a2a.ContentParts {
+// encodeInput returns the input of an agent: its task, or the answer to its question.
+func encodeInput(messages []model.Message) a2a.ContentParts {
 	var texts []string
 	var images a2a.ContentParts
 	for _, m := range messages {

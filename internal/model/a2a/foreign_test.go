@@ -20,14 +20,14 @@ func TestForeignAgent(t *testing.T) {
 	for name, arguments := range map[string][]string{"JSON-RPC": nil, "without streaming": {"--no-streaming"}, "REST": {"--rest"}} {
 		t.Run(name, func(t *testing.T) {
 			server := startJS(t, arguments...)
-			client := clientOf(t, server.URL, nil)
+			client := newTestClient(t, server.URL, nil)
 			req := request("weather please")
-			asked := complete(t, client, req)
-			again := complete(t, clientOf(t, server.URL, nil), req) // as after a crash
-			if asked.ID != again.ID || argument(t, asked, "ask_user", "question") != "Which city?" {
-				t.Errorf("asked %+v, then %+v", asked, again)
+			questionReply := complete(t, client, req)
+			again := complete(t, newTestClient(t, server.URL, nil), req) // as after a crash
+			if questionReply.ID != again.ID || argument(t, questionReply, "ask_user", "question") != "Which city?" {
+				t.Errorf("question %+v, then %+v", questionReply, again)
 			}
-			answer := next(req, asked, "m2", "Berlin")
+			answer := next(req, questionReply, "m2", "Berlin")
 			for range 2 {
 				if reply := complete(t, client, answer); reply.Text != "It is sunny in Berlin." {
 					t.Errorf("the answer is %+v", reply)
@@ -43,16 +43,16 @@ func TestForeignAgent(t *testing.T) {
 // TestForeignAgentIsCancelled cancels the work of an agent on the SDK of another language.
 func TestForeignAgentIsCancelled(t *testing.T) {
 	server := startJS(t)
-	asked := complete(t, clientOf(t, server.URL, nil), request("weather please"))
-	if err := clientOf(t, server.URL, nil).Cancel(t.Context(), next(request("weather please"), asked, "", "")); err != nil {
+	questionReply := complete(t, newTestClient(t, server.URL, nil), request("weather please"))
+	if err := newTestClient(t, server.URL, nil).Cancel(t.Context(), next(request("weather please"), questionReply, "", "")); err != nil {
 		t.Fatal(err)
 	}
-	if cancelled := server.WaitForPrinted(t, "cancelled: ", 1); len(cancelled) != 1 || cancelled[0] != asked.ID {
-		t.Errorf("cancelled %q, want %s", cancelled, asked.ID)
+	if cancelled := server.WaitForPrinted(t, "cancelled: ", 1); len(cancelled) != 1 || cancelled[0] != questionReply.ID {
+		t.Errorf("cancelled %q, want %s", cancelled, questionReply.ID)
 	}
 	req := request("work hard")
 	req.Conversation, req.Tools = "another", nil
-	if reply, err := clientOf(t, server.URL, nil).Complete(t.Context(), req, nil); err != nil || reply.Outcome() != model.OutcomeAnswer {
+	if reply, err := newTestClient(t, server.URL, nil).Complete(t.Context(), req, nil); err != nil || reply.Outcome() != model.OutcomeAnswer {
 		t.Errorf("nothing to cancel: %+v, %v", reply, err)
 	}
 }

@@ -24,7 +24,7 @@ type progress struct {
 	message *a2a.Message
 	// shown is the text that was passed on as deltas.
 	shown string
-	// answered is the id of the message with the question that was answered: the task may show it for a moment.
+	// answered is the id of the message with the answered question: for a short time, the task may still contain it.
 	answered string
 }
 
@@ -85,7 +85,7 @@ func (p *progress) text() (string, error) {
 		if artifact == nil {
 			continue
 		}
-		if text := textOf(artifact.Parts); text != "" {
+		if text := partsText(artifact.Parts); text != "" {
 			texts = append(texts, text)
 		}
 	}
@@ -96,7 +96,8 @@ func (p *progress) text() (string, error) {
 	return text, nil
 }
 
-// delta returns the text that was added since the last call. If the text has changed otherwise, there is none: the reply has all of it.
+// delta returns the text that was added since the last call. If earlier text has changed, the delta
+// is empty: the reply contains the whole text.
 func (p *progress) delta() (model.Delta, error) {
 	text, err := p.text()
 	if err != nil {
@@ -116,14 +117,14 @@ func (p *progress) reply(req model.Request) (model.Reply, error) {
 	if err != nil {
 		return model.Reply{}, err
 	}
-	reply := model.Reply{ID: string(p.task.ID), Model: req.Model, Text: text, FinishReason: model.FinishStop, Usage: usageOf(p.task.Metadata)}
+	reply := model.Reply{ID: string(p.task.ID), Model: req.Model, Text: text, FinishReason: model.FinishStop, Usage: decodeUsage(p.task.Metadata)}
 	if p.message != nil {
-		reply.Text, reply.ID = textOf(p.message.Parts), p.message.ID
+		reply.Text, reply.ID = partsText(p.message.Parts), p.message.ID
 		p.task.ContextID = p.message.ContextID
 	}
 	said := ""
 	if m := p.task.Status.Message; m != nil {
-		said = textOf(m.Parts)
+		said = partsText(m.Parts)
 	}
 	kept := exchange{Task: p.task.ID, Context: p.task.ContextID}
 	switch state := p.task.Status.State; state {
@@ -149,7 +150,7 @@ func (p *progress) reply(req model.Request) (model.Reply, error) {
 	return reply, nil
 }
 
-// ends say how a task has ended without a result.
+// ends describe how a task ended without a result.
 var ends = map[a2a.TaskState]string{
 	a2a.TaskStateFailed:   "The remote agent has failed",
 	a2a.TaskStateRejected: "The remote agent has rejected the task",
@@ -163,7 +164,7 @@ func separator(text string) string {
 	return ": "
 }
 
-// maxQuestion bounds a question, in characters. People read it.
+// maxQuestion bounds a question for a person, in characters.
 const maxQuestion = 4000
 
 func ask(reply *model.Reply, state a2a.TaskState, text string) {
@@ -181,8 +182,8 @@ func submit(reply *model.Reply, tool, argument, value string) {
 	reply.ToolCalls = append(reply.ToolCalls, model.ToolCall{Name: tool, Arguments: string(arguments)})
 }
 
-// textOf returns parts as text. Files are named, not fetched.
-func textOf(parts a2a.ContentParts) string {
+// partsText returns parts as text. Files are named, not fetched.
+func partsText(parts a2a.ContentParts) string {
 	var b strings.Builder
 	for _, part := range parts {
 		if part == nil {
@@ -205,8 +206,9 @@ func textOf(parts a2a.ContentParts) string {
 	return strings.ToValidUTF8(b.String(), "\uFFFD")
 }
 
-// usageOf returns the usage in the metadata of a task: an object "usage" with the tokens. A2A does not define it; some agents report it.
-func usageOf(metadata map[string]any) *model.Usage {
+// decodeUsage returns the usage in the metadata of a task: an object "usage" with the tokens. A2A does not define
+// it; some agents report it.
+func decodeUsage(metadata map[string]any) *model.Usage {
 	usage, ok := metadata["usage"].(map[string]any)
 	if !ok {
 		return nil

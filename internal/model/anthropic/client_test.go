@@ -246,8 +246,8 @@ rules:
 	}
 }
 
-// TestRejectedThinkingIsLeftOut: thinking that the API does not accept any more, for example with another key, must not make a
-// conversation unusable. Nothing is learned from it.
+// TestRejectedThinkingIsLeftOut: thinking that the API no longer accepts, for example with another key, must not
+// make a conversation unusable. Nothing is learned from it.
 func TestRejectedThinkingIsLeftOut(t *testing.T) {
 	client, server := playScript(t, "rules: [{reply: {text: Three.}}]")
 	req := question()

@@ -15,8 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
-// event has the fields of the events of a stream that are used. It is laxer than the SDK's types, because gateways for other
-// models also speak this API.
+// event has the fields of the events of a stream that are used. It is laxer than the SDK's types, because gateways for
+// other models also speak this API.
 type event struct {
 	Type         string          `json:"type"`
 	Message      message         `json:"message"`
@@ -167,7 +167,7 @@ func (a *accumulator) end(reason string, details stopDetails, usage *wireUsage) 
 	a.usage = a.usage.merge(usage)
 }
 
-// blockSize is what a block counts in addition to its texts.
+// blockSize is the size that a block counts in addition to its texts.
 const blockSize = 64
 
 // grow counts what the reply contains so far.
@@ -213,8 +213,8 @@ func (a *accumulator) beginCall(b *building, input json.RawMessage) error {
 	return nil
 }
 
-// callInput returns arguments that came at once: an object, or text if they are not one. It is empty for the empty object
-// with which a stream begins.
+// callInput returns arguments that came at once: an object, or text if they are not one. It is empty for the empty
+// object with which a stream begins.
 func callInput(input json.RawMessage) string {
 	input = bytes.TrimSpace(input)
 	var text string
@@ -338,7 +338,8 @@ func (a *accumulator) items(name string, calls []model.ToolCall) []model.Reasoni
 	return items
 }
 
-// item returns a thinking block for the next request. It is encoded like the ledger encodes it, so that the bytes stay the same.
+// item returns a thinking block for the next request. It is encoded like the ledger encodes it, so that the bytes stay
+// the same.
 func (b *building) item() json.RawMessage {
 	var value any = struct {
 		Type string `json:"type"`

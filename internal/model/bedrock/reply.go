@@ -69,7 +69,8 @@ type replyBlock struct {
 	} `json:"reasoningContent"`
 }
 
-// wireUsage is the usage of a reply. The input tokens do not include those that were read from the cache or written to it.
+// wireUsage is the usage of a reply. The input tokens do not include those that were read from the cache or written to
+// it.
 type wireUsage struct {
 	Input      wire.Count `json:"inputTokens"`
 	CacheRead  wire.Count `json:"cacheReadInputTokens"`
@@ -195,7 +196,7 @@ func (a *accumulator) addEvent(name string, data []byte) error {
 	return nil
 }
 
-// blockSize is what a block counts in addition to its texts.
+// blockSize is the size that a block counts in addition to its texts.
 const blockSize = 64
 
 // grow counts what the reply contains so far.
@@ -370,8 +371,8 @@ func (a *accumulator) items(name string, calls []model.ToolCall) ([]model.Reason
 	return items, nil
 }
 
-// item returns reasoning for the next request, or nil if it is not sent back. It is encoded like the ledger encodes it, so that the bytes
-// stay the same.
+// item returns reasoning for the next request, or nil if it is not sent back. It is encoded like the ledger encodes it,
+// so that the bytes stay the same.
 func (b *building) item() (json.RawMessage, error) {
 	switch {
 	case b.redacted.Len() > 0:

@@ -13,7 +13,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// TestCallersDoNotWaitForEachOther: if the service hangs, every caller gets an error in time, and not after those before it.
+// TestCallersDoNotWaitForEachOther: if the service hangs, every caller gets an error in time, and not after those
+// before it.
 func TestCallersDoNotWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKept[string]()
@@ -21,7 +22,7 @@ func TestCallersDoNotWaitForEachOther(t *testing.T) {
 			<-ctx.Done()
 			return "", time.Time{}, failed(model.Transient, "it hangs")
 		}
-		begun := time.Now()
+		start := time.Now()
 		ended := make(chan error)
 		for range 5 {
 			go func() {
@@ -34,7 +35,7 @@ func TestCallersDoNotWaitForEachOther(t *testing.T) {
 				t.Errorf("got %v, want a failure to be tried again", typed)
 			}
 		}
-		if waited := time.Since(begun); waited > requestTimeout {
+		if waited := time.Since(start); waited > requestTimeout {
 			t.Errorf("the last one waited %s", waited)
 		}
 	})

@@ -44,8 +44,8 @@ func fail(status int, body string) http.HandlerFunc {
 }
 
 type endlessCase struct {
-	handler http.HandlerFunc
-	says    string
+	handler     http.HandlerFunc
+	wantMessage string
 }
 
 func endlessCases(f form) map[string]endlessCase {
@@ -84,13 +84,13 @@ func endlessCases(f form) map[string]endlessCase {
 }
 
 func testEndlessReplies(t *testing.T, s Subject) {
-	for name, tc := range endlessCases(formOf(s.API)) {
+	for name, tc := range endlessCases(newForm(s.API)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := s.serve(t, tc.handler).client(t, wire.Endpoint{}).Complete(t.Context(), question(), nil)
 			got := failure(t, err)
-			if !strings.Contains(got.Message, tc.says) || len([]rune(got.Message)) > 500 {
-				t.Errorf("got %v, want a short error that says %q", err, tc.says)
+			if !strings.Contains(got.Message, tc.wantMessage) || len([]rune(got.Message)) > 500 {
+				t.Errorf("got %v, want a short error that contains %q", err, tc.wantMessage)
 			}
 		})
 	}
@@ -111,7 +111,7 @@ func bomb(first, again string) http.HandlerFunc {
 }
 
 func testModelsBounded(t *testing.T, s Subject) {
-	f := formOf(s.API)
+	f := newForm(s.API)
 	body := f.models(strings.Repeat(f.model+",", (5<<20)/len(f.model)) + f.model)
 	_, err := s.serve(t, answer("application/json", body)).client(t, wire.Endpoint{}).Models(t.Context())
 	if got := failure(t, err); got.Kind != model.Oversized || !strings.Contains(got.Message, "larger than 4 MiB") {
@@ -145,8 +145,8 @@ func testForbiddenAddresses(t *testing.T, s Subject) {
 	}
 }
 
-// testOtherServices: an address may lead to another service of the network, whose responses must not be readable through
-// the errors of a call.
+// testOtherServices: an address may lead to another service of the network, whose responses must not be readable
+// through the errors of a call.
 func testOtherServices(t *testing.T, s Subject) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"text":            answer("text/plain", "secret-word"),

@@ -19,19 +19,19 @@ import (
 
 // failureCase is a script and the failure that it must become.
 type failureCase struct {
-	script     string
-	kind       model.Kind
-	retryAfter time.Duration
-	status     int
-	says       string
+	script      string
+	kind        model.Kind
+	retryAfter  time.Duration
+	status      int
+	wantMessage string
 }
 
 // anyStatus is the status of an error that APIs report with different ones.
 const anyStatus = -1
 
 // failed is a case of an error with a status that a script has in the form of each API.
-func failed(kind model.Kind, status int, says, fields string) failureCase {
-	return failureCase{script: reply("error: {" + fields + "}"), kind: kind, status: status, says: says}
+func failed(kind model.Kind, status int, wantMessage, fields string) failureCase {
+	return failureCase{script: reply("error: {" + fields + "}"), kind: kind, status: status, wantMessage: wantMessage}
 }
 
 func (c failureCase) after(wait time.Duration) failureCase {
@@ -41,7 +41,7 @@ func (c failureCase) after(wait time.Duration) failureCase {
 
 func testFailures(t *testing.T, s Subject) {
 	cases := reportedFailures()
-	for name, tc := range brokenResponses(formOf(s.API)) {
+	for name, tc := range brokenResponses(newForm(s.API)) {
 		cases[name] = tc
 	}
 	for name, tc := range cases {
@@ -55,8 +55,8 @@ func testFailures(t *testing.T, s Subject) {
 			if got.RetryAfter != tc.retryAfter {
 				t.Errorf("retry after %s, want %s", got.RetryAfter, tc.retryAfter)
 			}
-			if !strings.Contains(got.Message, tc.says) {
-				t.Errorf("message %q lacks %q", got.Message, tc.says)
+			if !strings.Contains(got.Message, tc.wantMessage) {
+				t.Errorf("message %q lacks %q", got.Message, tc.wantMessage)
 			}
 			if n := len(p.requests()); n != 1 {
 				t.Errorf("the provider was asked %d times, want once: retries belong to the caller", n)
@@ -72,10 +72,10 @@ func reportedFailures() map[string]failureCase {
 		"429 with a wait in seconds":      failed(model.RateLimited, 429, "Slow down.", "status: 429, retryAfter: 7s, message: Slow down.").after(7 * time.Second),
 		"429 with a wait in milliseconds": failed(model.RateLimited, 429, "Slow down.", "status: 429, retryAfter: 250ms, message: Slow down.").after(250 * time.Millisecond),
 		"429 with an excessive wait": failureCase{
-			script: reply("raw: {status: 429, headers: {Retry-After: '1e300'}, body: ''}"), kind: model.RateLimited, status: 429, says: "Too Many Requests",
+			script: reply("raw: {status: 429, headers: {Retry-After: '1e300'}, body: ''}"), kind: model.RateLimited, status: 429, wantMessage: "Too Many Requests",
 		}.after(time.Hour),
 		"429 with a date in the past": {
-			script: reply("raw: {status: 429, headers: {Retry-After: 'Sun, 06 Nov 1994 08:49:37 GMT'}, body: ''}"), kind: model.RateLimited, status: 429, says: "Too Many Requests",
+			script: reply("raw: {status: 429, headers: {Retry-After: 'Sun, 06 Nov 1994 08:49:37 GMT'}, body: ''}"), kind: model.RateLimited, status: 429, wantMessage: "Too Many Requests",
 		},
 		"402":                  failed(model.QuotaExhausted, 402, "Insufficient Balance", "status: 402, message: Insufficient Balance"),
 		"no credit":            failed(model.QuotaExhausted, anyStatus, "", "status: 429, code: insufficient_quota, message: There is no credit left."),
@@ -89,19 +89,19 @@ func reportedFailures() map[string]failureCase {
 		"unknown model":        failed(model.UnknownModel, 404, "model", "status: 404, code: model_not_found, message: The model x does not exist"),
 		"context too long":     failed(model.ContextTooLong, 400, "", "status: 400, code: context_length_exceeded, message: 'The maximum context length is 8192 tokens.'"),
 		"413":                  failed(model.ContextTooLong, 413, "prompt is too long", "status: 413, message: 'prompt is too long: 210000 tokens'"),
-		"404 of the path":      {script: reply("raw: {status: 404, body: '404 page not found'}"), kind: model.BadRequest, status: 404, says: "check the provider's baseURL"},
-		"502 with a page":      {script: reply("raw: {status: 502, headers: {Content-Type: text/html}, body: '<html>nginx</html>'}"), kind: model.Transient, status: 502, says: "Bad Gateway"},
-		"500 without any text": {script: reply("raw: {status: 500, body: '{}'}"), kind: model.Transient, status: 500, says: "Internal Server Error"},
+		"404 of the path":      {script: reply("raw: {status: 404, body: '404 page not found'}"), kind: model.BadRequest, status: 404, wantMessage: "check the provider's baseURL"},
+		"502 with a page":      {script: reply("raw: {status: 502, headers: {Content-Type: text/html}, body: '<html>nginx</html>'}"), kind: model.Transient, status: 502, wantMessage: "Bad Gateway"},
+		"500 without any text": {script: reply("raw: {status: 500, body: '{}'}"), kind: model.Transient, status: 500, wantMessage: "Internal Server Error"},
 		"an error with status 200": {
-			script: reply("raw: {status: 200, body: '{\"error\": {\"message\": \"no credit\", \"code\": 402}}'}"), kind: model.QuotaExhausted, status: 402, says: "no credit",
+			script: reply("raw: {status: 200, body: '{\"error\": {\"message\": \"no credit\", \"code\": 402}}'}"), kind: model.QuotaExhausted, status: 402, wantMessage: "no credit",
 		},
 	}
 }
 
 // brokenResponses are responses that are not a reply.
 func brokenResponses(f form) map[string]failureCase {
-	is := func(kind model.Kind, says, script string) failureCase {
-		return failureCase{script: script, kind: kind, says: says}
+	is := func(kind model.Kind, wantMessage, script string) failureCase {
+		return failureCase{script: script, kind: kind, wantMessage: wantMessage}
 	}
 	return map[string]failureCase{
 		"the stream is cut":              is(model.Transient, "connection", reply("text: This is a long answer that is cut.\nchunkSize: 2\nfault: {kind: cut, after: 4}")),
@@ -116,8 +116,8 @@ func brokenResponses(f form) map[string]failureCase {
 	}
 }
 
-// testClosedConnection closes a connection that served a call before, without a response to the second call. The provider may have made
-// that call, so the client must not send it again: only its caller records that.
+// testClosedConnection closes a connection that served a call before, without a response to the second call. The
+// provider may have made that call, so the client must not send it again: only its caller records that.
 func testClosedConnection(t *testing.T, s Subject) {
 	parsed, err := scripted.Parse("test.yaml", []byte(reply("text: Three.")))
 	if err != nil {
@@ -165,7 +165,7 @@ func testLongMessages(t *testing.T, s Subject) {
 }
 
 func testErrorInStream(t *testing.T, s Subject) {
-	f := formOf(s.API)
+	f := newForm(s.API)
 	_, err := s.complete(t, rawReply("text/event-stream", f.text.begin+f.text.piece("The")+f.overloaded))
 	if got := failure(t, err); got.Kind != model.Overloaded || got.Message != "The engine is overloaded." {
 		t.Errorf("got %v, want Overloaded", err)
@@ -177,7 +177,7 @@ func testErrorInStream(t *testing.T, s Subject) {
 }
 
 func testStreamThatEndsEarly(t *testing.T, s Subject) {
-	f := formOf(s.API)
+	f := newForm(s.API)
 	_, err := s.complete(t, rawReply("text/event-stream", f.text.begin+f.text.piece("The")))
 	if got := failure(t, err); got.Kind != model.Transient || !strings.Contains(got.Message, "ended before the reply was complete") {
 		t.Errorf("got %v, want Transient", err)

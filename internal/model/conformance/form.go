@@ -47,7 +47,7 @@ type streamed struct {
 	piece func(text string) string
 }
 
-func formOf(api model.API) form {
+func newForm(api model.API) form {
 	switch api {
 	case model.Anthropic:
 		return anthropicForm()

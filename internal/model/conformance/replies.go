@@ -70,7 +70,7 @@ func testReplies(t *testing.T, s Subject) {
 func isGoogle(api model.API) bool { return api == model.Gemini || api == model.Vertex }
 
 func textCases(api model.API) map[string]replyCase {
-	f := formOf(api)
+	f := newForm(api)
 	answer := model.Reply{Text: "There are three.", FinishReason: model.FinishStop}
 	stream := f.text.begin + f.text.piece("There are ") + f.text.piece("three.") + f.end
 	is := func(script string) replyCase {

@@ -49,7 +49,7 @@ func checkNotIn(t *testing.T, err error, parts ...string) {
 }
 
 func testKeyInErrors(t *testing.T, s Subject) {
-	scripts := echoes(formOf(s.API), testKey)
+	scripts := echoes(newForm(s.API), testKey)
 	scripts["echoed in part"] = reply("error: {status: 401, message: 'Incorrect API key provided: sk-test-****cdef.'}")
 	for name, script := range scripts {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func testKeyInErrors(t *testing.T, s Subject) {
 
 func testHeadersInErrors(t *testing.T, s Subject) {
 	const secret = "tenant-secret-98765"
-	for name, script := range echoes(formOf(s.API), secret) {
+	for name, script := range echoes(newForm(s.API), secret) {
 		t.Run(name, func(t *testing.T) {
 			p := s.play(t, script, scripted.Options{})
 			client := p.client(t, wire.Endpoint{Header: func(context.Context) (http.Header, error) {

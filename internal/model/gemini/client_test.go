@@ -125,7 +125,7 @@ func decode(t *testing.T, data []byte) any {
 	return value
 }
 
-func thinkingOf(t *testing.T, server *scripted.Server) []map[string]any {
+func sentThinking(t *testing.T, server *scripted.Server) []map[string]any {
 	t.Helper()
 	var all []map[string]any
 	for _, asked := range server.Requests() {
@@ -173,7 +173,7 @@ func TestThinking(t *testing.T) {
 			if _, err := client.Complete(t.Context(), req, nil); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, thinkingOf(t, server)[0]); diff != "" {
+			if diff := cmp.Diff(tc.want, sentThinking(t, server)[0]); diff != "" {
 				t.Errorf("thinking (-want +got):\n%s", diff)
 			}
 		})
@@ -201,7 +201,7 @@ rules:
 		{"includeThoughts": true, "thinkingLevel": "MEDIUM"}, {"includeThoughts": true, "thinkingBudget": 8192.0}, nil,
 		nil, // the second call uses the learned dialect
 	}
-	if diff := cmp.Diff(want, thinkingOf(t, server)); diff != "" {
+	if diff := cmp.Diff(want, sentThinking(t, server)); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 	keys := map[string]bool{}
@@ -237,7 +237,7 @@ func TestMissingSignatureIsReplaced(t *testing.T) {
 	}
 }
 
-// TestRejectedSignatureIsLeftOut: a signature that the API does not accept any more, for example with another key, must not
+// TestRejectedSignatureIsLeftOut: a signature that the API no longer accepts, for example with another key, must not
 // make a conversation unusable.
 func TestRejectedSignatureIsLeftOut(t *testing.T) {
 	client, server := playScript(t, "rules: [{reply: {text: Three.}}]")

@@ -19,7 +19,7 @@ type dialect struct {
 	refused int
 	// signCalls: calls without a signature need a placeholder although the model is of an older generation.
 	signCalls bool
-	// noReasoning leaves out the signatures of the history, for this call only: the API does not accept them any more.
+	// noReasoning leaves out the signatures of the history, for this call only: the API no longer accepts them.
 	noReasoning bool
 }
 
@@ -49,12 +49,14 @@ func (d dialect) After(refusal *model.Error) dialect {
 	return d
 }
 
-// isOldGeneration reports whether a model is of a generation with budgets for thinking and without mandatory signatures.
+// isOldGeneration reports whether a model is of a generation with budgets for thinking and without mandatory
+// signatures.
 func isOldGeneration(name string) bool {
 	return strings.Contains(name, "gemini-1") || strings.Contains(name, "gemini-2")
 }
 
-// thinkingForms are the ways to ask a model to think, in the order in which they are tried. Old generations begin with the second.
+// thinkingForms are the ways to ask a model to think, in the order in which they are tried. Old generations begin with
+// the second.
 var thinkingForms = []func(model.ReasoningEffort) *genai.ThinkingConfig{byLevel, byBudget, func(model.ReasoningEffort) *genai.ThinkingConfig { return nil }}
 
 func (d dialect) thinking(name string, effort model.ReasoningEffort) *genai.ThinkingConfig {

@@ -115,9 +115,9 @@ func callingMode(choice string) genai.FunctionCallingConfigMode {
 
 func textPart(text string) *part { return &part{Text: &text} }
 
-// contents returns the turns. Messages of the model that follow each other are one turn, because calls must follow a turn of the
-// user; the results of calls are one turn in the order of the calls, because a result without an ID belongs to the first open call
-// of its name.
+// contents returns the turns. Messages of the model that follow each other are one turn, because calls must follow a
+// turn of the user; the results of calls are one turn in the order of the calls, because a result without an ID belongs
+// to the first open call of its name.
 func contents(req model.Request, used dialect, api model.API) []*content {
 	var turns []*content
 	for i := 0; i < len(req.Messages); i++ {
@@ -171,7 +171,8 @@ func userParts(m model.Message, textOnly bool) []*part {
 	return parts
 }
 
-// results returns the turn with the tool messages from start to end, in the order of their calls, and then their images.
+// results returns the turn with the tool messages from start to end, in the order of their calls, and then their
+// images.
 func results(req model.Request, start, end int) *content {
 	var calls []model.ToolCall
 	if start > 0 {
@@ -200,7 +201,8 @@ func results(req model.Request, start, end int) *content {
 	return turn
 }
 
-// functionID returns the ID of a call as it is sent: only if the API gave one, because older models do not know IDs.
+// functionID returns the ID of a call as it is sent: only if the API gave one, because older models do not support
+// IDs.
 func functionID(id string) string {
 	if wire.IsMadeID(id) {
 		return ""
@@ -227,7 +229,7 @@ func assistantParts(m model.Message, req model.Request, used dialect, api model.
 	if m.Refusal == "" {
 		text = m.Text
 	}
-	signature := signatureOf(m, "", req, used, api)
+	signature := callSignature(m, "", req, used, api)
 	if text == "" && len(m.ToolCalls) == 0 {
 		text = "(no answer)"
 	}
@@ -237,7 +239,7 @@ func assistantParts(m model.Message, req model.Request, used dialect, api model.
 	for i, call := range m.ToolCalls {
 		p := &part{
 			FunctionCall:     &functionCall{ID: functionID(call.ID), Name: functionName(call.Name), Args: json.RawMessage(wire.SendableArguments(call))},
-			ThoughtSignature: signatureOf(m, call.ID, req, used, api),
+			ThoughtSignature: callSignature(m, call.ID, req, used, api),
 		}
 		// Only the first of parallel calls has a signature.
 		if i == 0 && p.ThoughtSignature == nil && (used.signCalls || !isOldGeneration(req.Model)) {
@@ -248,8 +250,8 @@ func assistantParts(m model.Message, req model.Request, used dialect, api model.
 	return parts
 }
 
-// signatureOf returns the signature of a call, or of the text if the call is empty.
-func signatureOf(m model.Message, call string, req model.Request, used dialect, api model.API) json.RawMessage {
+// callSignature returns the signature of a call, or of the text if the call is empty.
+func callSignature(m model.Message, call string, req model.Request, used dialect, api model.API) json.RawMessage {
 	if used.noReasoning {
 		return nil
 	}

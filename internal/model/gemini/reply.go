@@ -130,7 +130,7 @@ func (a *accumulator) add(data []byte) error {
 	return nil
 }
 
-// partSize is what a part counts in addition to its texts.
+// partSize is the size that a part counts in addition to its texts.
 const partSize = 16
 
 // grow counts what the reply contains so far.

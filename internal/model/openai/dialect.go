@@ -18,7 +18,7 @@ type dialect struct {
 	// name is tried first, because a server that does not support the newer one ignores it and would reply without a
 	// limit.
 	completionLimit bool
-	// noReasoningEffort: the model does not reason, or the endpoint does not know reasoning_effort.
+	// noReasoningEffort: the model does not reason, or the endpoint does not support reasoning_effort.
 	noReasoningEffort bool
 }
 
@@ -28,8 +28,8 @@ func (d dialect) Suffix() string {
 	return wire.Mark(d.noStreamOptions, "-nso") + wire.Mark(d.completionLimit, "-mct") + wire.Mark(d.noReasoningEffort, "-nre")
 }
 
-// After returns the dialect to use after an error, which is the same one if the error does not suggest another. That can happen
-// once for each field.
+// After returns the dialect to use after an error, which is the same one if the error does not suggest another. That
+// can happen once for each field.
 func (d dialect) After(refusal *model.Error) dialect {
 	if refusal.Kind != model.BadRequest {
 		return d

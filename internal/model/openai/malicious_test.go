@@ -51,8 +51,8 @@ func chunk(delta string) string { return `data: {"choices":[{"delta":` + delta +
 // TestEndlessCallsAreRejected has endless tool calls as only this API can send them.
 func TestEndlessCallsAreRejected(t *testing.T) {
 	for name, tc := range map[string]struct {
-		handler http.HandlerFunc
-		says    string
+		handler     http.HandlerFunc
+		wantMessage string
 	}{
 		"a name without end":       {stream("", chunk(`{"tool_calls":[{"index":0,"function":{"name":"abcdefgh"}}]}`)+chunk(`{"tool_calls":[{"index":0,"function":{"name":"ijkl"}}]}`)), "a name or an id that is too long"},
 		"calls that repeat a name": {stream("", chunk(`{"tool_calls":[{"function":{"name":"ls","arguments":"[0"}}]}`)), "more than 1 MiB of text"},
@@ -61,8 +61,8 @@ func TestEndlessCallsAreRejected(t *testing.T) {
 			t.Parallel()
 			_, err := serve(t, tc.handler).Complete(t.Context(), question(), nil)
 			var failed *model.Error
-			if !errors.As(err, &failed) || !strings.Contains(failed.Message, tc.says) {
-				t.Errorf("got %v, want an error that says %q", err, tc.says)
+			if !errors.As(err, &failed) || !strings.Contains(failed.Message, tc.wantMessage) {
+				t.Errorf("got %v, want an error that contains %q", err, tc.wantMessage)
 			}
 			if failed != nil && len([]rune(failed.Message)) > 500 {
 				t.Errorf("the message has %d bytes", len(failed.Message))

@@ -15,15 +15,16 @@ import (
 
 // callBuilder assembles tool calls from their fragments.
 type callBuilder struct {
-	building []*buildingCall
-	byIndex  map[int]int
+	pending []*pendingCall
+	byIndex map[int]int
 }
 
-type buildingCall struct {
+type pendingCall struct {
 	id, name  string
 	arguments strings.Builder
-	// checked counts the checks whether the arguments are complete, each of which costs more than the last.
-	checked int
+	// checks counts how often the arguments were parsed to detect whether they are complete; the cost grows with
+	// their length.
+	checks int
 }
 
 // add adds a fragment and returns it with the index of its call.
@@ -32,7 +33,7 @@ func (b *callBuilder) add(piece *wireCall) (*model.ToolCallDelta, error) {
 	if at >= wire.MaxToolCalls {
 		return nil, wire.Oversized(fmt.Sprintf("the provider's reply has more than %d tool calls", wire.MaxToolCalls))
 	}
-	call := b.building[at]
+	call := b.pending[at]
 	delta := &model.ToolCallDelta{Index: at, Arguments: string(piece.Function.Arguments)}
 	call.id = cmp.Or(call.id, piece.ID)
 	if name := piece.Function.Name; name != "" && name != call.name {
@@ -50,15 +51,15 @@ func (b *callBuilder) add(piece *wireCall) (*model.ToolCallDelta, error) {
 // decides, but some providers omit it, and some give every parallel call the index 0. In these cases a new ID starts
 // a new call, as does a new name, or the same name after complete arguments.
 func (b *callBuilder) callIndex(piece *wireCall) int {
-	at, known := len(b.building)-1, len(b.building) > 0
+	at, ok := len(b.pending)-1, len(b.pending) > 0
 	if piece.Index != nil {
-		at, known = b.byIndex[*piece.Index]
+		at, ok = b.byIndex[*piece.Index]
 	}
-	if known && !b.building[at].belongsToOther(piece) {
+	if ok && !b.pending[at].belongsToOther(piece) {
 		return at
 	}
-	b.building = append(b.building, &buildingCall{})
-	at = len(b.building) - 1
+	b.pending = append(b.pending, &pendingCall{})
+	at = len(b.pending) - 1
 	if piece.Index != nil {
 		if b.byIndex == nil {
 			b.byIndex = map[int]int{}
@@ -72,7 +73,7 @@ func (b *callBuilder) callIndex(piece *wireCall) int {
 const maxChecks = 100
 
 // belongsToOther reports whether the fragment belongs to another call, whatever its index.
-func (c *buildingCall) belongsToOther(piece *wireCall) bool {
+func (c *pendingCall) belongsToOther(piece *wireCall) bool {
 	if piece.ID != "" && c.id != "" && piece.ID != c.id {
 		return true
 	}
@@ -82,16 +83,16 @@ func (c *buildingCall) belongsToOther(piece *wireCall) bool {
 	if piece.Function.Name != c.name {
 		return true
 	}
-	c.checked++
-	return c.checked <= maxChecks && json.Valid([]byte(c.arguments.String()))
+	c.checks++
+	return c.checks <= maxChecks && json.Valid([]byte(c.arguments.String()))
 }
 
 func (b *callBuilder) calls() []model.ToolCall {
-	if len(b.building) == 0 {
+	if len(b.pending) == 0 {
 		return nil
 	}
-	calls := make([]model.ToolCall, 0, len(b.building))
-	for _, c := range b.building {
+	calls := make([]model.ToolCall, 0, len(b.pending))
+	for _, c := range b.pending {
 		calls = append(calls, model.ToolCall{ID: c.id, Name: c.name, Arguments: c.arguments.String()})
 	}
 	return calls

@@ -15,9 +15,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
-// encodeRequest encodes a request for the API. As in package openai it is written by hand, because a request contains the
-// whole conversation. The parts that change between the requests of an agent come last, so that consecutive requests
-// share their beginning.
+// encodeRequest encodes a request for the API. As in package openai it is written by hand, because a request contains
+// the whole conversation. The parts that change between the requests of an agent come last, so that consecutive
+// requests share their beginning.
 func encodeRequest(req model.Request, used dialect) ([]byte, error) {
 	b := appendField([]byte{'{'}, `"model":`, req.Model)
 	b = append(b, `,"stream":true,"store":false`...)

@@ -58,7 +58,7 @@ func TestNamespacesAreServedEqually(t *testing.T) {
 
 				var mu sync.Mutex
 				served := map[string]int64{}
-				content := make(chan struct{})
+				done := make(chan struct{})
 				left := small
 				submit := func(namespace string, i int) {
 					ticket := schedule.Ticket{Provider: "p", Namespace: namespace, Chat: fmt.Sprint(i % 7), Tokens: 1000}
@@ -76,7 +76,7 @@ func TestNamespacesAreServedEqually(t *testing.T) {
 							left--
 						}
 						if left == 0 && namespace == "small" {
-							close(content)
+							close(done)
 						}
 					})
 				}
@@ -89,7 +89,7 @@ func TestNamespacesAreServedEqually(t *testing.T) {
 				for i := range small {
 					submit("small", i)
 				}
-				<-content
+				<-done
 				mu.Lock()
 				defer mu.Unlock()
 				ratio := float64(served["large"]) / float64(served["small"])

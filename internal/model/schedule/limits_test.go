@@ -162,18 +162,18 @@ func TestEstimateIsCorrectedByUsage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := schedule.New(schedule.Options{})
 		s.SetProvider(schedule.Provider{Name: "p", TokensPerMinute: 1000})
-		begun := make(chan *schedule.Grant, 3)
+		grants := make(chan *schedule.Grant, 3)
 		for range 3 {
-			mustSubmit(t, s, schedule.Ticket{Provider: "p", Tokens: 900}, func(g *schedule.Grant) { begun <- g })
+			mustSubmit(t, s, schedule.Ticket{Provider: "p", Tokens: 900}, func(g *schedule.Grant) { grants <- g })
 		}
-		(<-begun).Release(schedule.Result{Tokens: new(int64(50))})
-		(<-begun).Release(schedule.Result{}) // unknown usage: the estimate remains
+		(<-grants).Release(schedule.Result{Tokens: new(int64(50))})
+		(<-grants).Release(schedule.Result{}) // unknown usage: the estimate remains
 		synctest.Wait()
-		if len(begun) != 0 || s.Waiting("p") != 1 {
+		if len(grants) != 0 || s.Waiting("p") != 1 {
 			t.Fatal("the third call began although the minute is used up")
 		}
 		advance(62 * time.Second)
-		if len(begun) != 1 {
+		if len(grants) != 1 {
 			t.Error("the third call did not begin in the next minute")
 		}
 	})
@@ -183,17 +183,17 @@ func TestOversizedCallIsServedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := schedule.New(schedule.Options{})
 		s.SetProvider(schedule.Provider{Name: "p", TokensPerMinute: 1000})
-		begun := make(chan *schedule.Grant, 2)
+		grants := make(chan *schedule.Grant, 2)
 		for range 2 {
-			mustSubmit(t, s, schedule.Ticket{Provider: "p", Tokens: 5000}, func(g *schedule.Grant) { begun <- g })
+			mustSubmit(t, s, schedule.Ticket{Provider: "p", Tokens: 5000}, func(g *schedule.Grant) { grants <- g })
 		}
-		(<-begun).Release(schedule.Result{})
+		(<-grants).Release(schedule.Result{})
 		advance(30 * time.Second)
-		if len(begun) != 0 {
+		if len(grants) != 0 {
 			t.Error("the second call began in the same minute")
 		}
 		advance(32 * time.Second)
-		if len(begun) != 1 {
+		if len(grants) != 1 {
 			t.Error("the second call never began")
 		}
 	})
@@ -203,20 +203,20 @@ func TestLimitsCanChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := schedule.New(schedule.Options{})
 		s.SetProvider(schedule.Provider{Name: "p", Concurrent: 1})
-		begun := make(chan *schedule.Grant, 10)
+		grants := make(chan *schedule.Grant, 10)
 		for range 10 {
-			mustSubmit(t, s, schedule.Ticket{Provider: "p"}, func(g *schedule.Grant) { begun <- g })
+			mustSubmit(t, s, schedule.Ticket{Provider: "p"}, func(g *schedule.Grant) { grants <- g })
 		}
 		s.SetProvider(schedule.Provider{Name: "p", Concurrent: 4})
-		if len(begun) != 4 {
-			t.Errorf("%d calls run after the limit was raised to 4", len(begun))
+		if len(grants) != 4 {
+			t.Errorf("%d calls run after the limit was raised to 4", len(grants))
 		}
 		s.SetProvider(schedule.Provider{Name: "p"})
-		if len(begun) != 10 {
-			t.Errorf("%d calls were granted after the limit was removed, want all 10", len(begun))
+		if len(grants) != 10 {
+			t.Errorf("%d calls were granted after the limit was removed, want all 10", len(grants))
 		}
 		for range 10 {
-			(<-begun).Release(schedule.Result{})
+			(<-grants).Release(schedule.Result{})
 		}
 		if _, err := s.Submit(schedule.Ticket{Provider: "another"}, func(*schedule.Grant) {}); err == nil {
 			t.Error("a call to an unknown provider was accepted")
@@ -228,14 +228,14 @@ func TestClosedSchedulerGrantsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := schedule.New(schedule.Options{})
 		s.SetProvider(schedule.Provider{Name: "p", RequestsPerMinute: 1})
-		begun := make(chan *schedule.Grant, 2)
+		grants := make(chan *schedule.Grant, 2)
 		for range 2 {
-			mustSubmit(t, s, schedule.Ticket{Provider: "p"}, func(g *schedule.Grant) { begun <- g })
+			mustSubmit(t, s, schedule.Ticket{Provider: "p"}, func(g *schedule.Grant) { grants <- g })
 		}
 		s.Close()
 		advance(time.Hour)
-		if len(begun) != 1 {
-			t.Errorf("%d calls were granted, want the one before the close", len(begun))
+		if len(grants) != 1 {
+			t.Errorf("%d calls were granted, want the one before the close", len(grants))
 		}
 	})
 }

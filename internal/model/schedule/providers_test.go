@@ -22,8 +22,8 @@ import (
 func TestRateLimitUsesFallback(t *testing.T) {
 	s := schedule.New(schedule.Options{})
 	defer s.Close()
-	main, mainServer := providerOf(t, "rules:\n- {reply: {error: {status: 429, retryAfter: 60s, message: Slow down.}}}")
-	second, secondServer := providerOf(t, "rules:\n- {reply: {text: Served.}}")
+	main, mainServer := scriptedProvider(t, "rules:\n- {reply: {error: {status: 429, retryAfter: 60s, message: Slow down.}}}")
+	second, secondServer := scriptedProvider(t, "rules:\n- {reply: {text: Served.}}")
 	s.SetProvider(schedule.Provider{Name: "main", Concurrent: 1, Fallback: []string{"second"}})
 	s.SetProvider(schedule.Provider{Name: "second", Concurrent: 2})
 	clients := map[string]model.Client{"main": main, "second": second}
@@ -71,7 +71,7 @@ func submit(t *testing.T, s *schedule.Scheduler, clients map[string]model.Client
 	})
 }
 
-func providerOf(t *testing.T, script string) (model.Client, *scripted.Server) {
+func scriptedProvider(t *testing.T, script string) (model.Client, *scripted.Server) {
 	t.Helper()
 	parsed, err := scripted.Parse("test.yaml", []byte(script))
 	if err != nil {

@@ -139,9 +139,9 @@ func TestAnthropicHeaders(t *testing.T) {
 	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "fallback: {text: Hello.}")}, APIKey: "secret"})
 	const hello = `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hi"}]}`
 	for name, tc := range map[string]struct {
-		headers map[string]string
-		status  int
-		says    string
+		headers     map[string]string
+		status      int
+		wantMessage string
 	}{
 		"no key":          {anthropicHeaders, http.StatusUnauthorized, `"authentication_error"`},
 		"a bearer token":  {map[string]string{"Anthropic-Version": "2023-06-01", "Authorization": "Bearer secret"}, http.StatusUnauthorized, "x-api-key header is required"},
@@ -150,8 +150,8 @@ func TestAnthropicHeaders(t *testing.T) {
 		"another version": {map[string]string{"X-Api-Key": "secret", "Anthropic-Version": "2030-01-01"}, http.StatusBadRequest, "not a valid version"},
 		"all":             {map[string]string{"X-Api-Key": "secret", "Anthropic-Version": "2023-06-01"}, http.StatusOK, "Hello."},
 	} {
-		if status, _, body := call(t, url+"/v1/messages", hello, tc.headers); status != tc.status || !strings.Contains(body, tc.says) {
-			t.Errorf("%s: got %d %s, want %d with %q", name, status, body, tc.status, tc.says)
+		if status, _, body := call(t, url+"/v1/messages", hello, tc.headers); status != tc.status || !strings.Contains(body, tc.wantMessage) {
+			t.Errorf("%s: got %d %s, want %d with %q", name, status, body, tc.status, tc.wantMessage)
 		}
 	}
 }

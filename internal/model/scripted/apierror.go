@@ -24,8 +24,8 @@ const (
 
 const invalidRequest = "invalid_request_error"
 
-// apiError is an error before it takes the form of an API. Kind and code are those of the chat completions API. Without a
-// message, each API has its own status and message for the code.
+// apiError is an error before it takes the form of an API. Kind and code are those of the chat completions API. Without
+// a message, each API has its own status and message for the code.
 type apiError struct {
 	status     int
 	retryAfter duration
@@ -57,7 +57,7 @@ func asAPIError(err error) *apiError {
 func writeError(w http.ResponseWriter, p protocol, e *apiError) {
 	status, body := p.failed(e)
 	switch p.api() {
-	case model.Gemini, model.Vertex: // there it is in the body
+	case model.Gemini, model.Vertex: // these APIs send the delay in the body
 	case model.Bedrock:
 		w.Header().Set("X-Amzn-Errortype", exception(e)+":http://internal.amazon.com/coral/com.amazon.bedrock/")
 		fallthrough

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// bedrockRequest is the body of a call. Unused fields are declared too, so that strict decoding accepts what the API accepts.
+// bedrockRequest is the body of a call. Unused fields are declared too, so that strict decoding accepts what the API
+// accepts.
 type bedrockRequest struct {
 	Messages        []bedrockMessage `json:"messages"`
 	System          []bedrockBlock   `json:"system"`
@@ -62,7 +63,7 @@ type bedrockBlock struct {
 	fields           object
 }
 
-// UnmarshalJSON keeps the fields too, for strict mode.
+// UnmarshalJSON also records which fields are present, for strict mode.
 func (b *bedrockBlock) UnmarshalJSON(data []byte) error {
 	type plain bedrockBlock
 	return decodeFields(data, (*plain)(b), &b.fields)
@@ -125,7 +126,7 @@ type bedrockTool struct {
 func (r *bedrockRequest) conversation() *conversation {
 	c := &conversation{model: r.model, stream: r.streamed, callPrefix: "tooluse_"}
 	if len(r.System) > 0 {
-		c.messages = append(c.messages, message{role: roleSystem, text: textsOf(r.System)})
+		c.messages = append(c.messages, message{role: roleSystem, text: joinTexts(r.System)})
 	}
 	for i := range r.Messages {
 		m := &r.Messages[i]
@@ -145,7 +146,7 @@ func (r *bedrockRequest) conversation() *conversation {
 	return c.complete()
 }
 
-func textsOf(blocks []bedrockBlock) string {
+func joinTexts(blocks []bedrockBlock) string {
 	var b strings.Builder
 	for i := range blocks {
 		b.WriteString(blocks[i].text())
@@ -154,7 +155,7 @@ func textsOf(blocks []bedrockBlock) string {
 }
 
 func (m *bedrockMessage) assistant() message {
-	out := message{role: roleAssistant, text: textsOf(m.Content)}
+	out := message{role: roleAssistant, text: joinTexts(m.Content)}
 	for i := range m.Content {
 		if call := m.Content[i].ToolUse; call != nil {
 			out.calls = append(out.calls, toolCall{id: call.ID, name: call.Name, arguments: string(call.Input)})
@@ -170,7 +171,7 @@ func (m *bedrockMessage) user() []message {
 		b := &m.Content[i]
 		switch {
 		case b.ToolResult != nil:
-			result := message{callID: b.ToolResult.ID, text: textsOf(b.ToolResult.Content)}
+			result := message{callID: b.ToolResult.ID, text: joinTexts(b.ToolResult.Content)}
 			for j := range b.ToolResult.Content {
 				if b.ToolResult.Content[j].Image != nil {
 					result.images++

@@ -68,16 +68,16 @@ func (c *conversation) complete() *conversation {
 			}
 		}
 	}
-	if role, ok := roleOf(c.system); ok {
+	if role, ok := parseRole(c.system); ok {
 		c.role = role
 	}
 	c.roleKey = roleKey(c.role)
 	return c
 }
 
-// roleOf returns the role from the line of the sub-agent context: "You are operating as a **ROLE** sub-agent". A
+// parseRole returns the role from the line of the sub-agent context: "You are operating as a **ROLE** sub-agent". A
 // prompt without it is the orchestrator's.
-func roleOf(system string) (string, bool) {
+func parseRole(system string) (string, bool) {
 	const before, after = "You are operating as a", "** sub-agent"
 	_, rest, found := strings.Cut(system, before)
 	if !found {

@@ -18,8 +18,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
-// rolesOf returns the role of each rule of a built-in script; nil stands for a rule without one.
-func rolesOf(t *testing.T, file string) (roles []any) {
+// readRoles returns the role of each rule of a built-in script; nil stands for a rule without one.
+func readRoles(t *testing.T, file string) (roles []any) {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -43,18 +43,19 @@ func rolesOf(t *testing.T, file string) (roles []any) {
 
 const examplesScript = "scripts/examples.yaml"
 
-// TestRolesOfExamples checks that the rules of the examples apply to roles that no other script has, so that they take no reply from it.
+// TestRolesOfExamples checks that the rules of the examples apply to roles that no other script has, so that they take
+// no reply from it.
 func TestRolesOfExamples(t *testing.T) {
 	files, err := filepath.Glob("scripts/*.yaml")
 	if err != nil || !slices.Contains(files, examplesScript) {
 		t.Fatalf("found %v: %v", files, err)
 	}
-	roles := rolesOf(t, examplesScript)
+	roles := readRoles(t, examplesScript)
 	if slices.Contains(roles, nil) {
 		t.Errorf("a rule has no role: %v", roles)
 	}
 	for _, file := range files {
-		for _, role := range rolesOf(t, file) {
+		for _, role := range readRoles(t, file) {
 			if file != examplesScript && role != nil && slices.Contains(roles, role) {
 				t.Errorf("%s also has the role %s", file, role)
 			}
@@ -73,7 +74,7 @@ func TestExampleRolesDoOtherWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, role := range rolesOf(t, examplesScript) {
+	for _, role := range readRoles(t, examplesScript) {
 		reply, err := client.Complete(t.Context(), model.Request{
 			Model: "scripted",
 			Messages: []model.Message{

@@ -14,7 +14,7 @@ type geminiEnd struct {
 	blocked bool
 }
 
-// end returns how the reply ends. Arguments that are no object cannot be sent; the API drops such calls.
+// end returns how the reply ends. Arguments that are not an object cannot be sent; the API drops such calls.
 func (*geminiRequest) end(p *response) geminiEnd {
 	for _, call := range p.calls {
 		if !isObject(json.RawMessage(call.arguments)) {

@@ -207,7 +207,7 @@ func (b *geminiBlob) validate(path string) error {
 	if err != nil {
 		return badRequest("", "Invalid value at '%s.data' (TYPE_BYTES), Base64 decoding failed for %q", path, b.Data[:min(len(b.Data), 40)])
 	}
-	known := slices.Contains(imageTypes(), b.MIMEType) // the others have no signature that net/http knows
+	known := slices.Contains(imageTypes(), b.MIMEType) // net/http detects no signature of the others
 	if len(decoded) == 0 || known && http.DetectContentType(decoded) != b.MIMEType {
 		return badRequest("", "Unable to process input image. Please retry or report in https://developers.generativeai.google/guide/troubleshooting")
 	}

@@ -133,10 +133,10 @@ func TestGeminiKeysAndPaths(t *testing.T) {
 	_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "models: [m]\nfallback: {text: Hello.}")}, APIKey: "secret"})
 	key := map[string]string{"X-Goog-Api-Key": "secret"}
 	for name, tc := range map[string]struct {
-		path    string
-		headers map[string]string
-		status  int
-		says    string
+		path        string
+		headers     map[string]string
+		status      int
+		wantMessage string
 	}{
 		"no key":             {geminiPath, nil, http.StatusForbidden, `"PERMISSION_DENIED"`},
 		"a wrong key":        {geminiPath, map[string]string{"X-Goog-Api-Key": "other"}, http.StatusBadRequest, `"API_KEY_INVALID"`},
@@ -146,8 +146,8 @@ func TestGeminiKeysAndPaths(t *testing.T) {
 		"an unknown method":  {"/v1beta/models/m:embedContent", key, http.StatusNotFound, `"NOT_FOUND"`},
 		"no method":          {"/v1beta/models/m", key, http.StatusNotFound, `"NOT_FOUND"`},
 	} {
-		if status, _, body := call(t, url+tc.path, geminiHello, tc.headers); status != tc.status || !strings.Contains(body, tc.says) {
-			t.Errorf("%s: got %d %s, want %d with %q", name, status, body, tc.status, tc.says)
+		if status, _, body := call(t, url+tc.path, geminiHello, tc.headers); status != tc.status || !strings.Contains(body, tc.wantMessage) {
+			t.Errorf("%s: got %d %s, want %d with %q", name, status, body, tc.status, tc.wantMessage)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestScriptErrorsHaveFileAndLine(t *testing.T) {
-	for name, tc := range map[string]struct{ script, says string }{
+	for name, tc := range map[string]struct{ script, wantMessage string }{
 		"empty":                      {"", "test.yaml: the script is empty"},
 		"no rules":                   {"name: x", "test.yaml: the script has neither rules nor a fallback"},
 		"two documents":              {"fallback: {}\n---\nfallback: {}", "test.yaml: a script is one YAML document"},
@@ -40,8 +40,8 @@ func TestScriptErrorsHaveFileAndLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := scripted.Parse("test.yaml", []byte(tc.script))
-			if err == nil || !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("got %v, want %q", err, tc.says)
+			if err == nil || !strings.Contains(err.Error(), tc.wantMessage) {
+				t.Errorf("got %v, want %q", err, tc.wantMessage)
 			}
 		})
 	}

@@ -300,7 +300,7 @@ func (r *responsesRequest) validateReasoning() error {
 	for i := range r.Input.items {
 		item := &r.Input.items[i]
 		if item.kind() != itemReasoning {
-			if required := reasoningOf(item.ID); required != "" && !given[required] {
+			if required := reasoningID(item.ID); required != "" && !given[required] {
 				return badRequest("input", "Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.", item.ID, item.kind(), required)
 			}
 			continue
@@ -336,8 +336,8 @@ func validReasoning(id, encrypted string) bool {
 // The IDs of the items of a reply with reasoning have this mark, so that a request shows which reasoning they need.
 const reasonedMark = "r_"
 
-// reasoningOf returns the ID of the reasoning item that an item needs, or "".
-func reasoningOf(id string) string {
+// reasoningID returns the ID of the reasoning item that an item needs, or "".
+func reasoningID(id string) string {
 	for _, prefix := range []string{"fc_", "msg_"} {
 		if rest, ok := strings.CutPrefix(id, prefix+reasonedMark); ok {
 			reply, _, _ := strings.Cut(rest, "_")

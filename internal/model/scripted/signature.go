@@ -9,7 +9,7 @@ import (
 	"encoding/base64"
 )
 
-// APIs sign the reasoning that they want back, or encrypt it. Here a signature depends only on what it signs: the server
+// APIs sign or encrypt the reasoning that they need back. Here a signature depends only on what it signs: the server
 // has no state, repeats its bytes, and still detects reasoning that was changed.
 
 func signature(purpose, text string) string {

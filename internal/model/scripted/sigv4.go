@@ -21,7 +21,7 @@ const (
 	maxSkew = 5 * time.Minute
 )
 
-// signed is what a request says about its signature.
+// signed has the parameters of the signature of a request.
 type signed struct {
 	accessKeyID, date, region, service string
 	headers                            []string

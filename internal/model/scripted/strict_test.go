@@ -20,7 +20,7 @@ func TestStrictModeRejectsInvalidRequests(t *testing.T) {
 	with := func(field string) string { return `{"model":"m","messages":[` + user + `],` + field + `}` }
 	tool := func(function string) string { return with(`"tools":[{"type":"function","function":` + function + `}]`) }
 
-	for name, tc := range map[string]struct{ body, says string }{
+	for name, tc := range map[string]struct{ body, wantMessage string }{
 		"a tool message without a call":          {messages(user, result), "must be a response to a preceding message with 'tool_calls'"},
 		"a tool message after a user message":    {messages(user, call, result, user, result), "must be a response"},
 		"a tool message for another call":        {messages(user, call, strings.Replace(result, `"a"`, `"b"`, 1)), "'tool_call_id' of 'b' not found"},
@@ -73,8 +73,8 @@ func TestStrictModeRejectsInvalidRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "fallback: {text: Hello.}")}})
 			status, body := post(t, url+"/v1/chat/completions", tc.body)
-			if status != http.StatusBadRequest || !strings.Contains(body, tc.says) || !strings.Contains(body, `"invalid_request_error"`) {
-				t.Errorf("got %d %s, want 400 with %q", status, body, tc.says)
+			if status != http.StatusBadRequest || !strings.Contains(body, tc.wantMessage) || !strings.Contains(body, `"invalid_request_error"`) {
+				t.Errorf("got %d %s, want 400 with %q", status, body, tc.wantMessage)
 			}
 		})
 	}

@@ -43,9 +43,9 @@ func call(t testing.TB, url, body string, headers map[string]string) (int, http.
 }
 
 // refusal is a request that an API refuses, and a part of the message.
-type refusal struct{ body, says string }
+type refusal struct{ body, wantMessage string }
 
-// wireTest is how to reach one API.
+// wireTest describes how to reach one API.
 type wireTest struct {
 	path    string
 	headers map[string]string
@@ -53,8 +53,8 @@ type wireTest struct {
 	form string
 }
 
-// testStrict checks that the requests are refused in strict mode with 400 in the API's form, and accepted in lenient mode
-// if they are JSON of the right types.
+// testStrict checks that the requests are refused in strict mode with 400 in the API's form, and accepted in lenient
+// mode if they are JSON of the right types.
 func testStrict(t *testing.T, wire wireTest, refused map[string]refusal, accepted map[string]string) {
 	options := scripted.Options{Scripts: []*scripted.Script{parse(t, "fallback: {text: Hello.}")}}
 	_, url := serve(t, options)
@@ -63,8 +63,8 @@ func testStrict(t *testing.T, wire wireTest, refused map[string]refusal, accepte
 	for name, tc := range refused {
 		t.Run(name, func(t *testing.T) {
 			status, _, body := call(t, url+wire.path, tc.body, wire.headers)
-			if status != http.StatusBadRequest || !strings.Contains(body, quote(tc.says)[1:len(quote(tc.says))-1]) || !strings.Contains(body, wire.form) {
-				t.Errorf("got %d %s, want 400 with %q", status, body, tc.says)
+			if status != http.StatusBadRequest || !strings.Contains(body, quote(tc.wantMessage)[1:len(quote(tc.wantMessage))-1]) || !strings.Contains(body, wire.form) {
+				t.Errorf("got %d %s, want 400 with %q", status, body, tc.wantMessage)
 			}
 			status, _, body = call(t, lenient+wire.path, tc.body, nil)
 			if json.Valid([]byte(tc.body)) && status != http.StatusOK && !strings.Contains(body, "unmarshal") {
@@ -157,7 +157,8 @@ func TestModelsOfEachAPI(t *testing.T) {
 	}
 }
 
-// TestSameRulesMatchOnEveryAPI sends one conversation with a system prompt, a tool loop with an image, and a later message.
+// TestSameRulesMatchOnEveryAPI sends one conversation with a system prompt, a tool loop with an image, and a later
+// message.
 func TestSameRulesMatchOnEveryAPI(t *testing.T) {
 	const script = `
 rules:
@@ -245,9 +246,9 @@ func TestFaultsOnEveryAPI(t *testing.T) {
 			stream.body = strings.Replace(wire.body, "{", `{"stream":true,`, 1)
 		}
 		for name, tc := range map[string]struct {
-			script string
-			says   string
-			cut    bool
+			script      string
+			wantMessage string
+			cut         bool
 		}{
 			"an error in the stream": {"{text: Hello., fault: {kind: error, after: 1, error: {status: 503, message: It is overloaded.}}}", "It is overloaded.", false},
 			"malformed":              {"{text: Hello., fault: {kind: malformed, after: 99}}", malformedOn(api), false},
@@ -257,8 +258,8 @@ func TestFaultsOnEveryAPI(t *testing.T) {
 			t.Run(string(api)+"/"+name, func(t *testing.T) {
 				_, url := serve(t, scripted.Options{Scripts: []*scripted.Script{parse(t, "fallback: "+tc.script)}})
 				body, err := read(t, url+stream.path, stream.body)
-				if (err != nil) != tc.cut || !strings.Contains(body, tc.says) {
-					t.Errorf("got %q, %v; want %q", body, err, tc.says)
+				if (err != nil) != tc.cut || !strings.Contains(body, tc.wantMessage) {
+					t.Errorf("got %q, %v; want %q", body, err, tc.wantMessage)
 				}
 				for _, end := range []string{"[DONE]", "response.completed", "message_stop", "messageStop", "finishReason"} {
 					if strings.Contains(body, end) {

@@ -30,8 +30,8 @@ type Endpoint struct {
 	Path string
 	// Key may be nil for a provider that needs none.
 	Key KeySource
-	// Signature returns what signs the requests of a call, for an API whose key is not sent; nil means that they are not signed. Like the
-	// key, it is read for each call.
+	// Signature returns what signs the requests of a call, for an API whose key is not sent; nil means that they are not
+	// signed. Like the key, it is read for each call.
 	Signature func(ctx context.Context) (*Signature, error)
 	// Header returns additional headers of each request; nil means none.
 	Header func(ctx context.Context) (http.Header, error)
@@ -86,7 +86,8 @@ func (c *Connection) Host() string { return c.url.Host }
 // BaseURL returns the base URL of the endpoint, without its query.
 func (c *Connection) BaseURL() string { return c.url.String() }
 
-// HTTPClient returns a copy of the client that sends the requests. It bounds the bodies of responses and rejects redirects.
+// HTTPClient returns a copy of the client that sends the requests. It bounds the bodies of responses and rejects
+// redirects.
 func (c *Connection) HTTPClient() *http.Client {
 	client := *c.client
 	return &client
@@ -151,7 +152,8 @@ const (
 	maxErrorBytes  = 64 << 10
 )
 
-// limitedTransport records the digest of every body that is sent, bounds every response body after decompression, and rejects redirects.
+// limitedTransport records the digest of every body that is sent, bounds every response body after decompression, and
+// rejects redirects.
 type limitedTransport struct{ http.RoundTripper }
 
 func (t limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -174,7 +176,7 @@ func (t limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	case res.StatusCode >= 300 && res.StatusCode < 400:
 		_ = res.Body.Close() // the body is not needed
 		return nil, &model.Error{Kind: model.NotAllowed, StatusCode: res.StatusCode,
-			Message: "the provider redirects, which is not followed: set baseURL to where it is"}
+			Message: "the provider redirects, which is not followed: set baseURL to the target of the redirect"}
 	case res.StatusCode >= 400:
 		res.Body = outbound.TruncateBody(res.Body, maxErrorBytes)
 	case req.Method == http.MethodGet:

@@ -67,10 +67,10 @@ func parseErrorBody(body []byte) providerError {
 	if json.Unmarshal(body, &fields) != nil {
 		return providerError{message: plainText(body)}
 	}
-	s := providerError{message: cmp.Or(textOf(fields.Message), textOf(fields.Detail))}
+	s := providerError{message: cmp.Or(jsonText(fields.Message), jsonText(fields.Detail))}
 	for _, code := range []json.RawMessage{fields.Code, fields.Type, fields.Status, fields.Inner.Code} {
-		s.codes = append(s.codes, textOf(code))
-		if n, err := strconv.Atoi(textOf(code)); err == nil && n >= 400 && n <= 599 && s.status == 0 {
+		s.codes = append(s.codes, jsonText(code))
+		if n, err := strconv.Atoi(jsonText(code)); err == nil && n >= 400 && n <= 599 && s.status == 0 {
 			s.status = n
 		}
 	}
@@ -109,8 +109,8 @@ func (d *errorDetails) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// textOf returns the text of a JSON string, or any other value as JSON.
-func textOf(raw json.RawMessage) string {
+// jsonText returns the text of a JSON string, or any other value as JSON.
+func jsonText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
 		return s

@@ -29,7 +29,7 @@ const (
 	maxCause = 120
 )
 
-// Problem is what is wrong with a token endpoint.
+// Problem classifies failures of a token endpoint.
 type Problem int
 
 const (
@@ -43,7 +43,7 @@ const (
 	InvalidResponse
 )
 
-// Error means that there is no token.
+// Error is the error of a request for a token.
 type Error struct {
 	Problem Problem
 	message string
@@ -76,7 +76,7 @@ func (c Client) fetch(ctx context.Context, transport http.RoundTripper, secret s
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	request.Header.Set("Accept", "application/json")
 	request.SetBasicAuth(url.QueryEscape(c.ID), url.QueryEscape(secret))
-	began := time.Now()
+	start := time.Now()
 	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return nil, c.transportError(ctx, err)
@@ -85,7 +85,7 @@ func (c Client) fetch(ctx context.Context, transport http.RoundTripper, secret s
 	text, err := io.ReadAll(outbound.LimitBody(response.Body, maxResponse))
 	switch {
 	case response.StatusCode >= 300 && response.StatusCode < 400:
-		return nil, c.problem(NotAllowed, "redirects, which is not followed: set tokenURL to where it is")
+		return nil, c.problem(NotAllowed, "redirects, which is not followed: set tokenURL to the target of the redirect")
 	case errors.Is(err, outbound.ErrTooLarge):
 		return nil, c.problem(InvalidResponse, "sends more than %d KiB: check tokenURL", maxResponse>>10)
 	case err != nil:
@@ -93,7 +93,7 @@ func (c Client) fetch(ctx context.Context, transport http.RoundTripper, secret s
 	case response.StatusCode != http.StatusOK:
 		return nil, c.refusal(response.StatusCode, text)
 	}
-	return c.decode(text, began)
+	return c.decode(text, start)
 }
 
 // refusal returns the error for a response that is not a success.
@@ -104,15 +104,15 @@ func (c Client) refusal(status int, text []byte) error {
 	var answer struct {
 		Error string `json:"error"`
 	}
-	_ = json.Unmarshal(text, &answer) // the status says enough
+	_ = json.Unmarshal(text, &answer) // without a code, the message contains the status only
 	if hint, ok := hints[answer.Error]; ok {
 		return c.problem(Rejected, "refuses the client (%d %s): %s", status, answer.Error, hint)
 	}
 	return c.problem(Rejected, "refuses the client (%d %s): check tokenURL, clientID and the Secret in clientSecretKeyRef", status, http.StatusText(status))
 }
 
-// decode reads a token. Its life is counted from the time before the request.
-func (c Client) decode(text []byte, began time.Time) (*token, error) {
+// decode reads a token. Its lifetime counts from the start of the request.
+func (c Client) decode(text []byte, start time.Time) (*token, error) {
 	var answer struct {
 		AccessToken string  `json:"access_token"`
 		TokenType   string  `json:"token_type"`
@@ -122,17 +122,17 @@ func (c Client) decode(text []byte, began time.Time) (*token, error) {
 		return nil, c.problem(InvalidResponse, "sends no access token: check tokenURL")
 	}
 	if !strings.EqualFold(answer.TokenType, "Bearer") {
-		return nil, c.problem(InvalidResponse, "sends a token of another type than Bearer, which is not supported")
+		return nil, c.problem(InvalidResponse, "sends a token with a type other than Bearer, which is not supported")
 	}
 	if len(answer.AccessToken) > maxToken || slices.ContainsFunc([]byte(answer.AccessToken), func(b byte) bool { return b <= ' ' || b > '~' }) {
 		return nil, c.problem(InvalidResponse, "sends a token that does not fit into a header")
 	}
-	life := time.Duration(answer.ExpiresIn)
-	if life <= 0 {
-		life = defaultLifetime
+	lifetime := time.Duration(answer.ExpiresIn)
+	if lifetime <= 0 {
+		lifetime = defaultLifetime
 	}
-	expires := began.Add(life)
-	return &token{value: answer.AccessToken, renew: expires.Add(-min(life/10, maxEarly)), expires: expires}, nil
+	expires := start.Add(lifetime)
+	return &token{value: answer.AccessToken, renew: expires.Add(-min(lifetime/10, maxEarly)), expires: expires}, nil
 }
 
 // seconds is a number of seconds, which some endpoints send as a string. Other values count as none.
@@ -140,9 +140,9 @@ type seconds time.Duration
 
 func (s *seconds) UnmarshalJSON(text []byte) error {
 	var number float64
-	const most = 366 * 24 * 60 * 60
+	const maxSeconds = 366 * 24 * 60 * 60
 	if json.Unmarshal([]byte(strings.Trim(string(text), `"`)), &number) == nil && number > 0 {
-		*s = seconds(min(number, most) * float64(time.Second))
+		*s = seconds(min(number, maxSeconds) * float64(time.Second))
 	}
 	return nil
 }

@@ -22,7 +22,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/outbound/oauth"
 )
 
-// endpoint is a token endpoint without a network, so that it works in a bubble of synctest. It issues token-1, token-2 and so on.
+// endpoint is a token endpoint without a network, so that it works in a bubble of synctest. It issues token-1, token-2
+// and so on.
 type endpoint struct {
 	mu     sync.Mutex
 	forms  []url.Values
@@ -81,7 +82,7 @@ func client(secret *atomic.Value) oauth.Client {
 	return oauth.Client{TokenURL: "https://login.example.com/token", ID: "nestor", Secret: func(context.Context) (string, error) { return secret.Load().(string), nil }}
 }
 
-func secretOf(value string) *atomic.Value {
+func newSecret(value string) *atomic.Value {
 	var v atomic.Value
 	v.Store(value)
 	return &v
@@ -96,7 +97,7 @@ func wantToken(t *testing.T, source *oauth.Source, want string) {
 
 func TestTheRequestFollowsTheStandard(t *testing.T) {
 	e := &endpoint{}
-	c := client(secretOf("a b:c%"))
+	c := client(newSecret("a b:c%"))
 	c.ID, c.Scopes, c.Audience, c.Resource = "id:1", []string{"read", "write"}, "tools", "https://tools.example.com/mcp"
 	wantToken(t, oauth.NewSource(c, e), "token-1")
 	want := "audience=tools&grant_type=client_credentials&resource=https%3A%2F%2Ftools.example.com%2Fmcp&scope=read+write"
@@ -107,7 +108,7 @@ func TestTheRequestFollowsTheStandard(t *testing.T) {
 	if want := "id%3A1:a+b%3Ac%25"; e.logins[0] != want {
 		t.Errorf("the login is %s, want %s", e.logins[0], want)
 	}
-	wantToken(t, oauth.NewSource(client(secretOf("s")), e), "token-2")
+	wantToken(t, oauth.NewSource(client(newSecret("s")), e), "token-2")
 	if got := e.forms[1].Encode(); got != "grant_type=client_credentials" {
 		t.Errorf("the form without options is %s", got)
 	}
@@ -125,7 +126,7 @@ func TestTokensAreRenewedEarly(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			e := &endpoint{life: c.life}
-			source := oauth.NewSource(client(secretOf("s")), e)
+			source := oauth.NewSource(client(newSecret("s")), e)
 			wantToken(t, source, "token-1")
 			time.Sleep(c.still) //nolint:forbidigo // the time of a bubble
 			wantToken(t, source, "token-1")
@@ -138,7 +139,7 @@ func TestTokensAreRenewedEarly(t *testing.T) {
 func TestOldTokenServesDuringOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{life: `,"expires_in":600`}
-		source := oauth.NewSource(client(secretOf("s")), e)
+		source := oauth.NewSource(client(newSecret("s")), e)
 		wantToken(t, source, "token-1")
 		e.setAnswer(func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) })
 		time.Sleep(9*time.Minute + 30*time.Second) //nolint:forbidigo // the time of a bubble
@@ -163,7 +164,7 @@ func TestOldTokenServesDuringOutage(t *testing.T) {
 func TestConcurrentCallsShareARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{gate: make(chan struct{})}
-		source := oauth.NewSource(client(secretOf("s")), e)
+		source := oauth.NewSource(client(newSecret("s")), e)
 		first, leave := context.WithCancel(t.Context())
 		left := make(chan error, 1)
 		go func() {
@@ -189,7 +190,7 @@ func TestConcurrentCallsShareARequest(t *testing.T) {
 }
 
 func TestChangedSecretIsUsedImmediately(t *testing.T) {
-	e, secret := &endpoint{}, secretOf("old")
+	e, secret := &endpoint{}, newSecret("old")
 	source := oauth.NewSource(client(secret), e)
 	wantToken(t, source, "token-1")
 	secret.Store("new")
@@ -212,7 +213,7 @@ func TestChangedSecretIsUsedImmediately(t *testing.T) {
 // A request that began with the old secret ends after the secret has changed: its token must not be kept.
 func TestOldSecretTokenIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e, secret := &endpoint{gate: make(chan struct{})}, secretOf("old")
+		e, secret := &endpoint{gate: make(chan struct{})}, newSecret("old")
 		source := oauth.NewSource(client(secret), e)
 		var group sync.WaitGroup
 		token := func() { _, _ = source.Token(t.Context()) }
@@ -237,7 +238,7 @@ func TestOldSecretTokenIsDropped(t *testing.T) {
 func TestRefusedTokenReplacementIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{}
-		source := oauth.NewSource(client(secretOf("s")), e)
+		source := oauth.NewSource(client(newSecret("s")), e)
 		wantToken(t, source, "token-1")
 		if !source.Refused("token-1") {
 			t.Error("the first refused token is not replaced")
@@ -279,7 +280,7 @@ func TestErrorsHideSecrets(t *testing.T) {
 		"busy":         {echo(429, ``), oauth.Unreachable, "answers 429"},
 		"a page":       {echo(200, `<html>very-secret</html>`), oauth.InvalidResponse, "sends no access token"},
 		"no token":     {echo(200, `{"token_type":"bearer"}`), oauth.InvalidResponse, "sends no access token"},
-		"other type":   {echo(200, `{"access_token":"very-secret","token_type":"mac"}`), oauth.InvalidResponse, "another type than Bearer"},
+		"other type":   {echo(200, `{"access_token":"very-secret","token_type":"mac"}`), oauth.InvalidResponse, "a type other than Bearer"},
 		"line break":   {echo(200, `{"access_token":"a\r\nX-Evil: very-secret","token_type":"bearer"}`), oauth.InvalidResponse, "does not fit into a header"},
 		"endless":      {echo(200, `{"access_token":"`+strings.Repeat("very-secret", 8<<10)+`","token_type":"bearer"}`), oauth.InvalidResponse, "sends more than 64 KiB"},
 		"redirect": {func(w http.ResponseWriter) {
@@ -289,7 +290,7 @@ func TestErrorsHideSecrets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := &endpoint{answer: c.answer}
-			_, err := oauth.NewSource(client(secretOf(secret)), e).Token(t.Context())
+			_, err := oauth.NewSource(client(newSecret(secret)), e).Token(t.Context())
 			checkError(t, err, c.problem, c.want)
 			if e.requests() != 1 {
 				t.Errorf("%d requests, want 1", e.requests())
@@ -326,7 +327,7 @@ func TestForbiddenAndMissingEndpoints(t *testing.T) {
 		"certificate": {trusted.URL, true, oauth.Unreachable, "x509"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			configured := client(secretOf("very-secret"))
+			configured := client(newSecret("very-secret"))
 			configured.TokenURL = c.address
 			_, err := oauth.NewSource(configured, outbound.New(outbound.Options{AllowLoopback: c.loopback})).Token(t.Context())
 			checkError(t, err, c.problem, c.want)
@@ -337,7 +338,7 @@ func TestForbiddenAndMissingEndpoints(t *testing.T) {
 func TestSlowEndpointIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{gate: make(chan struct{})}
-		_, err := oauth.NewSource(client(secretOf("s")), e).Token(t.Context())
+		_, err := oauth.NewSource(client(newSecret("s")), e).Token(t.Context())
 		checkError(t, err, oauth.Unreachable, "does not answer in time")
 	})
 }

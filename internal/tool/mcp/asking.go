@@ -24,7 +24,8 @@ const maxConcurrentRequests = 10
 // maxProgress bounds the message of a progress notification.
 const maxProgress = 200
 
-// capabilities are what agents offer to servers: elicitation, which becomes a question to a person, and neither sampling nor roots.
+// capabilities are what agents offer to servers: elicitation, which becomes a question to a person, and neither
+// sampling nor roots.
 func capabilities() *sdk.ClientCapabilities {
 	return &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
 		Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
@@ -51,7 +52,7 @@ func newActiveCall(ctx context.Context, server, name string, call tool.Invocatio
 	return a
 }
 
-// progressTokens counts the calls that want progress notifications.
+// progressTokens counts the calls that request progress notifications.
 var progressTokens atomic.Int64
 
 func (a *activeCall) progress(params *sdk.ProgressNotificationParams) {
@@ -76,7 +77,7 @@ func withActiveCall(ctx context.Context, a *activeCall) context.Context {
 	return context.WithValue(ctx, activeCallKey{}, a)
 }
 
-func activeCallOf(ctx context.Context) *activeCall {
+func activeCallFrom(ctx context.Context) *activeCall {
 	a, _ := ctx.Value(activeCallKey{}).(*activeCall)
 	return a
 }
@@ -123,7 +124,7 @@ func (a *activeCall) endRequest() { <-a.requests }
 func (d *directCaller) answerElicitation(ctx context.Context, m rpcResponse) {
 	reply := rpcRequest{JSONRPC: "2.0", ID: m.ID}
 	var params sdk.ElicitParams
-	active := activeCallOf(ctx)
+	active := activeCallFrom(ctx)
 	switch {
 	case json.Unmarshal(m.Params, &params) != nil:
 		reply.Error = &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "invalid parameters"}
@@ -152,8 +153,8 @@ func (d *directCaller) answerElicitation(ctx context.Context, m rpcResponse) {
 	d.notify(ctx, reply)
 }
 
-// elicitOnSession answers a request that does not belong to the stream of a call. If exactly one call is in flight, it is that one's;
-// otherwise it is unknown which person to ask, and the request is cancelled.
+// elicitOnSession answers a request that does not belong to the stream of a call. If exactly one call is in flight, it
+// is that one's; otherwise it is unknown which person to ask, and the request is cancelled.
 func (c *connection) elicitOnSession(ctx context.Context, request *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	c.activeMu.Lock()
 	var only *activeCall

@@ -19,13 +19,13 @@ var tokenReasons = map[oauth.Problem]Reason{
 	oauth.InvalidResponse: InvalidResponse,
 }
 
-// authorize sends a request with an access token, if the server needs one. A request that is answered with 401 was not executed (RFC
-// 9110, section 15.5.2), so it is sent once more with another token, whatever it would change.
+// authorize sends a request with an access token, if the server needs one. A request that is answered with 401 was not
+// executed (RFC 9110, section 15.5.2), so it is sent once more with another token, whatever it would change.
 func (g *guardedTripper) authorize(ctx context.Context, request *http.Request) (*http.Response, error) {
 	if g.tokens == nil {
 		return g.base.RoundTrip(request)
 	}
-	exchange := exchangeOf(ctx)
+	exchange := exchangeFrom(ctx)
 	token, err := g.setToken(ctx, request, exchange)
 	if err != nil {
 		return nil, err
@@ -46,8 +46,8 @@ func (g *guardedTripper) authorize(ctx context.Context, request *http.Request) (
 	return g.base.RoundTrip(again)
 }
 
-// setToken sets the token of a request and returns it. The context is the one without the trace of the request, because the request to the
-// token endpoint is not a message to the server.
+// setToken sets the token of a request and returns it. The context is the one without the trace of the request, because
+// the request to the token endpoint is not a message to the server.
 func (g *guardedTripper) setToken(ctx context.Context, request *http.Request, observed *exchange) (string, error) {
 	token, err := g.tokens.Token(ctx)
 	if err != nil {

@@ -30,6 +30,6 @@ func TestTooComplexFormsAreRefused(t *testing.T) {
 		t.Errorf("got %+v, %q", result, problem)
 	}
 	if _, err := newElicitation(&sdk.ElicitParams{Message: "Who?", RequestedSchema: form(28)}); err == nil || !strings.Contains(err.Error(), "too complex") {
-		t.Errorf("a form that branches leads to %v", err)
+		t.Errorf("a form with too many branches: got %v", err)
 	}
 }

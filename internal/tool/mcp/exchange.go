@@ -49,8 +49,8 @@ func observe(ctx context.Context) (context.Context, *exchange) {
 	return context.WithValue(ctx, exchangeKey{}, e), e
 }
 
-// exchangeOf returns the exchange of ctx, or a new one that is discarded.
-func exchangeOf(ctx context.Context) *exchange {
+// exchangeFrom returns the exchange of ctx, or a new one that is discarded.
+func exchangeFrom(ctx context.Context) *exchange {
 	if e, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
 		return e
 	}
@@ -143,8 +143,8 @@ func (e *exchange) throttled() bool {
 	return e.status == http.StatusTooManyRequests
 }
 
-// decodeErrorPrefixes are the prefixes of SDK errors that repeat what a server sent. Such a server may be any service of the
-// network, so the text is not shown.
+// decodeErrorPrefixes are the prefixes of SDK errors that repeat what a server sent. Such a server may be any service
+// of the network, so the text is not shown.
 var decodeErrorPrefixes = []string{"failed to decode", "malformed line", "unmarshaling", "invalid message version tag", "error reading event", "missing endpoint", "mismatching session IDs"}
 
 // message returns the text of err in a form that may be shown: one line of bounded length without header values,

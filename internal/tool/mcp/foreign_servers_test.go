@@ -31,13 +31,13 @@ func foreign(name string, transport mcp.Transport, url string) mcp.Server {
 
 func checkReadOnly(t *testing.T, session *mcp.Session, name string, want bool) {
 	t.Helper()
-	found, ok := session.Tools().Lookup(name)
+	entry, ok := session.Tools().Lookup(name)
 	if !ok {
 		t.Errorf("no tool %s in %v", name, session.Tools().Names())
 		return
 	}
-	if found.Spec().ReadOnly != want {
-		t.Errorf("%s: read-only %v, want %v", name, found.Spec().ReadOnly, want)
+	if entry.Spec().ReadOnly != want {
+		t.Errorf("%s: read-only %v, want %v", name, entry.Spec().ReadOnly, want)
 	}
 }
 
@@ -119,9 +119,10 @@ func TestServerEverything(t *testing.T) {
 	}
 }
 
-// TestServerEverythingGetsNoModel: the conditional tools of server-everything appear after initialization, with
-// tools/list_changed. Agents answer questions and offer no sampling, so those for questions are listed and those for models are not.
-func TestServerEverythingGetsNoModel(t *testing.T) {
+// TestServerEverythingWithoutSampling: the conditional tools of server-everything appear after initialization, with
+// tools/list_changed. Agents answer questions and offer no sampling, so the tools for elicitation are listed and the
+// tools for sampling are not.
+func TestServerEverythingWithoutSampling(t *testing.T) {
 	c := makeClient(t, mcp.Options{})
 	session := c.connect(t, foreign("every", mcp.StreamableHTTP, startEverything(t, "streamableHttp")+"/mcp"))
 	for {
@@ -131,7 +132,7 @@ func TestServerEverythingGetsNoModel(t *testing.T) {
 		select {
 		case <-c.changed:
 		case <-time.After(patience.Limit()):
-			t.Fatalf("the server does not know that it may ask: %v", session.Tools().Names())
+			t.Fatalf("the server does not list its elicitation tool: %v", session.Tools().Names())
 		}
 	}
 	for _, name := range session.Tools().Names() {
@@ -150,7 +151,7 @@ func TestServerEverythingTaskTool(t *testing.T) {
 		select {
 		case <-c.changed:
 		case <-time.After(patience.Limit()):
-			t.Fatalf("the status says %q", session.Status().Message)
+			t.Fatalf("the status message is %q", session.Status().Message)
 		}
 	}
 	if _, ok := session.Tools().Lookup("every__simulate-research-query"); ok {

@@ -146,7 +146,7 @@ func pages(ctx context.Context, session *sdk.ClientSession) (tools []offeredTool
 
 // makeListed converts a server's tool, once with its hints and once without.
 func (s *Session) makeListed(offered offeredTool) (listed, error) {
-	digest, err := digestOf(offered.Tool)
+	digest, err := toolDigest(offered.Tool)
 	if err != nil {
 		return listed{}, err
 	}

@@ -70,10 +70,10 @@ func (h *host) setIntercept(meddle func(w http.ResponseWriter, r *http.Request, 
 func (h *host) restart(server *sdk.Server) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.handler = handlerOf(mcp.StreamableHTTP, server)
+	h.handler = newHandler(mcp.StreamableHTTP, server)
 }
 
-func handlerOf(transport mcp.Transport, server *sdk.Server) http.Handler {
+func newHandler(transport mcp.Transport, server *sdk.Server) http.Handler {
 	get := func(*http.Request) *sdk.Server { return server }
 	if transport == mcp.SSE {
 		return sdk.NewSSEHandler(get, nil)
@@ -92,7 +92,7 @@ func legacy(w http.ResponseWriter, r *http.Request, method string, next http.Han
 
 func makeHost(t *testing.T, transport mcp.Transport, server *sdk.Server) *host {
 	t.Helper()
-	h := &host{handler: handlerOf(transport, server)}
+	h := &host{handler: newHandler(transport, server)}
 	h.Server = httptest.NewServer(h)
 	t.Cleanup(func() {
 		h.CloseClientConnections()

@@ -124,8 +124,8 @@ func protect(t *testing.T, transport mcp.Transport, a *authorization, tools ...f
 	return config, &password
 }
 
-// TestARefusedTokenIsReplaced: a 401 means that the call was not executed, so even a call that changes something is sent again, once, and
-// takes effect once.
+// TestARefusedTokenIsReplaced: a 401 means that the call was not executed, so even a call that changes something is
+// sent again, once, and takes effect once.
 func TestARefusedTokenIsReplaced(t *testing.T) {
 	for _, transport := range []mcp.Transport{mcp.StreamableHTTP, mcp.SSE} {
 		t.Run(string(transport), func(t *testing.T) {
@@ -261,7 +261,8 @@ func TestSessionWithoutToken(t *testing.T) {
 	}
 }
 
-// TestALostTokenFailsCalls: a client that was removed from the authorization server makes the session unready, and calls tell why.
+// TestALostTokenFailsCalls: a client that was removed from the authorization server makes the session unready, and
+// calls report the reason.
 func TestALostTokenFailsCalls(t *testing.T) {
 	a := startAuthorization(t)
 	act, effects := counter()

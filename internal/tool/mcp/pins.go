@@ -55,8 +55,8 @@ type cachedOffer struct {
 	tools   tool.Set
 }
 
-// OfferedAt returns the same as Offered. version identifies the pins and must not be empty: pins is called once for each
-// version and each list of tools, because every call needs the result and a server may have two hundred tools.
+// OfferedAt returns the same as Offered. version identifies the pins and must not be empty: pins is called once for
+// each version and each list of tools, because every call needs the result and a server may have two hundred tools.
 func (s *Session) OfferedAt(version string, pins func() Pins) (tool.Set, error) {
 	s.mu.Lock()
 	known, tools, listings := s.offered, s.listed, s.listings
@@ -90,8 +90,8 @@ func offered(tools []listed, pins Pins) (tool.Set, error) {
 	return tool.NewSet(offered...)
 }
 
-// digestOf hashes the parts of a tool that models and people read. JSON sorts the keys of maps.
-func digestOf(t *sdk.Tool) (string, error) {
+// toolDigest hashes the parts of a tool that models and people read. JSON sorts the keys of maps.
+func toolDigest(t *sdk.Tool) (string, error) {
 	encoded, err := json.Marshal([]any{t.Name, t.Title, t.Description, t.InputSchema, t.OutputSchema, t.Annotations})
 	if err != nil {
 		return "", fmt.Errorf("encode tool: %w", err)

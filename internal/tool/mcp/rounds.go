@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// maxRequests bounds the input that a server asks for at once, and maxRequestState the state that it wants back.
+	// maxRequests bounds the input that a server asks for at once, and maxRequestState the state that it gets back.
 	maxRequests     = 10
 	maxRequestState = 64 << 10
 	// busyRetries is how often a call is repeated at once if the server is too busy, with busyPause between the attempts.
@@ -137,8 +137,8 @@ func (r *round) refused() bool {
 	return r.Rejected && slices.ContainsFunc(r.Requests, func(request roundRequest) bool { return request.Result.Action != actionAccept })
 }
 
-// Call runs a server's tool, by the server's own name. If the server asks for input, the output asks a person, and the next call with
-// the answer continues.
+// Call runs a server's tool, by the server's own name. If the server asks for input, the output asks a person, and the
+// next call with the answer continues.
 func (s *Session) Call(ctx context.Context, name string, repeatable bool, call tool.Invocation) (tool.Output, error) {
 	var r round
 	if call.Input != nil {

@@ -25,7 +25,7 @@ const (
 	Closed          Reason = "Closed"
 )
 
-// unusableError is why a reachable server is not used.
+// unusableError is the reason why a reachable server is not used.
 type unusableError struct {
 	reason  Reason
 	message string

@@ -28,7 +28,8 @@ const (
 	maxResumePause = time.Minute
 )
 
-// answerStream is the answer to a call as a stream of events. Notifications and requests of the server may precede the answer.
+// answerStream is the answer to a call as a stream of events. Notifications and requests of the server may precede the
+// answer.
 type answerStream struct {
 	direct *directCaller
 	id     json.RawMessage
@@ -112,8 +113,8 @@ func (s *answerStream) resume(ctx context.Context) (io.ReadCloser, error) {
 	return response.Body, nil
 }
 
-// handleIncoming handles a message that precedes the answer. Requests are answered one by one, so that a server that does not
-// read the answers blocks only itself.
+// handleIncoming handles a message that precedes the answer. Requests are answered one by one, so that a server that
+// does not read the answers blocks only itself.
 func (d *directCaller) handleIncoming(ctx context.Context, m rpcResponse) {
 	switch {
 	case m.Method == methodListChanged:
@@ -123,7 +124,7 @@ func (d *directCaller) handleIncoming(ctx context.Context, m rpcResponse) {
 	case m.Method == methodProgress:
 		var params sdk.ProgressNotificationParams
 		if json.Unmarshal(m.Params, &params) == nil {
-			activeCallOf(ctx).progress(&params)
+			activeCallFrom(ctx).progress(&params)
 		}
 	case m.Method == methodElicit && len(m.ID) > 0:
 		d.answerElicitation(ctx, m)

@@ -70,8 +70,8 @@ type outgoingMessage struct {
 // expectsResponse reports whether the message is a request, rather than a notification or a response.
 func (m outgoingMessage) expectsResponse() bool { return m.Method != "" && len(m.ID) > 0 }
 
-// messageOf decodes the body of a request, which the SDK always makes rereadable.
-func messageOf(request *http.Request) (m outgoingMessage) {
+// readMessage decodes the body of a request, which the SDK always makes rereadable.
+func readMessage(request *http.Request) (m outgoingMessage) {
 	if request.GetBody == nil {
 		return outgoingMessage{}
 	}

@@ -38,7 +38,7 @@ var (
 	streamLines = outbound.RateLimit{Burst: 20000, PerSecond: 1000}
 )
 
-var errRedirect = errors.New("the server redirects, which is not followed: set spec.url to where it is")
+var errRedirect = errors.New("the server redirects, which is not followed: set spec.url to the target of the redirect")
 
 // tripper returns the round tripper for all requests to the server.
 func (s *Session) tripper() (*guardedTripper, error) {
@@ -71,7 +71,7 @@ type guardedTripper struct {
 }
 
 func (g *guardedTripper) RoundTrip(request *http.Request) (*http.Response, error) {
-	return g.send(request, messageOf(request))
+	return g.send(request, readMessage(request))
 }
 
 // send sends a request whose message has been decoded.
@@ -80,7 +80,7 @@ func (g *guardedTripper) send(request *http.Request, sent outgoingMessage) (*htt
 		return nil, fmt.Errorf("the server points to %s, which is not the configured host", request.URL.Host)
 	}
 	ctx := request.Context()
-	observed := exchangeOf(ctx)
+	observed := exchangeFrom(ctx)
 	request = observed.trace(request)
 	if g.headers != nil {
 		headers, err := g.headers(ctx)

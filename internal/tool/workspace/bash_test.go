@@ -84,12 +84,12 @@ func TestBashEndsAtTimeLimit(t *testing.T) {
 			o.Limits.MaxShellTime = limit
 		})
 		result := c.call("bash", args{"command": "echo begun; sleep 1000", "timeout_seconds": 100})
-		contains(t, textOf(result), "time limit of "+limit.String())
+		contains(t, resultText(result), "time limit of "+limit.String())
 		if !result.IsError {
 			t.Error("it succeeded")
 		}
-		if limit > 30*time.Second || strings.Contains(textOf(result), "begun") {
-			contains(t, textOf(result), "begun")
+		if limit > 30*time.Second || strings.Contains(resultText(result), "begun") {
+			contains(t, resultText(result), "begun")
 			return
 		}
 	}

@@ -122,9 +122,9 @@ func (c *client) ok(tool string, a args) string {
 	c.t.Helper()
 	result := c.call(tool, a)
 	if result.IsError {
-		c.t.Fatalf("%s %v failed: %s", tool, a, textOf(result))
+		c.t.Fatalf("%s %v failed: %s", tool, a, resultText(result))
 	}
-	return textOf(result)
+	return resultText(result)
 }
 
 // fails calls a tool that must fail with a message that contains all words.
@@ -132,12 +132,12 @@ func (c *client) fails(tool string, a args, words ...string) {
 	c.t.Helper()
 	result := c.call(tool, a)
 	if !result.IsError {
-		c.t.Fatalf("%s %v succeeded: %s", tool, a, textOf(result))
+		c.t.Fatalf("%s %v succeeded: %s", tool, a, resultText(result))
 	}
-	contains(c.t, textOf(result), words...)
+	contains(c.t, resultText(result), words...)
 }
 
-func textOf(result *mcp.CallToolResult) string {
+func resultText(result *mcp.CallToolResult) string {
 	var b strings.Builder
 	for _, content := range result.Content {
 		if text, ok := content.(*mcp.TextContent); ok {

@@ -44,7 +44,7 @@ func TestBashChangesNothingOutsideRoot(t *testing.T) {
 			b := newBeside(t)
 			result := b.call("bash", args{"command": command})
 			if !result.IsError {
-				t.Errorf("not refused: %s", textOf(result))
+				t.Errorf("not refused: %s", resultText(result))
 			}
 			b.checkUnchanged(t)
 		})
@@ -72,7 +72,7 @@ func TestBashCannotReachServerProcess(t *testing.T) {
 	}
 	// The same rule protects the server's working directory.
 	put(t, filepath.Join(filepath.Dir(c.root), "beside.txt"), canary)
-	if got := textOf(c.call("bash", args{"command": "cat /proc/" + server + "/root" + c.root + "/../beside.txt"})); strings.Contains(got, canary) {
+	if got := resultText(c.call("bash", args{"command": "cat /proc/" + server + "/root" + c.root + "/../beside.txt"})); strings.Contains(got, canary) {
 		t.Errorf("the server's view of the file system is visible: %s", got)
 	}
 }

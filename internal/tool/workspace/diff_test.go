@@ -35,8 +35,8 @@ func TestResultsHaveDiff(t *testing.T) {
 		if got, _ := result.Meta[tool.DiffMeta].(string); got != step.want {
 			t.Errorf("%s: got %.200q, want %q", step.name, got, step.want)
 		}
-		if strings.Contains(textOf(result), "@@") {
-			t.Errorf("%s: the model gets the difference: %s", step.name, textOf(result))
+		if strings.Contains(resultText(result), "@@") {
+			t.Errorf("%s: the model gets the difference: %s", step.name, resultText(result))
 		}
 	}
 }

@@ -300,7 +300,7 @@ func TestToolsStayInsideRoot(t *testing.T) {
 			checkNoCanary(t, result)
 			b.checkUnchanged(t)
 			if !a.harmless && !result.IsError {
-				t.Errorf("not refused: %s", textOf(result))
+				t.Errorf("not refused: %s", resultText(result))
 			}
 		})
 	}

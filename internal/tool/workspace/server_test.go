@@ -146,7 +146,7 @@ func TestArgumentsAreCheckedFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			result, err := c.try(t.Context(), call.tool, call.args)
 			if err == nil && !result.IsError {
-				t.Errorf("accepted: %s", textOf(result))
+				t.Errorf("accepted: %s", resultText(result))
 			}
 		})
 	}

@@ -138,7 +138,7 @@ func TestReadImageReturnsThePicture(t *testing.T) {
 	}
 	c := serve(t, map[string]string{"x.png": picture.String(), "x.txt": "text"})
 	result := c.call("read_image", args{"path": "x.png"})
-	contains(t, textOf(result), "image/png", "3 x 2 pixels")
+	contains(t, resultText(result), "image/png", "3 x 2 pixels")
 	content, ok := result.Content[1].(*mcp.ImageContent)
 	if !ok || content.MIMEType != "image/png" || !bytes.Equal(content.Data, picture.Bytes()) {
 		t.Errorf("content is %#v", result.Content[1])

@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cron has the schedules of triggers: when they fire, and what they are in words. Clients import it without the expressions of
-// triggers.
+// Package cron has the schedules of triggers: when they fire, and what they are in words. Clients import it without the
+// expressions of triggers.
 package cron
 
 import (
@@ -24,7 +24,7 @@ const (
 	cronField   = "spec.schedule.cron"
 )
 
-// FieldError is why a field cannot be used that is no expression.
+// FieldError is the error of a field that does not contain an expression.
 type FieldError struct{ Field, Problem string }
 
 func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
@@ -66,8 +66,8 @@ func (s *Schedule) Next(t time.Time) time.Time {
 	return next.UTC()
 }
 
-// Newest returns the newest time of the schedule after a time and not after now, and how many older ones there are after that time, counted
-// up to a bound. It reports false if there is none.
+// Newest returns the newest time of the schedule after a time and not after now, and how many older ones there are
+// after that time, counted up to a bound. It reports false if there is none.
 func (s *Schedule) Newest(after, now time.Time) (newest time.Time, older int64, found bool) {
 	first := s.Next(after)
 	if first.IsZero() || first.After(now) {

@@ -21,7 +21,8 @@ type Environment struct{ env func() (*cel.Env, error) }
 // Object declares the fields of an object by their names. A value is a map[string]any with all of them.
 type Object map[string]*cel.Type
 
-// NewEnvironment declares variables and the objects that they consist of. An expression with another variable or field does not compile.
+// NewEnvironment declares variables and the objects that they consist of. An expression with another variable or field
+// does not compile.
 func NewEnvironment(variables map[string]*cel.Type, objects map[string]Object) *Environment {
 	return &Environment{env: sync.OnceValues(func() (*cel.Env, error) {
 		options := []cel.EnvOption{
@@ -91,11 +92,11 @@ func (d declared) FindStructFieldType(name, field string) (*types.FieldType, boo
 	return &types.FieldType{
 		Type: of,
 		IsSet: func(target any) bool {
-			_, set := valueOf(target, field)
+			_, set := fieldValue(target, field)
 			return set
 		},
 		GetFrom: func(target any) (any, error) {
-			value, set := valueOf(target, field)
+			value, set := fieldValue(target, field)
 			if !set {
 				return nil, fmt.Errorf("no such field: %s", field)
 			}
@@ -104,7 +105,7 @@ func (d declared) FindStructFieldType(name, field string) (*types.FieldType, boo
 	}, true
 }
 
-func valueOf(target any, field string) (any, bool) {
+func fieldValue(target any, field string) (any, bool) {
 	fields, ok := target.(map[string]any)
 	value, set := fields[field]
 	return value, ok && set
@@ -113,7 +114,8 @@ func valueOf(target any, field string) (any, bool) {
 // Condition is an expression with the result true or false.
 type Condition struct{ program *Program }
 
-// Condition compiles an expression that is evaluated often. Field is the field of the spec that contains it, for errors.
+// Condition compiles an expression that is evaluated often. Field is the field of the spec that contains it, for
+// errors.
 func (e *Environment) Condition(field, text string) (*Condition, error) {
 	program, result, err := e.compile(field, text)
 	if err != nil {

@@ -1,9 +1,9 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package expr compiles and evaluates the CEL expressions and templates of triggers, and the expressions of other kinds that declare their
-// variables with an Environment. Their authors are not trusted: what an expression may cost, how long it may take and how large its result
-// may be is bounded.
+// Package expr compiles and evaluates the CEL expressions and templates of triggers, and the expressions of other kinds
+// that declare their variables with an Environment. Their authors are not trusted: what an expression may cost, how
+// long it may take and how large its result may be is bounded.
 package expr
 
 import (
@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	// costLimit bounds one evaluation. A cost of 1 is about one operation, or ten characters of text that are read or written.
+	// costLimit bounds one evaluation. A cost of 1 is about one operation, or ten characters of text that are read or
+	// written.
 	costLimit = 200_000
 	// maxExpression bounds an expression, in characters.
 	maxExpression = 2048
@@ -104,7 +105,8 @@ type Program struct {
 	plan  func() (cel.Program, error)
 }
 
-// Compile compiles an expression that is evaluated often, such as a condition. Field is the field of the spec that contains it, for errors.
+// Compile compiles an expression that is evaluated often, such as a condition. Field is the field of the spec that
+// contains it, for errors.
 func Compile(source Source, field, text string) (*Program, error) {
 	p, err := compileForFirings(source, field, text)
 	if err != nil {
@@ -123,8 +125,9 @@ func (p *Program) planOnce() error {
 	return nil
 }
 
-// compileForFirings compiles an expression that is only evaluated for firings. Its executable form has a table of all functions, which takes
-// about 9 KB: it is created for each evaluation, in much less time than the record of a firing takes.
+// compileForFirings compiles an expression that is only evaluated for firings. Its executable form has a table of all
+// functions, which takes about 9 KB: it is created for each evaluation, in much less time than the record of a firing
+// takes.
 func compileForFirings(source Source, field, text string) (*Program, error) {
 	program, _, err := sources[source].compile(field, text)
 	return program, err
@@ -244,5 +247,5 @@ func (p *Program) Text(ctx context.Context, in Input) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return textOf(value)
+	return formatText(value)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// sizeCost is the cost of a call: its operands and its result are read or written. The default costs are those of the operands' declared
-// types, and the variables of triggers have none.
+// sizeCost is the cost of a call: its operands and its result are read or written. The default costs are those of the
+// operands' declared types, and the variables of triggers have none.
 type sizeCost struct{}
 
 func (sizeCost) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint64 {
@@ -22,15 +22,15 @@ func (sizeCost) CallCost(function, _ string, args []ref.Val, result ref.Val) *ui
 		return nil // the default is the product of both sizes
 	}
 	const perCost = 10
-	size := sizeOf(result)
+	size := valueSize(result)
 	for _, arg := range args {
-		size += sizeOf(arg)
+		size += valueSize(arg)
 	}
 	cost := 1 + size/perCost
 	return &cost
 }
 
-func sizeOf(value ref.Val) uint64 {
+func valueSize(value ref.Val) uint64 {
 	if sizer, ok := value.(traits.Sizer); ok {
 		if size, ok := sizer.Size().(types.Int); ok && size > 0 {
 			return uint64(size)
@@ -41,8 +41,8 @@ func sizeOf(value ref.Val) uint64 {
 
 var tooLong = types.NewErr("the text would be too long")
 
-// functions are the functions on text beside those of CEL. The ones of CEL's extension library can multiply the size of their operands
-// before their cost is known.
+// functions are the functions on text beside those of CEL. The ones of CEL's extension library can multiply the size of
+// their operands before their cost is known.
 func functions() []cel.EnvOption {
 	text := func(name string, f func(string) string) cel.EnvOption {
 		return cel.Function(name, cel.MemberOverload("string_"+name, []*cel.Type{cel.StringType}, cel.StringType,
@@ -110,7 +110,8 @@ func join(list, separator ref.Val) ref.Val {
 	return types.String(out.String())
 }
 
-// substring returns the characters from the first position up to, but without, the second. Positions beyond the end mean the end.
+// substring returns the characters from the first position up to, but without, the second. Positions beyond the end
+// mean the end.
 func substring(args ...ref.Val) ref.Val {
 	s, from, to := string(args[0].(types.String)), int64(args[1].(types.Int)), int64(args[2].(types.Int))
 	if from < 0 || to < from {

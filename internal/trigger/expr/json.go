@@ -128,11 +128,11 @@ func textOfKey(key ref.Val) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return textOf(value)
+	return formatText(value)
 }
 
-// textOf returns a string as it is, and other values as compact JSON.
-func textOf(value any) (string, error) {
+// formatText returns a string as it is, and other values as compact JSON.
+func formatText(value any) (string, error) {
 	if text, ok := value.(string); ok {
 		return text, nil
 	}

@@ -44,7 +44,7 @@ type meter struct {
 // meterName is the variable with the meter. No expression can contain this name.
 const meterName = "#meter"
 
-func meterOf(frame *interpreter.ExecutionFrame) *meter {
+func frameMeter(frame *interpreter.ExecutionFrame) *meter {
 	value, _ := frame.ResolveName(meterName)
 	m, ok := value.(*meter)
 	if !ok {
@@ -125,7 +125,7 @@ type meteredConstructor struct {
 
 func (c *meteredConstructor) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	value := c.InterpretableConstructor.Exec(frame)
-	meterOf(frame).visit(value)
+	frameMeter(frame).visit(value)
 	return value
 }
 
@@ -152,7 +152,7 @@ func (c *meteredCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 			return value
 		}
 	}
-	return types.LabelErrNode(c.ID(), c.apply(meterOf(frame), values[0], values[1]))
+	return types.LabelErrNode(c.ID(), c.apply(frameMeter(frame), values[0], values[1]))
 }
 
 func (c *meteredCall) Eval(vars interpreter.Activation) ref.Val {

@@ -58,8 +58,8 @@ func tooMany(field string) error {
 	return &Error{Field: field, Problem: fmt.Sprintf("there are more than %d expressions", MaxExpressions)}
 }
 
-// expressionEnd returns the position of the }} that ends an expression, or -1. Braces of maps and of text in quotes belong to the
-// expression.
+// expressionEnd returns the position of the }} that ends an expression, or -1. Braces of maps and of text in quotes
+// belong to the expression.
 func expressionEnd(text string) int {
 	depth := 0
 	for i := 0; i < len(text); {
@@ -193,7 +193,7 @@ func (t *JSONTemplate) Render(ctx context.Context, in Input) (json.RawMessage, e
 	if err != nil {
 		return nil, err
 	}
-	text, err := textOf(value)
+	text, err := formatText(value)
 	if err != nil {
 		return nil, err
 	}

@@ -95,13 +95,13 @@ func (c *Client) request(ctx context.Context, method, path string, body []byte) 
 
 // CreateAll creates one object for each body, and returns the start time of each request.
 func (c *Client) CreateAll(ctx context.Context, path string, bodies [][]byte) ([]time.Time, error) {
-	begun := make([]time.Time, len(bodies))
+	startTimes := make([]time.Time, len(bodies))
 	next := make(chan int)
 	group, ctx := errgroup.WithContext(ctx)
 	for range min(Writers, len(bodies)) {
 		group.Go(func() error {
 			for i := range next {
-				begun[i] = time.Now()
+				startTimes[i] = time.Now()
 				if _, err := c.Write(ctx, http.MethodPost, path, bodies[i]); err != nil {
 					return err
 				}
@@ -120,5 +120,5 @@ func (c *Client) CreateAll(ctx context.Context, path string, bodies [][]byte) ([
 		}
 		return nil
 	})
-	return begun, group.Wait()
+	return startTimes, group.Wait()
 }

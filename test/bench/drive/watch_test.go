@@ -63,8 +63,8 @@ func TestCreatesStopAtFirstError(t *testing.T) {
 		t.Fatal(err)
 	}
 	bodies := make([][]byte, 5000)
-	begun, err := client.CreateAll(t.Context(), "/things", bodies[:100])
-	if err != nil || len(begun) != 100 || begun[99].IsZero() {
+	startTimes, err := client.CreateAll(t.Context(), "/things", bodies[:100])
+	if err != nil || len(startTimes) != 100 || startTimes[99].IsZero() {
 		t.Errorf("a hundred creates: %v", err)
 	}
 	if _, err := client.CreateAll(t.Context(), "/things", bodies); err == nil {

@@ -56,7 +56,7 @@ func writeAgent(ctx context.Context, person, operator *drive.Client, name string
 		return err
 	}
 	subSpec := fmt.Sprintf(`"task":"%s","role":"worker","instruction":"Work.","depth":1,"limits":{"maxDepth":2,"maxIterations":1000,"maxDurationSeconds":86400}`, name)
-	sub, err := operator.Write(ctx, http.MethodPost, ours+"subagents", object("SubAgent", name, owned("AgentTask", name, textOf(task, "uid")), subSpec, ""))
+	sub, err := operator.Write(ctx, http.MethodPost, ours+"subagents", object("SubAgent", name, owned("AgentTask", name, metadataField(task, "uid")), subSpec, ""))
 	if err != nil {
 		return err
 	}

@@ -137,10 +137,10 @@ func putRate(ctx context.Context, client *drive.Client, size int, each time.Dura
 	})
 }
 
-func resourceVersion(answer []byte) string { return textOf(answer, "resourceVersion") }
+func resourceVersion(answer []byte) string { return metadataField(answer, "resourceVersion") }
 
-// textOf finds a field of the metadata without decoding: it precedes the data.
-func textOf(answer []byte, name string) string {
+// metadataField finds a field of the metadata without decoding: it precedes the data.
+func metadataField(answer []byte, name string) string {
 	_, rest, _ := bytes.Cut(answer, []byte(`"`+name+`":"`))
 	value, _, _ := bytes.Cut(rest, []byte(`"`))
 	return string(value)

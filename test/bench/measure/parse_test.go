@@ -71,7 +71,7 @@ apiserver_request_total 1
 
 func TestProcessorTimeOfAFamily(t *testing.T) {
 	const stat = "42 (a b) c) S 7 42 42 0 -1 4194304 100 0 0 0 250 50 30 20 20 0 7 0 1000 1 1 1"
-	if parent, ended := parentOf(stat), endedChildren(stat); parent != 7 || ended != 0.5 {
+	if parent, ended := parentPID(stat), endedChildren(stat); parent != 7 || ended != 0.5 {
 		t.Errorf("parent %d and %v s of children that have ended, want 7 and 0.5 s", parent, ended)
 	}
 	own, err := CPUSeconds(os.Getpid())

@@ -51,7 +51,7 @@ func processTreeCPU(pid int) (float64, error) {
 		if err != nil {
 			return 0, fmt.Errorf("read the processor time of a process: %w", err)
 		}
-		own, parent := strings.Split(path, "/")[2] == strconv.Itoa(pid), parentOf(string(text)) == pid
+		own, parent := strings.Split(path, "/")[2] == strconv.Itoa(pid), parentPID(string(text)) == pid
 		if !own && !parent {
 			continue
 		}
@@ -67,8 +67,8 @@ func processTreeCPU(pid int) (float64, error) {
 	return sum, nil
 }
 
-// parentOf returns field 4 of a stat file, and endedChildren fields 16 and 17; see parseStat.
-func parentOf(text string) int {
+// parentPID returns field 4 of a stat file, and endedChildren fields 16 and 17; see parseStat.
+func parentPID(text string) int {
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(fields) < 2 {
 		return 0

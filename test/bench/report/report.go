@@ -44,7 +44,8 @@ type Bounds struct {
 	SQLiteRows2KB  float64 `json:"sqliteRows2KB"`
 	// SQLiteCommits are sequential commits of one row each.
 	SQLiteCommits float64 `json:"sqliteCommits"`
-	// Agents start and end with the writes of a real agent, but do nothing. AgentMillis is the CPU time of each, by process.
+	// Agents start and end with the writes of a real agent, but do nothing. AgentMillis is the CPU time of each, by
+	// process.
 	Agents      float64            `json:"agents"`
 	AgentMillis map[string]float64 `json:"agentMillis,omitempty"`
 }
@@ -59,7 +60,7 @@ type Result struct {
 	LatencyMillis float64 `json:"latencyMillis"`
 	// Bare means that the engine and the ledger ran alone, without Kubernetes.
 	Bare bool `json:"bare,omitempty"`
-	// Error is why the scenario failed. Earlier measurements are kept.
+	// Error is the reason why the scenario failed. Earlier measurements are kept.
 	Error string `json:"error,omitempty"`
 	// Failures counts agents with a wrong outcome, and failed model and tool calls.
 	Failures int `json:"failures"`

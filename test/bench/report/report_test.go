@@ -203,7 +203,7 @@ func TestReportRoundTrips(t *testing.T) {
 		"| ask-latency | question at depth 2 until it is posted | p50 20.0 ms, p95 90.0 ms of 40 |",
 		"| agents-1000x5-mcp | 0.60 | 4.0 | 2.00 | 2.0 | 0.10 | 0.0 MiB | 2.5 s | 0.50 ms | 100.0 MiB |",
 		"| agents-1000x5-mcp | POST agenttasks: 1000, POST subagents: 1000, PUT agenttasks/status: 2000 |",
-		"| Nestor | v1, ledger SQLite, `--log-level=warn` |", "| status PUTs of 2 KB | 400 |", "could not make more than 600 turns per\nsecond", "with twenty no more than 2400.", "](r.svg)", "## fanout-50-mcp failed", "    last words",
+		"| Nestor | v1, ledger SQLite, `--log-level=warn` |", "| status PUTs of 2 KB | 400 |", "could not\nmake more than 600 turns per second", "with twenty no more than 2400.", "](r.svg)", "## fanout-50-mcp failed", "    last words",
 	} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)

@@ -106,7 +106,7 @@ func (m *slowModel) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"slow","object":"model"}]}`)
 		return
 	}
-	chat, err := chatOf(request.Body)
+	chat, err := readChat(request.Body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -123,8 +123,8 @@ func (m *slowModel) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	times <- time.Now()
 }
 
-// chatOf returns the chat of a request from its last message.
-func chatOf(body io.Reader) (string, error) {
+// readChat returns the chat of a request from its last message.
+func readChat(body io.Reader) (string, error) {
 	var request struct {
 		Messages []struct {
 			Content string `json:"content"`

@@ -37,18 +37,18 @@ const (
 	handOverWindow = 20 * time.Second
 )
 
-// HandOver is handOverOf with the numbers of the report.
+// HandOver is newHandOver with the numbers of the report.
 func HandOver(how string, n int) Scenario {
-	s := handOverOf(how, n, handOverTurns, slowLatency)
+	s := newHandOver(how, n, handOverTurns, slowLatency)
 	if n != handOverAgents {
 		s.Name += fmt.Sprintf("-%d", n)
 	}
 	return s
 }
 
-// handOverOf ends one of three operators while all their agents are active, and measures how long the agents of its shards make no step. Others of its
-// agents have slow model calls in flight.
-func handOverOf(how string, n, turns int, slowLatency time.Duration) Scenario {
+// newHandOver ends one of three operators while all their agents are active, and measures how long the agents of its
+// shards make no step. Others of its agents have slow model calls in flight.
+func newHandOver(how string, n, turns int, slowLatency time.Duration) Scenario {
 	s := Scenario{
 		Name: "handover-" + how, Title: fmt.Sprintf("%s of one of 3 operators on PostgreSQL with %d active agents that use an MCP tool, latency %d ms, and %d with latency %s",
 			how, n, handOverLatency.Milliseconds(), n/slowShare, slowLatency),
@@ -98,7 +98,7 @@ type handOver struct {
 }
 
 func (h *handOver) run(ctx context.Context, n int, result *report.Result) error {
-	fast, slow := newTasks("agent", n, "Success"), newTasksOf("slow", slowRole, n/slowShare, "Success")
+	fast, slow := newTasks("agent", n, "Success"), newTasksWithRole("slow", slowRole, n/slowShare, "Success")
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return fast.run(ctx, h.harness) })
 	group.Go(func() error { return slow.run(ctx, h.harness) })

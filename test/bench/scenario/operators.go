@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	// shards is the default number of shards of an operator, and leaseDuration how long it keeps them after its last renewal.
+	// shards is the default number of shards of an operator, and leaseDuration how long it keeps them after its last
+	// renewal.
 	shards        = 32
 	leaseDuration = 8 * time.Second
 )
@@ -79,7 +80,7 @@ func (r *harness) startOperators(ctx context.Context, several *replicas) error {
 			return err
 		}
 	}
-	return r.awaitSpread(ctx)
+	return r.waitForSpread(ctx)
 }
 
 // startReplica starts one of several operators.
@@ -109,7 +110,7 @@ const spreadTime = 45 * time.Second
 
 // identify finds the ID of the operator that was started last.
 func (r *harness) identify(ctx context.Context, o *operator) error {
-	err := r.awaitOwners(ctx, func(members []string, _ map[int]string) bool {
+	err := r.waitForOwners(ctx, func(members []string, _ map[int]string) bool {
 		known := map[string]bool{}
 		for _, other := range r.operators {
 			known[other.id] = true
@@ -128,9 +129,9 @@ func (r *harness) identify(ctx context.Context, o *operator) error {
 	return nil
 }
 
-// awaitSpread waits until each operator holds its part of the shards.
-func (r *harness) awaitSpread(ctx context.Context) error {
-	err := r.awaitOwners(ctx, func(_ []string, holders map[int]string) bool { return r.isSpread(holders) })
+// waitForSpread waits until each operator holds its part of the shards.
+func (r *harness) waitForSpread(ctx context.Context) error {
+	err := r.waitForOwners(ctx, func(_ []string, holders map[int]string) bool { return r.isSpread(holders) })
 	if err != nil {
 		return fmt.Errorf("wait until the shards are divided: %w\n%s", err, r.stack.OperatorLog())
 	}
@@ -153,8 +154,8 @@ func (r *harness) isSpread(holders map[int]string) bool {
 	return sum == shards
 }
 
-// awaitOwners waits until the replicas and the owners of shards are as wanted.
-func (r *harness) awaitOwners(ctx context.Context, wanted func(members []string, holders map[int]string) bool) error {
+// waitForOwners waits until the replicas and the owners of shards are as wanted.
+func (r *harness) waitForOwners(ctx context.Context, wanted func(members []string, holders map[int]string) bool) error {
 	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, spreadTime+patience.Limit(), true, func(ctx context.Context) (bool, error) {
 		members, holders, err := r.ledger.Owners(ctx)
 		return err == nil && wanted(members, holders), err

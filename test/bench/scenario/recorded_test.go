@@ -35,7 +35,7 @@ func TestConcurrentRequestsAreCounted(t *testing.T) {
 	}
 }
 
-func TestWindowBeginsAnytime(t *testing.T) {
+func TestWindowStartsAtAnyRequest(t *testing.T) {
 	one := func(recordedRequest) int64 { return 1 }
 	requests := arrivals(0, 30, 59, 60, 61, 89, 150)
 	if got := maxInMinute(requests, one); got != 5 { // from 30 to 89
@@ -63,7 +63,7 @@ func TestShardsSpreadEvenly(t *testing.T) {
 	delete(holders, 1)
 	holders[4] = "b"
 	if r.isSpread(holders) {
-		t.Error("a shard without a holder is not noticed")
+		t.Error("a shard without a holder is not detected")
 	}
 }
 
@@ -80,7 +80,7 @@ func TestSmallHandOver(t *testing.T) {
 	if err := server.Close(); err != nil {
 		t.Fatal(err)
 	}
-	result := handOverOf(sigterm, 15, 30, 3*time.Second).Run(t.Context(), Environment{Ledger: stack.PostgreSQL, Timeout: 5 * time.Minute, Logf: t.Logf, Programs: programs(t)})
+	result := newHandOver(sigterm, 15, 30, 3*time.Second).Run(t.Context(), Environment{Ledger: stack.PostgreSQL, Timeout: 5 * time.Minute, Logf: t.Logf, Programs: programs(t)})
 	if result.Error != "" || result.Failures != 0 {
 		t.Fatalf("%s", result)
 	}

@@ -39,10 +39,10 @@ type tasks struct {
 
 // newTasks encodes n tasks whose names have the prefix. want is the phase to wait for.
 func newTasks(prefix string, n int, want string) *tasks {
-	return newTasksOf(prefix, workerRole, n, want)
+	return newTasksWithRole(prefix, workerRole, n, want)
 }
 
-func newTasksOf(prefix, role string, n int, want string) *tasks {
+func newTasksWithRole(prefix, role string, n int, want string) *tasks {
 	t := &tasks{prefix: prefix + "-", want: want, reached: make([]time.Time, n), phases: make([]string, n), left: n}
 	for i := range n {
 		t.bodies = append(t.bodies, fmt.Appendf(nil,

@@ -25,8 +25,9 @@ const (
 	triggerPoll = time.Second
 )
 
-// Triggers measures n triggers that fire every minute. The task of the first firing waits for a role that does not exist, and concurrencyPolicy
-// is Forbid: every later time is decided and recorded as dropped, and no work of agents is measured.
+// Triggers measures n triggers that fire every minute. The task of the first firing waits for a role that does not
+// exist, and concurrencyPolicy is Forbid: every later time is decided and recorded as dropped, and no work of agents is
+// measured.
 func Triggers(n int) Scenario {
 	s := Scenario{
 		Name: fmt.Sprintf("triggers-%d", n), Title: fmt.Sprintf("%d triggers with the schedule '* * * * *', for %d minutes", n, triggerMinutes), Tool: CalculatorTool,
@@ -71,7 +72,7 @@ func Triggers(n int) Scenario {
 	return s
 }
 
-// footprint is what an operator uses: its resident memory in bytes, and its share of a core.
+// footprint is the resource usage of an operator: its resident memory in bytes, and its share of a core.
 type footprint struct {
 	memory int64
 	share  float64
@@ -100,7 +101,8 @@ func observeIdle(ctx context.Context, r *harness) (footprint, error) {
 	return observe(ctx, r, time.Now().Add(idleTime))
 }
 
-// measureMinutes measures whole minutes, each with one time of the schedule in its middle, and counts the times that were not decided.
+// measureMinutes measures whole minutes, each with one time of the schedule in its middle, and counts the times that
+// were not decided.
 func measureMinutes(ctx context.Context, r *harness, result *report.Result) (footprint, error) {
 	start := betweenMinutes(time.Now())
 	if err := sleepUntil(ctx, start); err != nil {

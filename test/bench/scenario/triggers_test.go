@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
-func TestMinutesAreMeasuredFromMiddle(t *testing.T) {
+func TestBetweenMinutes(t *testing.T) {
 	for now, want := range map[string]string{
 		"10:00:00": "10:00:30", "10:00:30": "10:00:30", "10:00:31": "10:01:30", "23:59:59": "00:00:30",
 	} {
@@ -27,11 +27,11 @@ func TestMinutesAreMeasuredFromMiddle(t *testing.T) {
 }
 
 func TestMeasuredTriggersFireEveryMinute(t *testing.T) {
-	var measured v1beta1.AgentTrigger
-	if err := json.Unmarshal(triggerBodies(2)[1], &measured); err != nil {
+	var trig v1beta1.AgentTrigger
+	if err := json.Unmarshal(triggerBodies(2)[1], &trig); err != nil {
 		t.Fatal(err)
 	}
-	program, err := trigger.Compile(measured.Spec)
+	program, err := trigger.Compile(trig.Spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestMeasuredTriggersFireEveryMinute(t *testing.T) {
 	if next := program.Schedule.Next(at); next.Sub(at) != 30*time.Second {
 		t.Errorf("after %s it fires at %s", at, next)
 	}
-	if !measured.Spec.Suspend || measured.Spec.ConcurrencyPolicy != v1beta1.ConcurrencyForbid || measured.Name != "trigger-1" {
-		t.Errorf("the trigger is %+v", measured)
+	if !trig.Spec.Suspend || trig.Spec.ConcurrencyPolicy != v1beta1.ConcurrencyForbid || trig.Name != "trigger-1" {
+		t.Errorf("the trigger is %+v", trig)
 	}
 }

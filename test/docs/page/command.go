@@ -83,7 +83,7 @@ func statements(script string, line int) ([]Command, error) {
 	}
 	var commands []Command
 	for _, statement := range file.Stmts {
-		begin, end := int(statement.Pos().Offset()), endOf(statement, script)
+		begin, end := int(statement.Pos().Offset()), statementEnd(statement, script)
 		command := Command{Line: line + int(statement.Pos().Line()) - 1, Text: script[begin:end]}
 		command.expect(script[end:])
 		for _, redirect := range statement.Redirs {
@@ -94,8 +94,8 @@ func statements(script string, line int) ([]Command, error) {
 	return commands, nil
 }
 
-// endOf returns the end of a statement, including its here-documents.
-func endOf(statement *syntax.Stmt, script string) int {
+// statementEnd returns the end of a statement, including its here-documents.
+func statementEnd(statement *syntax.Stmt, script string) int {
 	end := int(statement.End().Offset())
 	syntax.Walk(statement, func(node syntax.Node) bool {
 		if redirect, ok := node.(*syntax.Redirect); ok && redirect.Hdoc != nil {

@@ -79,9 +79,9 @@ func (r *reader) visit(node ast.Node, entering bool) (ast.WalkStatus, error) {
 	case *ast.Heading:
 		r.page.Anchors[r.anchor(n)] = true
 	case *ast.Link:
-		r.page.Links = append(r.page.Links, Link{r.lineOf(n), string(n.Destination)})
+		r.page.Links = append(r.page.Links, Link{r.lineNumber(n), string(n.Destination)})
 	case *ast.Image:
-		r.page.Links = append(r.page.Links, Link{r.lineOf(n), string(n.Destination)})
+		r.page.Links = append(r.page.Links, Link{r.lineNumber(n), string(n.Destination)})
 	case *ast.CodeSpan:
 		r.page.Code = append(r.page.Code, plainText(n, r.source))
 	}
@@ -157,8 +157,8 @@ func plainText(n ast.Node, source []byte) string {
 	return all.String()
 }
 
-// lineOf returns the line on which the block of an inline node begins.
-func (r *reader) lineOf(n ast.Node) int {
+// lineNumber returns the line on which the block of an inline node begins.
+func (r *reader) lineNumber(n ast.Node) int {
 	for ; n != nil; n = n.Parent() {
 		if n.Type() == ast.TypeBlock && n.Lines().Len() > 0 {
 			return r.line(n.Lines().At(0).Start)

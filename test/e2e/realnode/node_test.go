@@ -38,7 +38,7 @@ func TestNothingIsLeft(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = node.Stop() })
 			if during := traces(t, options.Dir); cmp.Equal(before, during) {
-				t.Error("a running node leaves no traces: this test looks in the wrong places")
+				t.Error("a running node has no traces: this test checks the wrong places")
 			}
 			if err := end(node); err != nil {
 				t.Fatal(err)
@@ -61,7 +61,7 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 	expectGone(t, before, options.Dir)
 }
 
-// newOptions skips the test if no node can run here.
+// newOptions returns the options of a test node, and skips the test if no node can run here.
 func newOptions(t *testing.T) realnode.Options {
 	t.Helper()
 	if os.Getenv("E2E") == "" || os.Getenv("E2E_KUBECONFIG") != "" {
@@ -77,7 +77,7 @@ func newOptions(t *testing.T) realnode.Options {
 	}
 }
 
-// expectGone waits until everything is as before; after a kill the cleaner does the work.
+// expectGone waits until all traces of the node are gone; after a kill, its cleaner removes them.
 func expectGone(t *testing.T, before map[string]string, dir string) {
 	t.Helper()
 	var diff string
@@ -87,7 +87,7 @@ func expectGone(t *testing.T, before map[string]string, dir string) {
 		return diff == "" && errors.Is(err, os.ErrNotExist), nil
 	})
 	if err != nil {
-		t.Errorf("something is left of the node (-before +after), and perhaps %s:\n%s", dir, diff)
+		t.Errorf("traces of the node remain (-before +after), and possibly %s:\n%s", dir, diff)
 	}
 }
 

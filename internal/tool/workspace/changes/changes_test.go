@@ -33,7 +33,8 @@ func git(t testing.TB, dir string, arguments ...string) string {
 	return strings.TrimSpace(string(output))
 }
 
-// files is a tree: a name that ends with a slash is a directory, a content that begins with "-> " a link, one with "+x " executable.
+// files is a tree: a name that ends with a slash is a directory, a content that begins with "-> " a link, one with "+x
+// " executable.
 type files map[string]string
 
 func write(t testing.TB, dir string, all files) {
@@ -95,8 +96,8 @@ func snapshot(t testing.TB, dir string) files {
 	return all
 }
 
-// cloned returns a repository with some files, and its commit.
-func cloned(t testing.TB) (dir, commit string) {
+// newRepository returns a repository with some files, and its commit.
+func newRepository(t testing.TB) (dir, commit string) {
 	t.Helper()
 	programs.Need(t, "git")
 	dir = t.TempDir()
@@ -121,7 +122,7 @@ func read(t testing.TB, tr *changes.Tree) changes.Summary {
 	return s
 }
 
-func described(s changes.Summary) []string {
+func describe(s changes.Summary) []string {
 	var lines []string
 	for _, f := range s.Files {
 		line := f.Change + " " + f.Path
@@ -139,7 +140,7 @@ func described(s changes.Summary) []string {
 }
 
 func TestSummaryAndArchive(t *testing.T) {
-	dir, commit := cloned(t)
+	dir, commit := newRepository(t)
 	tr := tree(t, dir, commit)
 	if s := read(t, tr); len(s.Files) != 0 || s.Diff != "" || s.BaseCommit != commit {
 		t.Fatalf("nothing was changed, but: %+v", s)
@@ -156,7 +157,7 @@ func TestSummaryAndArchive(t *testing.T) {
 
 	want := []string{"Modified image.png binary", "Modified kept.log +1 -1", "Added new/ä file.txt +1 -0", "Modified readme.md +1 -1", "Modified run.sh +0 -0", "Deleted src/a.go +0 -1", "Renamed src/c.go from src/b.go +0 -0"}
 	s := read(t, tr)
-	if diff := cmp.Diff(want, described(s)); diff != "" {
+	if diff := cmp.Diff(want, describe(s)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	for _, part := range []string{"-two\n+2\n", "+hello\n", "Binary files a/image.png and b/image.png differ", "old mode 100755"} {
@@ -185,7 +186,7 @@ func TestSummaryAndArchive(t *testing.T) {
 }
 
 func TestDigestMatchesArchive(t *testing.T) {
-	dir, commit := cloned(t)
+	dir, commit := newRepository(t)
 	tree := &changes.Tree{Root: dir, State: t.TempDir(), Against: changes.Commit, Base: commit}
 	before, err := tree.Read(t.Context())
 	must(t, err)
@@ -211,7 +212,7 @@ func TestDigestMatchesArchive(t *testing.T) {
 }
 
 func TestRestoreGivesTheSameTree(t *testing.T) {
-	origin, commit := cloned(t)
+	origin, commit := newRepository(t)
 	for seed := range uint64(12) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		dir := t.TempDir()
@@ -225,7 +226,7 @@ func TestRestoreGivesTheSameTree(t *testing.T) {
 		fresh := t.TempDir()
 		git(t, fresh, "clone", "--quiet", origin, ".")
 		again := tree(t, fresh, commit)
-		// An interrupted attempt left something.
+		// The directory contains the files of an interrupted attempt.
 		write(t, fresh, files{"readme.md": "half", "left/over": "x", "debug.log": "x", "nested/": ""})
 		git(t, fresh, "init", "--quiet", "nested")
 		must(t, again.Restore(t.Context(), archive))
@@ -270,12 +271,12 @@ func TestEmptyDirectory(t *testing.T) {
 	dir := t.TempDir()
 	tr := &changes.Tree{Root: dir, State: t.TempDir(), Against: changes.Nothing}
 	if archive, err := tr.Archive(t.Context()); err != nil || len(archive) != 0 {
-		t.Fatalf("the archive of nothing has %d bytes, error %v", len(archive), err)
+		t.Fatalf("the archive of an empty directory has %d bytes, error %v", len(archive), err)
 	}
 	all := files{"a.txt": "x\n", "deep/b": "+x y", "link": "-> /etc/passwd", "debug.log": "not ignored", ".gitignore": "*.log"}
 	write(t, dir, all)
 	git(t, dir, "init", "--quiet")
-	if got := described(read(t, tr)); len(got) != 5 || got[1] != "Added a.txt +1 -0" {
+	if got := describe(read(t, tr)); len(got) != 5 || got[1] != "Added a.txt +1 -0" {
 		t.Errorf("files: %q", got)
 	}
 	archive, err := tr.Archive(t.Context())
@@ -292,8 +293,8 @@ func TestEmptyDirectory(t *testing.T) {
 	}
 }
 
-func TestHeadOfADirectory(t *testing.T) {
-	dir, commit := cloned(t)
+func TestHeadAsBase(t *testing.T) {
+	dir, commit := newRepository(t)
 	tr := &changes.Tree{Root: dir, State: t.TempDir(), Against: changes.Head}
 	write(t, dir, files{"readme.md": "changed\n"})
 	if s := read(t, tr); s.BaseCommit != commit || len(s.Files) != 1 {
@@ -307,14 +308,14 @@ func TestHeadOfADirectory(t *testing.T) {
 	if s := read(t, tr); s.BaseCommit != commit {
 		t.Errorf("a detached HEAD: %+v", s)
 	}
-	for name, make := range map[string]func(dir string){
+	for name, prepare := range map[string]func(dir string){
 		"not a git repository": func(string) {},
 		"has no commit yet":    func(dir string) { git(t, dir, "init", "--quiet") },
 		"linked worktree":      func(dir string) { write(t, dir, files{".git": "gitdir: /elsewhere"}) },
 		"HEAD refers to":       func(dir string) { write(t, dir, files{".git/HEAD": "ref: ../../etc/passwd"}) },
 	} {
 		other := t.TempDir()
-		make(other)
+		prepare(other)
 		_, err := (&changes.Tree{Root: other, State: t.TempDir(), Against: changes.Head}).Read(t.Context())
 		if !errors.Is(err, changes.ErrNoBase) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
@@ -324,7 +325,7 @@ func TestHeadOfADirectory(t *testing.T) {
 
 // TestHostileRepository checks that nothing in the workspace makes git run a program.
 func TestHostileRepository(t *testing.T) {
-	dir, commit := cloned(t)
+	dir, commit := newRepository(t)
 	ran := filepath.Join(t.TempDir(), "ran")
 	program := filepath.Join(t.TempDir(), "program")
 	must(t, os.WriteFile(program, []byte("#!/bin/sh\ntouch "+ran+"\ncat\n"), 0o755))
@@ -346,7 +347,7 @@ func TestHostileRepository(t *testing.T) {
 
 	tr := tree(t, dir, commit)
 	s := read(t, tr)
-	if got := described(s); len(got) != 3 || got[2] != "Added sub/x +1 -0" {
+	if got := describe(s); len(got) != 3 || got[2] != "Added sub/x +1 -0" {
 		t.Errorf("files: %q", got)
 	}
 	archive, err := tr.Archive(t.Context())
@@ -358,7 +359,7 @@ func TestHostileRepository(t *testing.T) {
 }
 
 func TestLinksAndSpecialFiles(t *testing.T) {
-	dir, commit := cloned(t)
+	dir, commit := newRepository(t)
 	outside := t.TempDir()
 	write(t, outside, files{"secret": "canary"})
 	must(t, os.RemoveAll(filepath.Join(dir, "src")))
@@ -377,13 +378,13 @@ func TestLinksAndSpecialFiles(t *testing.T) {
 	if os.Getuid() != 0 && !strings.Contains(s.Message, "unreadable") {
 		t.Errorf("the message does not name what cannot be read: %q", s.Message)
 	}
-	if got := strings.Join(described(s), "\n"); !strings.Contains(got, "Deleted readme.md") || !strings.Contains(got, "Deleted src/a.go") || !strings.Contains(got, "Added git~1") {
+	if got := strings.Join(describe(s), "\n"); !strings.Contains(got, "Deleted readme.md") || !strings.Contains(got, "Deleted src/a.go") || !strings.Contains(got, "Added git~1") {
 		t.Errorf("files:\n%s", got)
 	}
 }
 
 func TestLimits(t *testing.T) {
-	dir, commit := cloned(t)
+	dir, commit := newRepository(t)
 	tr := tree(t, dir, commit)
 	random := make([]byte, 33<<20)
 	source := rand.NewChaCha8([32]byte{})
@@ -409,7 +410,7 @@ func TestLimits(t *testing.T) {
 
 // TestDamagedRepository checks the error of an agent's workspace whose repository was removed.
 func TestDamagedRepository(t *testing.T) {
-	dir, commit := cloned(t)
+	dir, commit := newRepository(t)
 	must(t, os.RemoveAll(filepath.Join(dir, ".git")))
 	if _, err := tree(t, dir, commit).Archive(t.Context()); !errors.Is(err, changes.ErrNoBase) {
 		t.Errorf("got %v", err)

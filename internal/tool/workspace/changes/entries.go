@@ -17,7 +17,7 @@ import (
 )
 
 type entries struct {
-	// present are files and links to read, gone are paths of the base that are neither any more.
+	// present are files and links to read, gone are paths of the base that are no longer either.
 	present, gone []string
 	// unreadable are paths that the server cannot read.
 	unreadable []string
@@ -39,8 +39,8 @@ func (e *entries) largest() string {
 	return fmt.Sprintf("the largest file is %s with %d MiB", strings.ToValidUTF8(e.big, "\uFFFD"), e.bigSize>>20)
 }
 
-// changed lists what differs from the index, which has the base, and all files that are not in it. With ignore, new files that
-// .gitignore files exclude are left out.
+// changed lists what differs from the index, which has the base, and all files that are not in it. With ignore, new
+// files that .gitignore files exclude are left out.
 func (g repository) changed(ctx context.Context, root string, ignore bool) (entries, error) {
 	var e entries
 	_ = g.run(ctx, "update-index", "-q", "--refresh") // it fails if a file differs

@@ -67,7 +67,7 @@ func (t *Tree) open(ctx context.Context, base string) (repository, error) {
 			return g, fmt.Errorf("create a repository: %w", err)
 		}
 	}
-	// A lock that remains is of a process that was killed: this one is the only user.
+	// This process is the only user of the repository, so an existing lock belongs to a process that was killed.
 	if err := os.Remove(filepath.Join(g.dir, "index.lock")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return g, fmt.Errorf("open the repository: %w", err)
 	}
@@ -185,7 +185,7 @@ func (g repository) files(ctx context.Context) ([]File, error) {
 	}
 	var files []File
 	for len(fields) > 1 {
-		f := File{Change: changeOf(fields[0]), Path: fields[1]}
+		f := File{Change: parseStatus(fields[0]), Path: fields[1]}
 		fields = fields[2:]
 		if f.Change == Renamed && len(fields) > 0 {
 			f.From, f.Path, fields = f.Path, fields[0], fields[1:]
@@ -207,7 +207,7 @@ func (g repository) files(ctx context.Context) ([]File, error) {
 	return files, nil
 }
 
-func changeOf(status string) string {
+func parseStatus(status string) string {
 	switch status[:min(1, len(status))] {
 	case "A":
 		return Added
@@ -227,7 +227,7 @@ func (g repository) counts(ctx context.Context) (map[string]lineCounts, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := map[string]lineCounts{}
+	counts := map[string]lineCounts{}
 	for len(fields) > 0 {
 		parts := strings.SplitN(fields[0], "\t", 3)
 		fields = fields[1:]
@@ -244,9 +244,9 @@ func (g repository) counts(ctx context.Context) (map[string]lineCounts, error) {
 		if deleted, err := strconv.ParseInt(parts[1], 10, 64); err == nil {
 			c.deleted = &deleted
 		}
-		found[parts[2]] = c
+		counts[parts[2]] = c
 	}
-	return found, nil
+	return counts, nil
 }
 
 // patch returns all changes for git apply, and whether they are too large.

@@ -15,7 +15,7 @@ func times(text string, at []int) string {
 	const most = 10
 	shown := make([]string, 0, most)
 	for _, i := range at[:min(len(at), most)] {
-		shown = append(shown, fmt.Sprint(lineOf(text, i)))
+		shown = append(shown, fmt.Sprint(lineNumber(text, i)))
 	}
 	if len(at) > most {
 		shown = append(shown, "...")
@@ -26,7 +26,7 @@ func times(text string, at []int) string {
 	return fmt.Sprintf("%d times, at lines %s", len(at), strings.Join(shown, ", "))
 }
 
-func lineOf(text string, offset int) int { return 1 + strings.Count(text[:offset], "\n") }
+func lineNumber(text string, offset int) int { return 1 + strings.Count(text[:offset], "\n") }
 
 // notFound explains why a passage may not have been found.
 func notFound(text, old string) error {
@@ -64,7 +64,7 @@ func firstLineMatch(text, old string) (line int, ok bool) {
 		return 0, false
 	}
 	if i := strings.Index(text, first); i >= 0 {
-		return lineOf(text, i), true
+		return lineNumber(text, i), true
 	}
 	return 0, false
 }

@@ -20,7 +20,7 @@ import (
 // MaxText is the maximum size of a file whose content is returned.
 const MaxText = 1 << 20
 
-// State is what is known about the content of a file.
+// State describes the content of a file.
 type State string
 
 const (
@@ -41,10 +41,12 @@ type File struct {
 	Content string `json:"content,omitempty"`
 }
 
-// ErrRefused is wrapped by the error for a path that does not name a file that write could replace. The error's text is for people.
+// ErrRefused is wrapped by the error for a path that does not name a file that write could replace. The error's text is
+// for people.
 var ErrRefused = errors.New("the file cannot be read")
 
-// ErrUnavailable is wrapped by the error for a workspace whose files cannot be read now. The error's text is for people.
+// ErrUnavailable is wrapped by the error for a workspace whose files cannot be read now. The error's text is for
+// people.
 var ErrUnavailable = errors.New("the files cannot be read now")
 
 type refusal struct{ cause error }

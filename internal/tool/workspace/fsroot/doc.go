@@ -5,7 +5,7 @@
 //
 // Every path that a model names goes through [Resolve], which refuses what a
 // workspace path never needs (absolute paths, "..", NUL bytes), and then
-// through a [Root], which refuses what only the file system can know:
+// through a [Root], which refuses what only the file system can detect:
 //
 //   - Reads follow symbolic links, but only those that stay inside the root
 //     (os.Root). The opened file must be a regular file; it is opened without

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Connection runs git in a directory, with access to the server of a source and to its credentials. The directory must not contain a
-// repository that anything else has written.
+// Connection runs git in a directory, with access to the server of a source and to its credentials. The directory must
+// not contain a repository that anything else has written.
 type Connection struct {
 	git     repository
 	cleanup func()
@@ -34,8 +34,8 @@ func (s Source) Connect() (*Connection, error) {
 // Close removes what git needed.
 func (c *Connection) Close() { c.cleanup() }
 
-// Run runs git with an input and more variables, and returns its output. The error has git's own message, without what the server said if there
-// are credentials.
+// Run runs git with an input and more variables, and returns its output. The error has git's own message, without
+// the output of the server if there are credentials.
 func (c *Connection) Run(ctx context.Context, input []byte, variables []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env, cmd.Stdin = c.git.dir, append(c.git.env[:len(c.git.env):len(c.git.env)], variables...), bytes.NewReader(input)

@@ -114,7 +114,7 @@ func (g repository) changedPaths(ctx context.Context, before, after string) (pat
 	return paths, err
 }
 
-// protectedTargets returns where the protected symbolic links of a tree lead, and the links there.
+// protectedTargets returns the targets of the protected symbolic links of a tree. It follows links to other links.
 func (g repository) protectedTargets(ctx context.Context, allowed Allowed, tree string) (targets []string, err error) {
 	out, err := g.run(ctx, "ls-tree", "-r", "-z", "--full-tree", tree)
 	if err != nil {

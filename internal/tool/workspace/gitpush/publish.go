@@ -21,7 +21,8 @@ const MaxMessage = 8 << 10
 
 // Publisher pushes to one branch of a repository, for one owner.
 type Publisher struct {
-	// Source names the repository. Its Dir is an existing directory that only the publisher writes; Ref is what the workspace was cloned from.
+	// Source names the repository. Its Dir is an existing directory that only the publisher writes; Ref is what the
+	// workspace was cloned from.
 	Source gitclone.Source
 	// Branch is the only branch that is pushed to.
 	Branch string
@@ -62,8 +63,8 @@ const attempts = 3
 // errRejected means that the server did not accept a push, probably because the branch has moved.
 var errRejected = errors.New("the server rejected the push because the branch was changed at the same time")
 
-// Publish makes a commit of the changes and pushes it, unless the branch has it already. An error means that git or its server failed; the request may be
-// repeated.
+// Publish makes a commit of the changes and pushes it, unless the branch has it already. An error means that git or its
+// server failed; the request may be repeated.
 func (p *Publisher) Publish(ctx context.Context, r Request) (Result, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,7 +173,7 @@ func (p *Publisher) follow(ctx context.Context, g repository, tip, base, tree st
 			before = tip
 		}
 	}
-	last, err := g.treeOf(ctx, before)
+	last, err := g.commitTree(ctx, before)
 	if err != nil {
 		return nil, Result{}, err
 	}

@@ -141,7 +141,7 @@ func TestChangesBecomeOneCommit(t *testing.T) {
 		t.Errorf("main moved to %s", got)
 	}
 
-	// A later call follows the first one, and the same changes again are no commit.
+	// A later call follows the first one, and the same changes again do not make a commit.
 	second := publish(t, p, u.request("a2", "More", "echo four >> f"))
 	if got := programs.Script(t, u.dir, "git log -1 --format='%H %P' "+branch); got != second.Commit+" "+first.Commit {
 		t.Errorf("got %s, want %s after %s", got, second.Commit, first.Commit)
@@ -280,7 +280,8 @@ func TestServerRefusalHidesItsText(t *testing.T) {
 	}
 }
 
-// A push whose answer is lost is found on the branch: the attempt that follows, in this call or in a later one, makes no second commit.
+// A push whose answer is lost is found on the branch: the attempt that follows, in this call or in a later one, makes
+// no second commit.
 func TestLostPushAnswerIsNotRepeated(t *testing.T) {
 	u := newUpstream(t)
 	u.after = func(w http.ResponseWriter) { http.Error(w, "gone", http.StatusBadGateway) }

@@ -81,7 +81,7 @@ func (g repository) fetchTip(ctx context.Context) (string, error) {
 	return g.run(ctx, "rev-parse", "--verify", "--end-of-options", tipRef+"^{commit}")
 }
 
-// fetchBase fetches the commit that was cloned. Not every server gives out a commit by its name.
+// fetchBase fetches the commit that was cloned. Some servers do not serve a commit by its hash.
 func (g repository) fetchBase(ctx context.Context, base string) error {
 	if _, err := g.run(ctx, "cat-file", "-e", base+"^{commit}"); err == nil {
 		return nil
@@ -103,7 +103,7 @@ func (g repository) fetchBase(ctx context.Context, base string) error {
 }
 
 // find returns the commit of a call in the history of the branch, or "".
-func (g repository) find(ctx context.Context, tip string, of mark) (string, error) {
+func (g repository) find(ctx context.Context, tip string, want mark) (string, error) {
 	if tip == "" {
 		return "", nil
 	}
@@ -113,7 +113,7 @@ func (g repository) find(ctx context.Context, tip string, of mark) (string, erro
 	}
 	for entry := range strings.SplitSeq(list, "\x00") {
 		commit, message, _ := strings.Cut(entry, "\n")
-		if found := readMark(message); found.Owner == of.Owner && found.Call == of.Call {
+		if m := readMark(message); m.Owner == want.Owner && m.Call == want.Call {
 			return strings.TrimSpace(commit), nil
 		}
 	}
@@ -144,13 +144,13 @@ func (g repository) apply(ctx context.Context, base string, patch []byte) (tree,
 	return tree, "", err
 }
 
-func (g repository) treeOf(ctx context.Context, commit string) (string, error) {
+func (g repository) commitTree(ctx context.Context, commit string) (string, error) {
 	return g.run(ctx, "rev-parse", "--verify", "--end-of-options", commit+"^{tree}")
 }
 
 // isAncestor reports whether a commit is in the history of another one, or is that one.
-func (g repository) isAncestor(ctx context.Context, one, of string) (bool, error) {
-	missing, err := g.run(ctx, "rev-list", "--count", "--max-count=1", one, "^"+of, "--")
+func (g repository) isAncestor(ctx context.Context, ancestor, descendant string) (bool, error) {
+	missing, err := g.run(ctx, "rev-list", "--count", "--max-count=1", ancestor, "^"+descendant, "--")
 	return missing == "0", err
 }
 
@@ -167,7 +167,8 @@ func (g repository) commit(ctx context.Context, tree string, parents []string, m
 	}, append(args, tree)...)
 }
 
-// push pushes a commit to the branch, as a fast-forward only. A problem is a refusal of the server that a repetition does not change.
+// push pushes a commit to the branch, as a fast-forward only. A problem is a refusal of the server that a repetition
+// does not change.
 func (g repository) push(ctx context.Context, commit string) (problem string, err error) {
 	out, err := g.run(ctx, "push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--no-recurse-submodules", "--no-force", "--", g.url, commit+":refs/heads/"+g.branch)
 	if err == nil {
@@ -177,7 +178,7 @@ func (g repository) push(ctx context.Context, commit string) (problem string, er
 	case strings.Contains(out, "[rejected]"), strings.Contains(out, "[remote rejected]") && isRace(out):
 		return "", errRejected
 	case strings.Contains(out, "[remote rejected]"):
-		return fmt.Sprintf("The git server does not accept the push to %s (%s), and nothing was pushed. A person must change the rules of the server or the permissions of the credentials.", g.branch, reasonOf(out)), nil
+		return fmt.Sprintf("The git server does not accept the push to %s (%s), and nothing was pushed. A person must change the rules of the server or the permissions of the credentials.", g.branch, findReason(out)), nil
 	}
 	return "", fmt.Errorf("push to %s: %w", g.branch, err)
 }
@@ -187,10 +188,11 @@ func isRace(output string) bool {
 	return strings.Contains(output, "cannot lock ref") || strings.Contains(output, "failed to update ref") || strings.Contains(output, "reference already exists")
 }
 
-// reasons are the refusals that git servers report. Other texts of a server are not repeated: they could contain what it was sent.
+// reasons are the refusals that git servers report. Other output of a server is not
+// repeated, because it may contain the data that was sent to it.
 var reasons = []string{"pre-receive hook declined", "protected branch hook declined", "hook declined", "push declined", "deny updating a hidden ref", "permission denied", "branch is currently checked out"}
 
-func reasonOf(output string) string {
+func findReason(output string) string {
 	for _, reason := range reasons {
 		if strings.Contains(strings.ToLower(output), reason) {
 			return reason

@@ -33,7 +33,7 @@ func (r Remote) matchesEntry(entry string) bool {
 	if name, number, err := net.SplitHostPort(host); err == nil {
 		host, port = name, number
 	}
-	number, err := portOf(scheme, port)
+	number, err := parsePort(scheme, port)
 	host = strings.Trim(host, "[]")
 	return err == nil && scheme == r.Scheme && number == r.Port && host != "" && strings.EqualFold(host, r.Host)
 }

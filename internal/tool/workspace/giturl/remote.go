@@ -42,11 +42,11 @@ func Parse(raw string) (Remote, error) {
 		return Remote{}, errors.New("git url has an invalid address")
 	}
 	var err error
-	remote.Port, err = portOf(remote.Scheme, parts[4])
+	remote.Port, err = parsePort(remote.Scheme, parts[4])
 	return remote, err
 }
 
-func portOf(scheme, text string) (int32, error) {
+func parsePort(scheme, text string) (int32, error) {
 	if text == "" {
 		return defaultPorts[scheme], nil
 	}

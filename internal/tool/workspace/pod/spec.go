@@ -84,7 +84,7 @@ type Git struct {
 	// Commit is the commit to check out instead of the newest one of Ref; empty for that.
 	Commit string
 	// SecretName names a Secret with username and password, or ssh-privatekey and
-	// known_hosts. Only the init container sees it.
+	// known_hosts. Only the init container can read it.
 	SecretName string
 }
 

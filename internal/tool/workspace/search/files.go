@@ -78,7 +78,7 @@ func (s Files) walk(ctx context.Context, newVisitor func() visitor) (unreadable 
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	w := &walker{files: s, prefix: prefixOf(base)}
+	w := &walker{files: s, prefix: commonPrefix(base)}
 	return w.run(ctx, workers, task{open: newHandle(dir), path: base, rules: rules}, newVisitor)
 }
 
@@ -123,8 +123,8 @@ func readRules(dir *fsroot.Dir) *gitignore.Rules {
 	return gitignore.Parse(string(content))
 }
 
-// prefixOf returns the common prefix of the paths below a directory.
-func prefixOf(dir string) string {
+// commonPrefix returns the common prefix of the paths below a directory.
+func commonPrefix(dir string) string {
 	if dir == "." {
 		return ""
 	}

@@ -138,7 +138,7 @@ func (w *walker) do(ctx context.Context, t task, visit visitor) {
 	if t.names == nil {
 		t.names = w.list(dir, t)
 	}
-	prefix := prefixOf(t.path)
+	prefix := commonPrefix(t.path)
 	for _, name := range t.names {
 		if ctx.Err() != nil {
 			return
@@ -172,7 +172,7 @@ func (w *walker) list(dir *handle, t task) []string {
 	if !w.files.IncludeIgnored && hasRules(entries) {
 		rules = rules.Push(t.path, readRules(dir.Dir))
 	}
-	prefix := prefixOf(t.path)
+	prefix := commonPrefix(t.path)
 	var tasks []task
 	var names []string
 	for _, entry := range entries {

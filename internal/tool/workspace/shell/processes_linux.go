@@ -80,7 +80,7 @@ func walk(of int, visit func(pid, threads int)) {
 		if err != nil {
 			continue
 		}
-		if parent, count, ok := statusOf(pid); ok {
+		if parent, count, ok := readStatus(pid); ok {
 			children[parent] = append(children[parent], pid)
 			threads[pid] = count
 		}
@@ -93,9 +93,9 @@ func walk(of int, visit func(pid, threads int)) {
 	}
 }
 
-// statusOf reads the parent and the number of threads, fields 4 and 20 of /proc/PID/stat. Field 2, the name, may
+// readStatus reads the parent and the number of threads, fields 4 and 20 of /proc/PID/stat. Field 2, the name, may
 // contain anything but is in parentheses.
-func statusOf(pid int) (parent, threads int, ok bool) {
+func readStatus(pid int) (parent, threads int, ok bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0, 0, false

@@ -93,11 +93,11 @@ func exitCode(err error) int {
 	case exit.ExitCode() >= 0:
 		return exit.ExitCode()
 	default:
-		return 128 + signalOf(exit)
+		return 128 + exitSignal(exit)
 	}
 }
 
-func signalOf(exit *exec.ExitError) int {
+func exitSignal(exit *exec.ExitError) int {
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return int(status.Signal())
 	}
