@@ -25,12 +25,13 @@ type NotifyReceivers []NotifyReceiver
 // NotifyReceiver is a URL that is notified of changes of a run.
 // +kubebuilder:validation:XValidation:rule="has(self.webhook) != has(self.slack)",message="set exactly one of webhook and slack"
 type NotifyReceiver struct {
-	// states are the states that the receiver is notified of: Waiting, Finished and Failed.
+	// on lists the states that the receiver is notified of: Waiting, Finished and Failed. In YAML the key needs quotes, because on means
+	// true there.
 	// +required
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=3
-	States []NotifyState `json:"states"`
+	On []NotifyState `json:"on"`
 	// webhook receives signed CloudEvents.
 	// +optional
 	Webhook *NotifyWebhook `json:"webhook,omitempty"`

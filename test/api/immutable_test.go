@@ -66,7 +66,7 @@ var immutableKinds = []struct {
 // notifying returns receivers of notifications.
 func notifying(secret string) []any {
 	ref := values{"urlKeyRef": values{"name": secret, "key": "url"}}
-	return []any{values{"states": []any{"Waiting"}, "slack": ref}}
+	return []any{values{"on": []any{"Waiting"}, "slack": ref}}
 }
 
 var _ = Describe("Immutable fields", func() {

@@ -69,7 +69,7 @@ func insideAttack(name, url, reason string) attack {
 func notifyOf() v1beta1.NotifyReceivers {
 	ref := func(key string) v1beta1.SecretKeyRef { return v1beta1.SecretKeyRef{Name: "db", Key: key} }
 	return v1beta1.NotifyReceivers{{
-		States: []v1beta1.NotifyState{v1beta1.NotifyFinished, v1beta1.NotifyFailed}, Webhook: &v1beta1.NotifyWebhook{URLKeyRef: ref("url"), SecretKeyRef: ref("password")},
+		On: []v1beta1.NotifyState{v1beta1.NotifyFinished, v1beta1.NotifyFailed}, Webhook: &v1beta1.NotifyWebhook{URLKeyRef: ref("url"), SecretKeyRef: ref("password")},
 	}}
 }
 

@@ -123,8 +123,8 @@ func (r *testNamespace) notified(ctx context.Context, i *inbox, on ...v1beta1.No
 	r.create(ctx, secret)
 	ref := func(key string) v1beta1.SecretKeyRef { return v1beta1.SecretKeyRef{Name: "alerts", Key: key} }
 	return v1beta1.NotifyReceivers{
-		{States: on, Webhook: &v1beta1.NotifyWebhook{URLKeyRef: ref("url"), SecretKeyRef: ref("key")}},
-		{States: on, Slack: &v1beta1.NotifySlack{URLKeyRef: ref("slack")}},
+		{On: on, Webhook: &v1beta1.NotifyWebhook{URLKeyRef: ref("url"), SecretKeyRef: ref("key")}},
+		{On: on, Slack: &v1beta1.NotifySlack{URLKeyRef: ref("slack")}},
 	}
 }
 

@@ -14,6 +14,11 @@ func (in CallMoment) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in CallRequesters) OpenAPIModelName() string {
+	return "dev.nestor.history.v1beta1.CallRequesters"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in CallUsage) OpenAPIModelName() string {
 	return "dev.nestor.history.v1beta1.CallUsage"
 }
@@ -56,6 +61,11 @@ func (in ExcerptPart) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in Image) OpenAPIModelName() string {
 	return "dev.nestor.history.v1beta1.Image"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in JudgedAs) OpenAPIModelName() string {
+	return "dev.nestor.history.v1beta1.JudgedAs"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
@@ -181,6 +191,11 @@ func (in TranscriptStatus) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in TranscriptTraceOptions) OpenAPIModelName() string {
 	return "dev.nestor.history.v1beta1.TranscriptTraceOptions"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in TreeUsage) OpenAPIModelName() string {
+	return "dev.nestor.history.v1beta1.TreeUsage"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

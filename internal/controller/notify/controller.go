@@ -205,7 +205,7 @@ func (k kindReconciler) targets(ctx context.Context, object client.Object) ([]ta
 	notice := taskNotice(task)
 	for _, to := range task.Spec.Notify {
 		targets = append(targets, k.target(task, to, "", func(newest string) []notification {
-			if notice == nil || notice.ID == newest || !slices.Contains(to.States, notice.State) {
+			if notice == nil || notice.ID == newest || !slices.Contains(to.On, notice.State) {
 				return nil
 			}
 			return []notification{{state: notice.ID, notice: notice}}
@@ -248,7 +248,7 @@ func (k kindReconciler) chatTargets(ctx context.Context, chat *v1beta1.AgentChat
 	posts := chatPosts(chat, messages.Items)
 	var targets []target
 	for _, to := range chat.Spec.Notify {
-		targets = append(targets, k.target(chat, to, firstPost(chat, posts), func(newest string) []notification { return postsAfter(posts, newest, to.States) }))
+		targets = append(targets, k.target(chat, to, firstPost(chat, posts), func(newest string) []notification { return postsAfter(posts, newest, to.On) }))
 	}
 	return targets, nil
 }

@@ -54,7 +54,7 @@ func startOf(w v1beta1.Waiting) metav1.Time { return ptr.Deref(w.StartTime, meta
 func Settled(task *v1beta1.AgentTask) bool {
 	records, end := push.Records(task), taskNotice(task)
 	return end == nil || !slices.ContainsFunc(task.Spec.Notify, func(r v1beta1.NotifyReceiver) bool {
-		return slices.Contains(r.States, end.State) && records[receiverID(r)].State != end.ID
+		return slices.Contains(r.On, end.State) && records[receiverID(r)].State != end.ID
 	})
 }
 

@@ -110,7 +110,7 @@ func TestGivenUp(t *testing.T) {
 func TestTaskNotice(t *testing.T) {
 	start := metav1.Unix(1_800_000_000, 0)
 	task := makeTask("team", "task")
-	task.Spec.Notify = v1beta1.NotifyReceivers{{States: []v1beta1.NotifyState{v1beta1.NotifyFailed}, Slack: &v1beta1.NotifySlack{URLKeyRef: urlRef}}}
+	task.Spec.Notify = v1beta1.NotifyReceivers{{On: []v1beta1.NotifyState{v1beta1.NotifyFailed}, Slack: &v1beta1.NotifySlack{URLKeyRef: urlRef}}}
 	if got := taskNotice(task); got != nil {
 		t.Errorf("pending: %+v", got)
 	}

@@ -21,6 +21,7 @@ import (
 func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	return map[string]common.OpenAPIDefinition{
 		v1beta1.CallMoment{}.OpenAPIModelName():             schema_nestor_api_history_v1beta1_CallMoment(ref),
+		v1beta1.CallRequesters{}.OpenAPIModelName():         schema_nestor_api_history_v1beta1_CallRequesters(ref),
 		v1beta1.CallUsage{}.OpenAPIModelName():              schema_nestor_api_history_v1beta1_CallUsage(ref),
 		v1beta1.ChangedFile{}.OpenAPIModelName():            schema_nestor_api_history_v1beta1_ChangedFile(ref),
 		v1beta1.ChildRun{}.OpenAPIModelName():               schema_nestor_api_history_v1beta1_ChildRun(ref),
@@ -30,6 +31,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1beta1.Entry{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Entry(ref),
 		v1beta1.ExcerptPart{}.OpenAPIModelName():            schema_nestor_api_history_v1beta1_ExcerptPart(ref),
 		v1beta1.Image{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Image(ref),
+		v1beta1.JudgedAs{}.OpenAPIModelName():               schema_nestor_api_history_v1beta1_JudgedAs(ref),
 		v1beta1.Match{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Match(ref),
 		v1beta1.ModelCall{}.OpenAPIModelName():              schema_nestor_api_history_v1beta1_ModelCall(ref),
 		v1beta1.ModelCallList{}.OpenAPIModelName():          schema_nestor_api_history_v1beta1_ModelCallList(ref),
@@ -55,6 +57,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1beta1.TranscriptOptions{}.OpenAPIModelName():      schema_nestor_api_history_v1beta1_TranscriptOptions(ref),
 		v1beta1.TranscriptStatus{}.OpenAPIModelName():       schema_nestor_api_history_v1beta1_TranscriptStatus(ref),
 		v1beta1.TranscriptTraceOptions{}.OpenAPIModelName(): schema_nestor_api_history_v1beta1_TranscriptTraceOptions(ref),
+		v1beta1.TreeUsage{}.OpenAPIModelName():              schema_nestor_api_history_v1beta1_TreeUsage(ref),
 		v1beta1.Usage{}.OpenAPIModelName():                  schema_nestor_api_history_v1beta1_Usage(ref),
 		v1beta1.UsageList{}.OpenAPIModelName():              schema_nestor_api_history_v1beta1_UsageList(ref),
 		v1beta1.WorkspaceChanges{}.OpenAPIModelName():       schema_nestor_api_history_v1beta1_WorkspaceChanges(ref),
@@ -209,6 +212,24 @@ func schema_nestor_api_history_v1beta1_CallMoment(ref common.ReferenceCallback) 
 							},
 						},
 					},
+					"judgedAs": {
+						SchemaProps: spec.SchemaProps{
+							Description: "judgedAs is the agent as whose call policies judge an input by reference. It is absent for other calls.",
+							Ref:         ref(v1beta1.JudgedAs{}.OpenAPIModelName()),
+						},
+					},
+					"usage": {
+						SchemaProps: spec.SchemaProps{
+							Description: "usage is that of the whole tree when the call was judged, with what was reserved for calls in flight and without the call. It is absent if it was not recorded.",
+							Ref:         ref(v1beta1.TreeUsage{}.OpenAPIModelName()),
+						},
+					},
+					"requesters": {
+						SchemaProps: spec.SchemaProps{
+							Description: "requesters are the people who had requested the work. They are absent if the record of the chat or task was pruned.",
+							Ref:         ref(v1beta1.CallRequesters{}.OpenAPIModelName()),
+						},
+					},
 					"judged": {
 						SchemaProps: spec.SchemaProps{
 							Description: "judged is true if policies applied to the agent, so that verdicts are those of all policies that matched the call.",
@@ -267,7 +288,46 @@ func schema_nestor_api_history_v1beta1_CallMoment(ref common.ReferenceCallback) 
 			},
 		},
 		Dependencies: []string{
-			v1beta1.ContentLabel{}.OpenAPIModelName(), v1beta1.PolicyVerdict{}.OpenAPIModelName(), v1.MicroTime{}.OpenAPIModelName()},
+			v1beta1.CallRequesters{}.OpenAPIModelName(), v1beta1.ContentLabel{}.OpenAPIModelName(), v1beta1.JudgedAs{}.OpenAPIModelName(), v1beta1.PolicyVerdict{}.OpenAPIModelName(), v1beta1.TreeUsage{}.OpenAPIModelName(), v1.MicroTime{}.OpenAPIModelName()},
+	}
+}
+
+func schema_nestor_api_history_v1beta1_CallRequesters(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "CallRequesters are the people who had requested the work when a call was judged, without the author of the chat or task.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"users": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "users are their user names.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"unknown": {
+						SchemaProps: spec.SchemaProps{
+							Description: "unknown is true if at least one of them is not known by name.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
 	}
 }
 
@@ -902,6 +962,33 @@ func schema_nestor_api_history_v1beta1_Image(ref common.ReferenceCallback) commo
 					},
 				},
 				Required: []string{"mediaType", "size", "digest"},
+			},
+		},
+	}
+}
+
+func schema_nestor_api_history_v1beta1_JudgedAs(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "JudgedAs is an agent as whose call policies judge a call.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"role": {
+						SchemaProps: spec.SchemaProps{
+							Description: "role is its role.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"depth": {
+						SchemaProps: spec.SchemaProps{
+							Description: "depth is its depth.",
+							Type:        []string{"integer"},
+							Format:      "int32",
+						},
+					},
+				},
 			},
 		},
 	}
@@ -2610,6 +2697,47 @@ func schema_nestor_api_history_v1beta1_TranscriptTraceOptions(ref common.Referen
 					"limit": {
 						SchemaProps: spec.SchemaProps{
 							Description: "limit is the maximum number of segments, 1 to 1000, which is the default.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+				},
+			},
+		},
+	}
+}
+
+func schema_nestor_api_history_v1beta1_TreeUsage(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "TreeUsage is the usage of a tree of agents when a call was judged.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"tokens": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tokens is the number of tokens.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"costMicros": {
+						SchemaProps: spec.SchemaProps{
+							Description: "costMicros is the cost in millionths of the currency.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"tasks": {
+						SchemaProps: spec.SchemaProps{
+							Description: "tasks is the number of tasks that were started.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"writes": {
+						SchemaProps: spec.SchemaProps{
+							Description: "writes is the number of calls that may have changed something.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
