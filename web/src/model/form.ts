@@ -78,8 +78,8 @@ export function setIn(spec: Spec, [name, ...rest]: string[], value: unknown): Sp
 export interface Field {
   path: string[];
   label: string;
-  /** secret: a reference to a key of a Secret, which the person names or pastes the value for. money: millionths, typed as an amount. models: models with their prices. rules: those of a policy. */
-  kind: 'text' | 'long' | 'number' | 'lines' | 'choice' | 'flag' | 'money' | 'secret' | 'models' | 'rules';
+  /** secret: a reference to a key of a Secret, which the person names or pastes the value for. money: millionths, typed as an amount. models: models with their prices. rules: those of a policy. receivers: of notifications. */
+  kind: 'text' | 'long' | 'number' | 'lines' | 'choice' | 'flag' | 'money' | 'secret' | 'models' | 'rules' | 'receivers';
   about?: string;
   placeholder?: string;
   options?: string[];

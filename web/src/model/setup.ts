@@ -86,6 +86,11 @@ export const chatForm: Form = {
       ],
     },
     {
+      title: 'Notifications',
+      about: 'When a person has to decide, and when a turn ends, without arguments and texts of models.',
+      fields: [{ path: ['notify'], label: 'Receivers', kind: 'receivers' }],
+    },
+    {
       title: 'Questions of agents',
       about: 'The orchestrator may answer them from the conversation.',
       fields: [
@@ -266,6 +271,11 @@ export const triggerForm: Form = {
         { path: ['concurrencyPolicy'], label: 'While earlier work is active', kind: 'choice', options: ['Allow', 'Forbid', 'Replace'] },
         { path: ['suspend'], label: 'Suspended', kind: 'flag' },
       ],
+    },
+    {
+      title: 'Notifications',
+      about: 'Of the tasks that it starts.',
+      fields: [{ path: ['notify'], label: 'Receivers', kind: 'receivers' }],
     },
   ],
 };

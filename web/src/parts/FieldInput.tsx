@@ -5,6 +5,7 @@ import { useId, useState } from 'react';
 import type { Field, Picked, Spec } from '../model/form';
 import { Icon } from './Icon';
 import { PriceList } from './PriceList';
+import { ReceiverList } from './ReceiverList';
 import { RuleList } from './RuleList';
 import { SecretInput } from './SecretInput';
 
@@ -44,6 +45,7 @@ export function FieldInput({ field, value, usual, choices, onChange }: { field: 
       {kind === 'secret' && <SecretInput {...common} label={label} value={value as Spec | undefined} onChange={onChange} />}
       {kind === 'models' && <PriceList {...common} value={Array.isArray(value) ? (value as Spec[]) : []} onChange={onChange} />}
       {kind === 'rules' && <RuleList id={id} value={Array.isArray(value) ? (value as Spec[]) : []} onChange={onChange} />}
+      {kind === 'receivers' && <ReceiverList id={id} value={Array.isArray(value) ? (value as Spec[]) : []} onChange={onChange} />}
       {about && (
         <span id={`${id}-about`} className="muted">
           {about}

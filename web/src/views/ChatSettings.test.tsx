@@ -51,6 +51,28 @@ it('changes a chat after a dry run; a later status is no conflict', async () => 
   await waitFor(() => expect(screen.getByLabelText<HTMLInputElement>(/^Levels of agents/).value).toBe('3'));
 });
 
+it('has the receivers of notifications, with the key on in quotes', () => {
+  vi.stubGlobal('fetch', async () => new Response(JSON.stringify({ items: [] })));
+  const site = { namespace: 'default', person: { user: 'alice', may: {} } as unknown as Person } as unknown as Site;
+  render(
+    <SiteContext value={site}>
+      <ChatSettings chat={chat('7')} />
+    </SiteContext>,
+  );
+  const yaml = () => screen.getByRole('region', { name: 'YAML of the chat' }).textContent;
+  const type = (label: string, value: string) => fireEvent.change(screen.getByLabelText(label), { target: { value } });
+  fireEvent.click(screen.getByRole('button', { name: 'Add a receiver' }));
+  fireEvent.click(screen.getByRole('checkbox', { name: 'Failed' }));
+  type('URL', 'alerts');
+  type('URL of receiver 1: key in the Secret', 'slack');
+  expect(yaml()).toContain('  notify:\n    - "on":\n        - Waiting\n        - Failed\n      slack:\n        urlKeyRef:\n          name: alerts\n          key: slack\n');
+  type('Kind', 'webhook');
+  type('Key of the signatures', 'alerts');
+  expect(yaml()).toContain('      webhook:\n        urlKeyRef:\n          name: alerts\n          key: slack\n        secretKeyRef:\n          name: alerts\n');
+  fireEvent.click(screen.getByRole('button', { name: 'Remove receiver 1' }));
+  expect(yaml()).not.toContain('notify');
+});
+
 it('says that a workspace cannot change', () => {
   vi.stubGlobal('fetch', async () => new Response(JSON.stringify({ items: [] })));
   const site = { namespace: 'default', person: { user: 'alice', may: {} } as unknown as Person } as unknown as Site;
