@@ -22,15 +22,14 @@ func (s *session) fullArguments(ctx context.Context, ask view.Ask) (view.Ask, er
 	if !ask.Truncated {
 		return ask, nil
 	}
-	kind, call := "SubAgent", ask.Call
-	if call == "" { // the call of a tool run has the name of its task
-		kind, call = "AgentTask", ask.Task
+	kind, about := "SubAgent", ask
+	if ask.Call == "" { // the call of a tool run has the name of its task
+		kind, about.Call = "AgentTask", ask.Task
 	}
 	full := ask
 	err := s.history().Log(ctx, historyv1.TranscriptName(kind, ask.Task), history.Query{}, func(e historyv1.Entry) error {
 		for _, c := range e.ToolCalls {
-			sameCall := c.ID == call || ask.Digest != "" && c.Tool == ask.Tool // a call that is asked about again has another id
-			if !sameCall || c.Arguments == "" {
+			if !about.IsAbout(c.ID, c.Tool) || c.Arguments == "" {
 				continue
 			}
 			whole, ok := ask.WithArguments(c.Arguments)

@@ -282,6 +282,15 @@ func TestArgumentsMustMatchDigest(t *testing.T) {
 	}
 }
 
+// A call that is asked about again has another id, and only its digest identifies it.
+func TestAskIsAboutCall(t *testing.T) {
+	again := Ask{Call: "w/2", Tool: "write", Digest: "d"}
+	unknown := Ask{Call: "w/2", Tool: "write"}
+	if !again.IsAbout("w", "write") || !again.IsAbout("w/2", "write") || again.IsAbout("w", "read") || unknown.IsAbout("w", "write") {
+		t.Error("the wrong calls of a history are compared")
+	}
+}
+
 func condition(kind string, status metav1.ConditionStatus, reason string) []metav1.Condition {
 	return []metav1.Condition{{Type: kind, Status: status, Reason: reason, Message: "The message"}}
 }

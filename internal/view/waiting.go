@@ -112,6 +112,10 @@ func (a Ask) WithArguments(arguments string) (Ask, bool) {
 	return a, true
 }
 
+// IsAbout reports whether the ask may be about a call of a history, which WithArguments then compares. A call that is asked
+// about again has another id than in the reply of the model.
+func (a Ask) IsAbout(id, tool string) bool { return id == a.Call || a.Digest != "" && tool == a.Tool }
+
 // CheckMayDecide returns an error if a user may not decide about a call.
 func (a Ask) CheckMayDecide(user string) error {
 	switch a.For(user).Barred {

@@ -121,7 +121,7 @@ func (c *Caller) complete(ctx context.Context, ask *Ask) {
 			if call.Arguments == "" {
 				continue
 			}
-			if ask.IsApproval() && call.ID == ask.Call {
+			if ask.IsApproval() && ask.IsAbout(call.ID, call.Tool) {
 				if whole, ok := ask.WithArguments(call.Arguments); ok {
 					ask.Ask = whole
 					return errFound
