@@ -142,7 +142,7 @@ var formerWords = map[string]string{
 }
 
 // booleans matches the names of booleans: verbs, participles and adjectives.
-var booleans = regexp.MustCompile(`^(allow|deny|supports|use)[A-Z]|^(cancel|suspend)$|(ed|held|Only)$`)
+var booleans = regexp.MustCompile(`^(allow|deny|supports|use)[A-Z]|^(cancel|suspend)$|(able|ed|held|Only)$`)
 
 func checkFieldName(t *testing.T, place, name string, fieldType ast.Expr) {
 	t.Helper()
