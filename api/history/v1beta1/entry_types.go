@@ -171,8 +171,8 @@ type ToolCall struct {
 	// tool is the name of the tool, as used by the model.
 	// +optional
 	Tool string `json:"tool,omitempty"`
-	// arguments are the arguments as the model wrote them, which need not be JSON. Entries that only contain the outcome of the call
-	// leave them out. A Decision has those that the person wrote, if they changed them.
+	// arguments are the arguments as the model wrote them, which need not be JSON, or in a Decision, those that the person wrote. Entries
+	// that only contain the outcome of the call leave them out.
 	// +optional
 	Arguments string `json:"arguments,omitempty"`
 	// phase is the phase of the call after the entry.

@@ -60,8 +60,8 @@ type CallMoment struct {
 	// tool is the name of the tool, as used by the model.
 	// +optional
 	Tool string `json:"tool,omitempty"`
-	// arguments are the arguments that policies judge, as JSON. A call that starts several runs has a moment for each of them, with its part of
-	// the arguments. A Decided moment has those that the person wrote, if they changed them.
+	// arguments are the arguments that policies judge, as JSON, or in a Decided moment, those that the person wrote. A call that starts several
+	// runs has a moment for each of them, with its part of the arguments.
 	// +optional
 	Arguments string `json:"arguments,omitempty"`
 	// readOnly is true if the agent was configured with the tool as one that changes nothing. For a tool of a ToolServer, policies read

@@ -168,7 +168,7 @@ func schema_nestor_api_history_v1beta1_CallMoment(ref common.ReferenceCallback) 
 					},
 					"arguments": {
 						SchemaProps: spec.SchemaProps{
-							Description: "arguments are the arguments that policies judge, as JSON. A call that starts several runs has a moment for each of them, with its part of the arguments. A Decided moment has those that the person wrote, if they changed them.",
+							Description: "arguments are the arguments that policies judge, as JSON, or in a Decided moment, those that the person wrote. A call that starts several runs has a moment for each of them, with its part of the arguments.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1964,7 +1964,7 @@ func schema_nestor_api_history_v1beta1_ToolCall(ref common.ReferenceCallback) co
 					},
 					"arguments": {
 						SchemaProps: spec.SchemaProps{
-							Description: "arguments are the arguments as the model wrote them, which need not be JSON. Entries that only contain the outcome of the call leave them out. A Decision has those that the person wrote, if they changed them.",
+							Description: "arguments are the arguments as the model wrote them, which need not be JSON, or in a Decision, those that the person wrote. Entries that only contain the outcome of the call leave them out.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
