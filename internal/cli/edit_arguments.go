@@ -84,7 +84,7 @@ func editInEditor(ctx context.Context, s *session, ask view.Ask) (string, error)
 	if err != nil {
 		return "", err
 	}
-	defer os.Remove(file.Name())
+	defer func() { _ = os.Remove(file.Name()) }()
 	if err := file.Close(); err != nil {
 		return "", err
 	}

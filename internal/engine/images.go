@@ -34,8 +34,8 @@ func ImageDigest(data []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// addImages adds the images that an event refers to to a batch: new images with their data, and references to images
-// that the ledger already has from another agent.
+// addImages adds the images of an event to a batch: new images with their data, and references to images that the
+// ledger already has from another agent.
 func addImages(b *ledger.Batch, fact agent.Fact, added []ledger.Image) {
 	for _, ref := range agent.ImagesOf(fact) {
 		if slices.ContainsFunc(b.Images, func(known ledger.Image) bool { return known.Digest == ref.Digest }) {

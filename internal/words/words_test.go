@@ -61,7 +61,7 @@ func TestExcerptMarksMatches(t *testing.T) {
 		text, query, want string
 	}{
 		{"The server\n\n  is down. Restart it.", "serv down", "The [server] is [down]. Restart it."},
-		{strings.Repeat("word ", 40) + "needle " + strings.Repeat("word ", 60), "needle", "…word word word word word word word word word word word word [needle] word"},
+		{strings.Repeat("word ", 40) + "needle " + strings.Repeat("word ", 60), "needle", "…" + strings.Repeat("word ", 12) + "[needle] word"},
 		{"first alone, " + strings.Repeat("- ", 200) + "first second", "first second", "- [first] [second]"},
 		{"我在東京タワー", "東京タワー", "我在[東京タワー]"},
 		{"nothing here", "absent", ""},

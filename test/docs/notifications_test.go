@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,7 +40,7 @@ console.log(verify(headers, '{"data":{}}', "k"), verify(headers, '{"data":1}', "
   verify({ ...headers, "webhook-id": "u1/post-4" }, '{"data":{}}', "k"), verify({ ...headers, "webhook-timestamp": "1" }, '{"data":{}}', "k"));`
 	args := []string{"--input-type=module", "-e", program, header.Get("Webhook-Id"), header.Get("Webhook-Timestamp"), header.Get("Webhook-Signature")}
 	output, err := exec.CommandContext(t.Context(), node, args...).CombinedOutput()
-	if err != nil || string(output) != "true false false false false\n" {
+	if err != nil || string(output) != "true"+strings.Repeat(" false", 4)+"\n" {
 		t.Errorf("%s, %v", output, err)
 	}
 }

@@ -4,6 +4,7 @@
 package injection
 
 import (
+	"fmt"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -103,7 +104,7 @@ var tasks = []benign{
 	// What an isolated agent reads instead makes no agent untrusted, whatever it says.
 	{name: "judged-and-write", start: func(r *room, id string) work {
 		r.target.tools.set(id, note("pay", id))
-		return r.give(id, "clerk", "Let judge judge feed__log for "+id+", then box__write")
+		return r.give(id, "clerk", fmt.Sprintf("Let %s judge feed__log for %s, then box__write", "judge", id))
 	}, done: []string{"write"}, clean: true},
 
 	// A role that asks for approvals asks as often as before.

@@ -73,8 +73,8 @@ func testSearchFindsWords(t *testing.T, db Database) {
 		speaker("one", 0, "Deploy the server", "It is down", "The deployment failed", "deploying again", "Deployed."),
 		speaker("two", 100, "deploy elsewhere"),
 		speaker("three", 50, "nothing of interest: crème brûlée", "東京タワーはどこですか"),
-		speaker("four", 200, "deploy, deploy, deploy"))
-	find(t, l, "deploy", "four 1: 1 deploy, deploy, deploy", "two 1: 1 deploy elsewhere",
+		speaker("four", 200, "deploy or deploy or deploy"))
+	find(t, l, "deploy", "four 1: 1 deploy or deploy or deploy", "two 1: 1 deploy elsewhere",
 		"one 4: 5 Deployed., 4 deploying again, 3 The deployment failed")
 	find(t, l, "SERVER depl", "one 1: 1 Deploy the server")
 	find(t, l, "server down") // they are in different events
