@@ -4,8 +4,8 @@
 package injection
 
 import (
-	"fmt"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
