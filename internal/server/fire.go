@@ -36,13 +36,9 @@ func (s *site) fire(w http.ResponseWriter, r *http.Request, config *rest.Config)
 		writeError(w, apierrors.NewBadRequest(fmt.Sprintf("%q in %q is not the name of a trigger.", name, namespace)))
 		return
 	}
-	if !isJSON(r) {
-		writeError(w, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "Send JSON."))
-		return
-	}
 	var input fireInput
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxFire)).Decode(&input); err != nil {
-		writeError(w, apierrors.NewBadRequest(fmt.Sprintf("Send JSON of at most %d bytes.", maxFire)))
+	if err := readJSON(w, r, maxFire, &input); err != nil {
+		writeError(w, err)
 		return
 	}
 	id, err := s.patchFire(r, config, namespace, name, input)

@@ -5,7 +5,6 @@ package server
 
 import (
 	"fmt"
-	"mime"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -102,8 +101,10 @@ func checkedPath(r *http.Request, prefix string) (string, error) {
 			return "", apierrors.NewBadRequest(fmt.Sprintf("%q is not a name.", value))
 		}
 		path += "/" + value
-		if part == "namespace" && len(validation.IsDNS1123Label(value)) > 0 {
-			return "", apierrors.NewBadRequest(fmt.Sprintf("%q is not the name of a namespace.", value))
+		if part == "namespace" {
+			if err := checkNamespace(value); err != nil {
+				return "", err
+			}
 		}
 	}
 	return path, nil
@@ -117,7 +118,7 @@ func (s *site) forwardChecked(w http.ResponseWriter, r *http.Request, config *re
 		return
 	}
 	if writes(r) && !isJSON(r) {
-		writeError(w, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "Send JSON."))
+		writeError(w, errNotJSON())
 		return
 	}
 	forward(w, r, config, path, parameters)
@@ -125,11 +126,6 @@ func (s *site) forwardChecked(w http.ResponseWriter, r *http.Request, config *re
 
 // writes reports whether a request has an object in its body.
 func writes(r *http.Request) bool { return r.Method == http.MethodPost || r.Method == http.MethodPut }
-
-func isJSON(r *http.Request) bool {
-	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return err == nil && mediaType == "application/json"
-}
 
 // forward sends a request to the API server with the person's identity and without any of its headers: no cookie, no
 // impersonation.

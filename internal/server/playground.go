@@ -5,7 +5,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -41,11 +40,8 @@ func readDraft(w http.ResponseWriter, r *http.Request) (namespace string, d draf
 	if len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Label(name)) > 0 {
 		return "", d, effective, apierrors.NewBadRequest(fmt.Sprintf("%q in %q is not the name of a role.", name, namespace))
 	}
-	if !isJSON(r) {
-		return "", d, effective, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "Send JSON.")
-	}
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&d); err != nil {
-		return "", d, effective, apierrors.NewBadRequest(fmt.Sprintf("Send JSON with the spec of a role: %s", err))
+	if err := readJSON(w, r, maxBody, &d); err != nil {
+		return "", d, effective, err
 	}
 	builtIn, _ := role.BuiltIn(name)
 	return namespace, d, builtIn.Overlay(role.Role{Name: name, AgentRoleSpec: d.Spec}), nil

@@ -5,7 +5,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -50,8 +49,8 @@ type trialResponse struct {
 // policies lists the policies that apply in a namespace, as far as the person may read them.
 func (s *site) policies(w http.ResponseWriter, r *http.Request, config *rest.Config) {
 	namespace := r.PathValue("namespace")
-	if len(validation.IsDNS1123Label(namespace)) > 0 {
-		writeError(w, apierrors.NewBadRequest(fmt.Sprintf("%q is not the name of a namespace.", namespace)))
+	if err := checkNamespace(namespace); err != nil {
+		writeError(w, err)
 		return
 	}
 	api, err := newClient(config)
@@ -114,12 +113,9 @@ func readPolicyDraft(w http.ResponseWriter, r *http.Request, namespace, name str
 	if len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return nil, 0, apierrors.NewBadRequest(fmt.Sprintf("%q in %q is not the name of a policy.", name, namespace))
 	}
-	if !isJSON(r) {
-		return nil, 0, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "Send JSON.")
-	}
 	var d policyDraft
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&d); err != nil {
-		return nil, 0, apierrors.NewBadRequest(fmt.Sprintf("Send JSON with the spec of a policy: %s", err))
+	if err := readJSON(w, r, maxBody, &d); err != nil {
+		return nil, 0, err
 	}
 	if d.Days < 1 || d.Days > maxTrialDays {
 		return nil, 0, apierrors.NewBadRequest(fmt.Sprintf("days: %d is not between 1 and %d.", d.Days, maxTrialDays))

@@ -4,7 +4,6 @@
 package server
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -29,13 +28,9 @@ type secretInput struct {
 // createSecret stores a pasted value in a new Secret, as the person. The page can neither read nor replace Secrets.
 func (s *site) createSecret(w http.ResponseWriter, r *http.Request, config *rest.Config) {
 	namespace := r.PathValue("namespace")
-	if !isJSON(r) {
-		writeError(w, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "Send JSON."))
-		return
-	}
 	var input secretInput
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSecret)).Decode(&input); err != nil {
-		writeError(w, apierrors.NewBadRequest(fmt.Sprintf("Send JSON of at most %d bytes.", maxSecret)))
+	if err := readJSON(w, r, maxSecret, &input); err != nil {
+		writeError(w, err)
 		return
 	}
 	if len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(input.Name)) > 0 || len(validation.IsConfigMapKey(input.Key)) > 0 || input.Value == "" {

@@ -5,12 +5,9 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
 	"github.com/nestor-dev/nestor/internal/health"
@@ -29,8 +26,8 @@ func (s *site) state(w http.ResponseWriter, r *http.Request, config *rest.Config
 	if namespace == "" {
 		namespace = s.namespace
 	}
-	if len(validation.IsDNS1123Label(namespace)) > 0 {
-		writeError(w, apierrors.NewBadRequest(fmt.Sprintf("%q is not the name of a namespace.", namespace)))
+	if err := checkNamespace(namespace); err != nil {
+		writeError(w, err)
 		return
 	}
 	problems, err := s.states.get(newStateKey(config, namespace), func() ([]health.Problem, error) {

@@ -4,7 +4,6 @@
 package server
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -31,15 +30,11 @@ func (s *site) title(w http.ResponseWriter, r *http.Request, config *rest.Config
 		writeError(w, apierrors.NewBadRequest(fmt.Sprintf("%q in %q is not the name of a chat.", name, namespace)))
 		return
 	}
-	if !isJSON(r) {
-		writeError(w, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "Send JSON."))
-		return
-	}
 	var input struct {
 		Title string `json:"title"`
 	}
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 4<<10)).Decode(&input); err != nil {
-		writeError(w, apierrors.NewBadRequest("Send JSON with a title."))
+	if err := readJSON(w, r, 4<<10, &input); err != nil {
+		writeError(w, err)
 		return
 	}
 	title := strings.TrimSpace(input.Title)

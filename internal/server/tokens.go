@@ -12,7 +12,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/nestor-dev/nestor/internal/listen"
@@ -77,8 +76,7 @@ func (t *tokenIdentity) login(w http.ResponseWriter, r *http.Request) {
 		Token string `json:"token"`
 	}
 	if !isJSON(r) {
-		// A form of another site can post, but not with a JSON content type.
-		writeError(w, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "Send JSON."))
+		writeError(w, errNotJSON())
 		return
 	}
 	if err := listen.ReadBody(w, r, 2*maxToken, loginTimeout); err != nil {

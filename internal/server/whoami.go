@@ -15,7 +15,6 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -79,8 +78,8 @@ func (s *site) whoami(w http.ResponseWriter, r *http.Request, config *rest.Confi
 	if namespace == "" {
 		namespace = s.namespace
 	}
-	if len(validation.IsDNS1123Label(namespace)) > 0 {
-		writeError(w, apierrors.NewBadRequest(fmt.Sprintf("%q is not the name of a namespace.", namespace)))
+	if err := checkNamespace(namespace); err != nil {
+		writeError(w, err)
 		return
 	}
 	user, err := review(r.Context(), config)

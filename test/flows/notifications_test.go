@@ -94,7 +94,7 @@ func (i *inbox) got(name string) func() []string {
 	}
 }
 
-// waiting returns what the notifications say about what waits.
+// waiting returns the questions and approvals that the notifications announce.
 func (i *inbox) waiting() []any {
 	i.mu.Lock()
 	defer i.mu.Unlock()

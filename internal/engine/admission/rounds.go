@@ -73,7 +73,7 @@ func (q *Queue) collect(namespace string, now time.Time) (round, error) {
 		delete(q.quotas.namespaces, namespace)
 	}
 	q.mu.Unlock()
-	money, findCostLimit := quota.NeedsPrice(limits)
+	money, limitsCost := quota.NeedsPrice(limits)
 	r := round{quotas: limits}
 	var calls []ledger.QuotaCall
 	for _, c := range waiting {
@@ -82,7 +82,7 @@ func (q *Queue) collect(namespace string, now time.Time) (round, error) {
 			continue
 		}
 		cost, currency := c.MaxCost()
-		if findCostLimit && currency == "" {
+		if limitsCost && currency == "" {
 			message := quota.PriceUnknown(money, c.Agent.Model, c.Agent.Provider)
 			q.delay(c, quotaDelay{reason: PriceUnknown, quota: money.Name}, message)
 			continue

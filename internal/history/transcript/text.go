@@ -5,6 +5,7 @@ package transcript
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -92,12 +93,7 @@ func collect(value any, texts *[]string) {
 			collect(item, texts)
 		}
 	case map[string]any:
-		keys := make([]string, 0, len(v))
-		for key := range v {
-			keys = append(keys, key)
-		}
-		slices.Sort(keys)
-		for _, key := range keys {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			collect(v[key], texts)
 		}
 	}
