@@ -27,8 +27,17 @@ export function open(options: BrowserContextOptions = {}, expected = /status of 
     await browser?.close();
     await stack?.close();
   });
-  afterEach(() => {
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') await tell();
     const said = complaints.get(alice)!.splice(0).filter((text) => !expected.test(text));
     expect(said).toEqual([]);
   });
+}
+
+/** Prints what the pages show, so that the output of CI tells why a test failed. */
+async function tell(): Promise<void> {
+  for (const page of browser.contexts().flatMap((context) => context.pages())) {
+    const text = await page.locator('body').innerText({ timeout: 10_000 }).catch(String);
+    console.log(`${page.url()}\n${text.slice(0, 4000)}`);
+  }
 }

@@ -32,6 +32,10 @@ export class Refusal extends Error {
   get notFound() {
     return this.code === 404;
   }
+
+  get conflict() {
+    return this.code === 409;
+  }
 }
 
 /** The server cannot be reached. */
@@ -84,8 +88,11 @@ async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await ask(path, { signal })).json() as Promise<T>;
 }
 
-async function post<T>(path: string, body: unknown): Promise<T> {
-  const response = await ask(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+const post = <T>(path: string, body: unknown) => sendTo<T>('POST', path, body);
+const put = <T>(path: string, body: unknown) => sendTo<T>('PUT', path, body);
+
+async function sendTo<T>(method: string, path: string, body: unknown): Promise<T> {
+  const response = await ask(path, { method, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
   return (response.status === 204 ? undefined : await response.json()) as T;
 }
 
@@ -108,12 +115,28 @@ export const listOf = async <T>(namespace: string, resource: string) => (await g
 /** The roles of a namespace, without the drafts that tasks try. */
 export const roles = async (namespace: string) => (await listOf<Role>(namespace, 'agentroles')).filter(({ metadata }) => !metadata.ownerReferences?.some(({ kind }) => kind === 'AgentTask'));
 
-/** Creates an object, or replaces the version of it that was read. A dry run only checks it. */
-export async function writeObject(namespace: string, resource: Editable, object: Manifest, stored: Resource | undefined, dryRun: boolean): Promise<Resource & { spec: unknown }> {
-  const path = nestor(namespace, resource) + (stored ? `/${encodeURIComponent(object.metadata.name)}` : '') + (dryRun ? '?dryRun=All' : '');
-  const { resourceVersion, finalizers, ownerReferences } = stored?.metadata ?? {};
-  const body = JSON.stringify(stored ? { ...object, metadata: { ...object.metadata, resourceVersion, finalizers, ownerReferences } } : object);
-  return (await ask(path, { method: stored ? 'PUT' : 'POST', headers: { 'Content-Type': 'application/json' }, body })).json() as Promise<Resource & { spec: unknown }>;
+/** An object that forms edit, as it is stored. */
+type Stored = Resource & { spec: unknown };
+
+/**
+ * Creates an object, or replaces the spec that was read; a dry run only checks it. Only another spec is a conflict: what changed beside it since, its
+ * status most of all, is read again and kept.
+ */
+export async function writeObject(namespace: string, resource: Editable, object: Manifest, stored: Stored | undefined, dryRun: boolean): Promise<Stored> {
+  const query = dryRun ? '?dryRun=All' : '';
+  if (!stored) return post(nestor(namespace, resource) + query, object);
+  const path = `${nestor(namespace, resource)}/${encodeURIComponent(object.metadata.name)}`;
+  const { uid, generation } = stored.metadata;
+  for (let { metadata } = stored, left = 10; ; left--) {
+    const { managedFields: _, ...kept } = metadata;
+    try {
+      return await put(path + query, { ...object, metadata: kept });
+    } catch (error) {
+      if (left === 0 || !(error instanceof Refusal && error.conflict)) throw error;
+      ({ metadata } = await get<Stored>(path));
+      if (metadata.uid !== uid || metadata.generation !== generation) throw error;
+    }
+  }
 }
 
 /** Stores a value in a new Secret. */

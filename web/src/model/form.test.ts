@@ -9,7 +9,7 @@ import { roleForm } from './setup';
 const role = (more: Partial<Role['metadata']> = {}): Role => ({ metadata: { name: 'poet', namespace: 'default', uid: 'u', resourceVersion: '7', creationTimestamp: 'now', ...more }, spec: { displayName: 'Poet' }, status: {} });
 
 it('leaves out what does not belong into a repository', () => {
-  const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}', team: 'a' };
+  const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}', 'nestor.dev/notified': '[]', team: 'a' };
   expect(manifestOf('AgentRole', role({ annotations, labels: {}, managedFields: [{ manager: 'x' }] }))).toEqual({ apiVersion: 'nestor.dev/v1beta1', kind: 'AgentRole', metadata: { name: 'poet', namespace: 'default', annotations: { team: 'a' } }, spec: { displayName: 'Poet' } });
 });
 

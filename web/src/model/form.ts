@@ -41,10 +41,12 @@ export interface Manifest {
 
 /** The annotation with which kubectl apply remembers what it applied. */
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+/** The annotation with which the operator remembers what it delivered. */
+const notified = 'nestor.dev/notified';
 
 export function manifestOf(kind: string, object: Pick<Resource, 'metadata'> & { spec: unknown }): Manifest {
   const { name, namespace, labels } = object.metadata;
-  const { [lastApplied]: _, ...annotations } = object.metadata.annotations ?? {};
+  const { [lastApplied]: _, [notified]: __, ...annotations } = object.metadata.annotations ?? {};
   return {
     apiVersion: 'nestor.dev/v1beta1',
     kind,

@@ -4,7 +4,7 @@
 // @vitest-environment jsdom
 
 import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/react';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Chat, Person } from '../api/types';
 import { SiteContext, type Site } from '../state/context';
 import { ChatSettings } from './ChatSettings';
@@ -49,6 +49,58 @@ it('changes a chat after a dry run; a later status is no conflict', async () => 
     ['/talk', '8', ['f']],
   ]);
   await waitFor(() => expect(screen.getByLabelText<HTMLInputElement>(/^Levels of agents/).value).toBe('3'));
+});
+
+describe('a write that meets a newer version', () => {
+  // The API server has newer than the page: only version 9 may be replaced.
+  const write = async (newer: Chat) => {
+    const versions: unknown[] = [];
+    vi.stubGlobal('fetch', async (path: string, init?: RequestInit) => {
+      if (init?.method === 'PUT') {
+        const body = JSON.parse(init.body as string) as Chat;
+        versions.push(body.metadata.resourceVersion);
+        return body.metadata.resourceVersion === '9' ? new Response(JSON.stringify(body)) : new Response(JSON.stringify({ reason: 'Conflict', message: 'The object has been modified.' }), { status: 409 });
+      }
+      return new Response(JSON.stringify(path.endsWith('/agentchats/talk') ? newer : { items: [], roles: [], tools: [], workspaceTools: [] }));
+    });
+    const site = { namespace: 'default', person: { user: 'alice', may: { 'update/agentchats': true } } as unknown as Person } as unknown as Site;
+    const page = (shown: Chat) => (
+      <SiteContext value={site}>
+        <ChatSettings chat={shown} />
+      </SiteContext>
+    );
+    const { rerender } = render(page(chat('7')));
+    fireEvent.change(screen.getByLabelText(/^Levels of agents/), { target: { value: '3' } });
+    fireEvent.click(screen.getByRole('button', { name: 'Check with a dry run' }));
+    return { versions, show: (shown: Chat) => rerender(page(shown)) };
+  };
+
+  it('replaces it, if only something else than the spec changed', async () => {
+    const newer = chat('9');
+    newer.metadata.annotations = { 'nestor.dev/title': 'Talk' };
+    const { versions, show } = await write(newer);
+    await screen.findByRole('button', { name: 'Apply to default' });
+    expect(versions).toEqual(['7', '9']);
+    show(newer);
+    screen.getByRole('button', { name: 'Apply to default' });
+    expect(screen.getByLabelText('Changes of the chat').textContent).not.toMatch(/[-+] *nestor.dev.title/);
+  });
+
+  it('is a conflict, if the spec changed', async () => {
+    const newer = chat('9', { limits: { maxDepth: 5 } });
+    newer.metadata.generation = 2;
+    const { versions } = await write(newer);
+    await screen.findByText('The object has been modified.');
+    expect(versions).toEqual(['7']);
+  });
+
+  it('is a conflict, if the chat is another one with the same name', async () => {
+    const newer = chat('9');
+    newer.metadata.uid = 'v';
+    const { versions } = await write(newer);
+    await screen.findByText('The object has been modified.');
+    expect(versions).toEqual(['7']);
+  });
 });
 
 it('has the receivers of notifications, with the key on in quotes', () => {

@@ -120,8 +120,8 @@ function useChoices(form: Form): Choices {
   return loaded.state === 'done' ? loaded.value : {};
 }
 
-/** What a dry run of a manifest answered. */
-type Checked = { yaml: string } & ({ result: Manifest } | { problem: string });
+/** What a dry run of what was typed answered: the spec with its defaults, or why it is refused. */
+type Checked = { typed: string } & ({ spec: Spec } | { problem: string });
 
 /** The YAML to commit, the dry run with its diff, and the button that applies it. */
 function Outcome({ form: { kind, resource, word }, onApplied, manifest, stored }: { form: Form; onApplied: NonNullable<Edited['onApplied']>; manifest: Manifest; stored?: Edited['stored'] }) {
@@ -129,22 +129,24 @@ function Outcome({ form: { kind, resource, word }, onApplied, manifest, stored }
   const [checked, setChecked] = useState<Checked>();
   const [busy, setBusy] = useState(false);
   const yaml = yamlOf(manifest);
+  const typed = JSON.stringify([manifest.metadata.name, manifest.spec]);
   const before = stored ? yamlOf(manifestOf(kind, stored)) : '';
   const may = site.person.may[`${stored ? 'update' : 'create'}/${resource}`];
   const manager = stored && gitOpsManager(stored);
-  // Another manifest needs another dry run.
-  const current = checked?.yaml === yaml ? checked : undefined;
+  // Another name or spec needs another dry run; labels and annotations, which others may change meanwhile, stay as they are.
+  const current = checked?.typed === typed ? checked : undefined;
+  const after = current && 'spec' in current ? yamlOf({ ...manifest, spec: current.spec }) : undefined;
   const attempt = async (dryRun: boolean) => {
     setBusy(true);
     try {
       const written = await writeObject(site.namespace, resource, manifest, stored, dryRun);
-      if (dryRun) setChecked({ yaml, result: manifestOf(kind, written) });
+      if (dryRun) setChecked({ typed, spec: written.spec as Spec });
       else {
         site.toast(`The ${word} ${manifest.metadata.name} is ${stored ? 'changed' : 'created'}.`);
         onApplied(written);
       }
     } catch (error) {
-      setChecked({ yaml, problem: (error as Error).message });
+      setChecked({ typed, problem: (error as Error).message });
     } finally {
       setBusy(false);
     }
@@ -174,14 +176,14 @@ function Outcome({ form: { kind, resource, word }, onApplied, manifest, stored }
       {!may && <p className="muted">You may not {stored ? 'change' : 'create'} {word}s in this namespace.</p>}
       <div aria-live="polite" className="editor-checked">
         {current && 'problem' in current && <Trouble>{current.problem}</Trouble>}
-        {current && 'result' in current && (
+        {after !== undefined && (
           <>
             <p>
-              The API server accepts it. {before === yamlOf(current.result) ? 'It changes nothing.' : `This would ${stored ? 'change' : 'be created'} in ${site.namespace}:`}
+              The API server accepts it. {before === after ? 'It changes nothing.' : `This would ${stored ? 'change' : 'be created'} in ${site.namespace}:`}
             </p>
-            {before !== yamlOf(current.result) && (
+            {before !== after && (
               <>
-                <DiffLines lines={compare(before, yamlOf(current.result))} label={`Changes of the ${word}`} />
+                <DiffLines lines={compare(before, after)} label={`Changes of the ${word}`} />
                 <button type="button" className="button primary small" disabled={busy} onClick={() => void attempt(false)}>
                   Apply to {site.namespace}
                 </button>
