@@ -4,18 +4,15 @@
 package server
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // maxEvents is how many of the newest Events of an object the page shows.
@@ -37,14 +34,13 @@ func (s *site) events(w http.ResponseWriter, r *http.Request, config *rest.Confi
 		writeError(w, apierrors.NewBadRequest("Name a namespace and the UID of an object."))
 		return
 	}
-	client, err := kubernetes.NewForConfig(config)
+	api, err := newClient(config)
 	if err != nil {
-		writeError(w, fmt.Errorf("reach the API server: %w", err))
+		writeError(w, err)
 		return
 	}
-	list, err := client.CoreV1().Events(namespace).List(r.Context(), metav1.ListOptions{
-		FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", uid).String(), Limit: pageSize})
-	if err != nil {
+	var list corev1.EventList
+	if err := api.List(r.Context(), &list, client.InNamespace(namespace), client.MatchingFields{"involvedObject.uid": uid}, client.Limit(pageSize)); err != nil {
 		writeError(w, err)
 		return
 	}

@@ -11,12 +11,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
@@ -97,24 +98,23 @@ func (i *inboxSource) findScope(ctx context.Context) (runScope, error) {
 // findRunScope returns all namespaces if the person may list the chats of the cluster, and otherwise the namespaces whose chats the person may
 // list: of those that the person may list, and of those that are known, which come first.
 func findRunScope(ctx context.Context, config *rest.Config, known []string) (runScope, error) {
-	client, err := kubernetes.NewForConfig(config)
+	api, err := newClient(config)
 	if err != nil {
-		return runScope{}, fmt.Errorf("reach the API server: %w", err)
+		return runScope{}, err
 	}
-	all, err := mayListChats(ctx, client, metav1.NamespaceAll)
+	all, err := mayListChats(ctx, api, metav1.NamespaceAll)
 	if err != nil || all {
 		return runScope{All: all}, err
 	}
-	listed, err := client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{Limit: maxReviews})
+	var listed corev1.NamespaceList
+	err = api.List(ctx, &listed, client.Limit(maxReviews))
 	if err != nil && !apierrors.IsForbidden(err) {
 		return runScope{}, err
 	}
-	if err == nil {
-		for i := range listed.Items {
-			known = append(known, listed.Items[i].Name)
-		}
+	for _, namespace := range listed.Items {
+		known = append(known, namespace.Name)
 	}
-	allowed, err := filterNamespaces(ctx, client, unique(known))
+	allowed, err := filterNamespaces(ctx, api, unique(known))
 	if err != nil {
 		return runScope{}, err
 	}
@@ -134,14 +134,14 @@ func unique(names []string) []string {
 }
 
 // filterNamespaces returns the namespaces whose chats the person may list, in order.
-func filterNamespaces(ctx context.Context, client kubernetes.Interface, names []string) ([]string, error) {
+func filterNamespaces(ctx context.Context, api client.Client, names []string) ([]string, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallelReviews)
 	var mu sync.Mutex
 	may := map[string]bool{}
 	for _, name := range names {
 		group.Go(func() error {
-			allowed, err := mayListChats(ctx, client, name)
+			allowed, err := mayListChats(ctx, api, name)
 			mu.Lock()
 			defer mu.Unlock()
 			may[name] = allowed
@@ -154,14 +154,15 @@ func filterNamespaces(ctx context.Context, client kubernetes.Interface, names []
 	return slices.DeleteFunc(names, func(name string) bool { return !may[name] }), nil
 }
 
-func mayListChats(ctx context.Context, client kubernetes.Interface, namespace string) (bool, error) {
-	question := authorizationv1.ResourceAttributes{Group: "nestor.dev", Resource: chats, Verb: "list", Namespace: namespace}
-	request := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &question}}
-	response, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, request, metav1.CreateOptions{})
-	if err != nil {
-		return false, err
-	}
-	return response.Status.Allowed, nil
+func mayListChats(ctx context.Context, api client.Client, namespace string) (bool, error) {
+	return mayDo(ctx, api, authorizationv1.ResourceAttributes{Group: "nestor.dev", Resource: chats, Verb: "list", Namespace: namespace})
+}
+
+// mayDo asks whether the person of a client has a permission.
+func mayDo(ctx context.Context, api client.Client, question authorizationv1.ResourceAttributes) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &question}}
+	err := api.Create(ctx, review)
+	return review.Status.Allowed, err
 }
 
 // maxRunText bounds the instruction of a task in the inbox.

@@ -4,14 +4,12 @@
 package server
 
 import (
-	"fmt"
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
 
@@ -37,13 +35,13 @@ func (s *site) createSecret(w http.ResponseWriter, r *http.Request, config *rest
 		writeError(w, apierrors.NewBadRequest("A Secret needs a name of lower-case letters, digits and '-', a key and a value."))
 		return
 	}
-	client, err := kubernetes.NewForConfig(config)
+	api, err := newClient(config)
 	if err != nil {
-		writeError(w, fmt.Errorf("reach the API server: %w", err))
+		writeError(w, err)
 		return
 	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: input.Name, Namespace: namespace}, StringData: map[string]string{input.Key: input.Value}}
-	if _, err := client.CoreV1().Secrets(namespace).Create(r.Context(), secret, metav1.CreateOptions{}); err != nil {
+	if err := api.Create(r.Context(), secret); err != nil {
 		writeError(w, err)
 		return
 	}

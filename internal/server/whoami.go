@@ -5,7 +5,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,10 +12,10 @@ import (
 	"golang.org/x/sync/errgroup"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/version"
@@ -111,32 +110,29 @@ func namedGroups(groups []string) []string {
 
 // review returns the user of a configuration, as the API server sees it.
 func review(ctx context.Context, config *rest.Config) (user authenticationv1.UserInfo, err error) {
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return user, fmt.Errorf("reach the API server: %w", err)
-	}
-	self, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	api, err := newClient(config)
 	if err != nil {
 		return user, err
 	}
-	return self.Status.UserInfo, nil
+	self := &authenticationv1.SelfSubjectReview{}
+	err = api.Create(ctx, self)
+	return self.Status.UserInfo, err
 }
 
 // namespaceMissing reports whether the API server answers that a namespace does not exist: RBAC grants permissions in such
 // namespaces, too. Most people may not read namespaces, and theirs count as existing.
 func namespaceMissing(ctx context.Context, config *rest.Config, namespace string) bool {
-	client, err := kubernetes.NewForConfig(config)
+	api, err := newClient(config)
 	if err != nil {
 		return false
 	}
-	_, err = client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
-	return apierrors.IsNotFound(err)
+	return apierrors.IsNotFound(api.Get(ctx, client.ObjectKey{Name: namespace}, &corev1.Namespace{}))
 }
 
 func permissions(ctx context.Context, config *rest.Config, namespace string) (map[string]bool, error) {
-	client, err := kubernetes.NewForConfig(config)
+	api, err := newClient(config)
 	if err != nil {
-		return nil, fmt.Errorf("reach the API server: %w", err)
+		return nil, err
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	type right struct {
@@ -147,13 +143,9 @@ func permissions(ctx context.Context, config *rest.Config, namespace string) (ma
 	for name, question := range pagePermissions {
 		question.Namespace = namespace
 		group.Go(func() error {
-			request := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &question}}
-			response, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, request, metav1.CreateOptions{})
-			if err != nil {
-				return err
-			}
-			answers <- right{name, response.Status.Allowed}
-			return nil
+			allowed, err := mayDo(ctx, api, question)
+			answers <- right{name, allowed}
+			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
