@@ -17,6 +17,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
+	"github.com/nestor-dev/nestor/internal/policy"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
@@ -74,6 +75,9 @@ func checkArguments(text string) error {
 		return errors.New("the arguments are no JSON object")
 	case len(text) > agent.MaxEditedArguments:
 		return fmt.Errorf("the arguments have %d bytes, more than the limit of %d", len(text), agent.MaxEditedArguments)
+	}
+	if err := policy.CheckArguments(text); err != nil { // the operator would refuse them after they were sent
+		return fmt.Errorf("the arguments cannot be used: %w", err)
 	}
 	return nil
 }
