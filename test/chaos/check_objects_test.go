@@ -83,7 +83,7 @@ func isAbout(fact agent.Fact, m *v1beta1.AgentMessage, l *agentRecord) bool {
 	case agent.MessageArrived:
 		return m.Spec.Chat != "" && m.Spec.Approval == nil && f.Message == m.Name
 	case agent.Decided:
-		return m.Spec.Approval != nil && l.record.Name == m.Spec.Approval.Task && f.Call == m.Spec.Approval.ToolCall
+		return m.Spec.Approval != nil && f.Message == m.Name // for a task of type Tool it names no call
 	case agent.Answered:
 		return m.Spec.StandaloneTask() != "" && m.Spec.Approval == nil && l.record.Name == m.Spec.StandaloneTask() && m.Name == "re-"+m.Spec.StandaloneTask()+"-"+short(f.Call)
 	}
