@@ -122,6 +122,8 @@ func TestDisplayOfRequests(t *testing.T) {
 	hasDigest := func(r *Request) { r.Digest = digest }
 	forged, fromUser := post("chat-post-1", "", "", requested+arguments), request
 	fromUser.Spec.Role = v1beta1.RoleUser
+	edited := decision("d", "call_1", v1beta1.DecisionApprove, v1beta1.MessageHandled)
+	edited.Spec.Approval.Arguments = "{}"
 	for name, c := range map[string]struct {
 		task     v1beta1.AgentTask
 		agents   []v1beta1.SubAgent
@@ -135,6 +137,7 @@ func TestDisplayOfRequests(t *testing.T) {
 		"a rejected decision":            {task(v1beta1.TaskWaiting), waits, []v1beta1.AgentMessage{request, decision("d", "call_1", v1beta1.DecisionDeny, v1beta1.MessageRejected)}, want(RequestOpen, nil), false},
 		"denied":                         {task(v1beta1.TaskRunning), call(v1beta1.ToolCallDenied), []v1beta1.AgentMessage{request, decision("d", "call_1", v1beta1.DecisionDeny, v1beta1.MessageHandled)}, want(RequestDenied, decided), true},
 		"approved":                       {task(v1beta1.TaskRunning), call(v1beta1.ToolCallSuccess), []v1beta1.AgentMessage{request, decision("d", "call_1", v1beta1.DecisionApprove, v1beta1.MessageHandled)}, want(RequestApproved, decided), true},
+		"approved with other arguments":  {task(v1beta1.TaskRunning), call(v1beta1.ToolCallSuccess), []v1beta1.AgentMessage{request, edited}, want(RequestApproved, func(r *Request) { decided(r); r.Edited = "{}" }), true},
 		"a decision about another call":  {task(v1beta1.TaskWaiting), waits, []v1beta1.AgentMessage{request, decision("d", "call_2", v1beta1.DecisionDeny, v1beta1.MessageHandled)}, want(RequestOpen, nil), false},
 		"no decision":                    {task(v1beta1.TaskCancelled), call(v1beta1.ToolCallUnknown), []v1beta1.AgentMessage{request}, want(RequestOver, nil), false},
 		"of a tool, without a call":      {tool, nil, []v1beta1.AgentMessage{request, decision("d", "", v1beta1.DecisionApprove, v1beta1.MessagePending)}, want(RequestDeciding, func(r *Request) { decided(r); r.Call = "" }), true},

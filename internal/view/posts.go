@@ -42,10 +42,12 @@ type Request struct {
 	Whole     bool         `json:"whole,omitempty"`
 	Digest    string       `json:"digest,omitempty"`
 	State     RequestState `json:"state"`
-	// By, Comment and Allowed are of the decision; Allowed means that it also allows later calls.
+	// User, Comment, Allowed and Edited are of the decision. Allowed means that it also allows later calls; Edited are the arguments
+	// with which the call was approved instead of its own.
 	User    string `json:"user,omitempty"`
 	Comment string `json:"comment,omitempty"`
 	Allowed bool   `json:"allowed,omitempty"`
+	Edited  string `json:"edited,omitempty"`
 }
 
 // PostedQuestion is a question of an agent, as the operator posted it in a chat.
@@ -175,7 +177,8 @@ func (p posts) request(i int, c call) *Request {
 	r.Whole = r.Digest == "" || agent.CallDigest(r.Tool, r.Arguments) == r.Digest
 	decision := p.decided[c]
 	if decision != nil {
-		r.User, r.Comment, r.Allowed = decision.Spec.User, decision.Spec.Approval.Comment, decision.Spec.Approval.Allow != nil
+		r.User, r.Comment = decision.Spec.User, decision.Spec.Approval.Comment
+		r.Allowed, r.Edited = decision.Spec.Approval.Allow != nil, decision.Spec.Approval.Arguments
 	}
 	node := p.nodes[c.task]
 	if node != nil {

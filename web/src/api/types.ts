@@ -122,6 +122,8 @@ export interface MessageDisplay {
     comment?: string;
     /** The decision also allows later calls. */
     allowed?: boolean;
+    /** The arguments with which the call was approved instead of its own. */
+    edited?: string;
   };
   question?: {
     task: string;

@@ -40,7 +40,7 @@ afterEach(() => {
 function show(changed: Partial<Request> = {}, createMessages = true, ask?: Ask) {
   const site = { store: new Store(), person: { user: 'alice', namespace: 'default', may: { createMessages } } as Person, namespace: 'default', toast, roles: (name?: string) => ({ name: name ?? '' }) } as Site;
   render(<SiteContext value={site}>{<Approval chat="one" request={{ ...request, ...changed }} ask={ask} />}</SiteContext>);
-  expect(focusNextRequest()).toBe(true);
+  expect(focusNextRequest()).toBe((changed.state ?? 'open') === 'open');
   return screen.getByRole('region', { name: 'Approval of notes__add' });
 }
 
@@ -79,6 +79,14 @@ describe('edited arguments', () => {
     open(false);
     expect(screen.queryByText('Edit the arguments')).toBeNull();
   });
+});
+
+it('a decision shows the arguments that it changed', () => {
+  const card = show({ state: 'approved', user: 'bob', edited: '{"title":"B"}' });
+  expect(card.textContent).toContain('Approved with changed arguments by bob');
+  expect(card.textContent).not.toContain('"B"');
+  fireEvent.click(screen.getByRole('button', { expanded: false }));
+  expect(card.textContent).toMatch(/Changed arguments.*B/);
 });
 
 describe('the keys of a request', () => {

@@ -24,8 +24,8 @@ const verdicts: Record<Exclude<Request['state'], 'open'>, string> = {
   over: 'No longer waiting',
 };
 
-function verdict({ state, user, allowed }: Request): string {
-  const words = verdicts[state as Exclude<Request['state'], 'open'>];
+function verdict({ state, user, allowed, edited }: Request): string {
+  const words = verdicts[state as Exclude<Request['state'], 'open'>] + (edited && state === 'approved' ? ' with changed arguments' : '');
   return (user && (state === 'approved' || state === 'denied') ? `${words} by ${user}` : words) + (allowed && state !== 'denied' ? ', and allowed for this chat' : '');
 }
 
@@ -138,6 +138,12 @@ export function Approval({ chat, request, ask: given }: { chat: string | { task:
             Try again
           </button>
         </p>
+      )}
+      {request.edited && request.state === 'approved' && !folded && (
+        <>
+          <h3>Changed arguments</h3>
+          <Arguments text={request.edited} tool={request.tool} />
+        </>
       )}
       {request.comment && <p className="comment">“{request.comment}”</p>}
       {open && why && (
