@@ -63,6 +63,9 @@ func (w *world) checkMessagesFinal(ctx context.Context) error {
 func follow(wrong *problems, m *v1beta1.AgentMessage, lives map[string]*agentRecord) {
 	heard := 0
 	for _, l := range lives {
+		if l.damaged && (l.record.Name == m.Spec.Task || m.Spec.Approval != nil && l.record.Name == m.Spec.Approval.Task) {
+			return // the events with the message cannot be read any more
+		}
 		for _, e := range l.events {
 			if isAbout(e.Fact, m, l) {
 				heard++
