@@ -5,6 +5,8 @@ package cli_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,7 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-const enter, escape, tab, ctrlC, ctrlO, ctrlN, ctrlR, ctrlY, pageUp = "\r", "\x1b", "\t", "\x03", "\x0f", "\x0e", "\x12", "\x19", "\x1b[5~"
+const enter, escape, tab, ctrlC, ctrlE, ctrlO, ctrlN, ctrlR, ctrlY, pageUp = "\r", "\x1b", "\t", "\x03", "\x05", "\x0f", "\x0e", "\x12", "\x19", "\x1b[5~"
 
 // openChat opens a new chat on a terminal, in a new namespace whose general agent needs approval for tools.
 func openChat(t *testing.T, width, height int, environ ...string) *screen {
@@ -72,6 +74,23 @@ func decide(s *screen, key, done string) {
 	s.await("ctrl+y approve")
 	s.typeKeys(key + key)
 	s.await(done + " calculator")
+}
+
+func TestEditorChangesArguments(t *testing.T) {
+	editor := filepath.Join(t.TempDir(), "editor")
+	if err := os.WriteFile(editor, []byte("#!/bin/sh\nsed -i 's/6 [*] 7/6 * 8/' \"$1\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := openChat(t, 100, 24, "EDITOR="+editor)
+	s.await("Nothing has been said yet.")
+	s.typeKeys("Add it up." + enter)
+	s.await("general (first-1) wants to run calculator")
+	s.await("ctrl+e edit")
+	s.typeKeys(ctrlE)
+	s.await("approved calculator of first-1 with changed arguments")
+	s.await("The sum is 42.") // the scripted model does not read the result
+	s.typeKeys(ctrlC)
+	s.waitExit()
 }
 
 func TestChatFollowsTerminalSize(t *testing.T) {

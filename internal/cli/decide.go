@@ -192,11 +192,11 @@ func (o *decideOptions) decide(ctx context.Context, s *session, ask view.Ask) er
 	if err != nil {
 		return err
 	}
-	spec := decisionMessage(ask, o.decision, o.comment)
-	spec.Approval.Arguments, err = o.editedArguments(ctx, s, ask)
-	if err != nil {
+	approval := v1beta1.Approval{Decision: o.decision, Comment: o.comment}
+	if approval.Arguments, err = o.editedArguments(ctx, s, ask); err != nil {
 		return err
 	}
+	spec := decisionMessage(ask, approval)
 	decided := ask
 	decided.Arguments = cmp.Or(spec.Approval.Arguments, ask.Arguments)
 	s.noticef("%s", exactCall(decided))
@@ -294,11 +294,10 @@ func (s *session) checkMayDecide(ctx context.Context, ask view.Ask) error {
 	return ask.CheckMayDecide(user)
 }
 
-// decisionMessage returns the message that decides about a call.
-func decisionMessage(ask view.Ask, d v1beta1.Decision, comment string) v1beta1.AgentMessageSpec {
-	spec := v1beta1.AgentMessageSpec{Chat: ask.Chat, Approval: &v1beta1.Approval{
-		Task: ask.Task, ToolCall: ask.Call, ArgumentsDigest: ask.Digest, Decision: d, Comment: comment,
-	}}
+// decisionMessage returns the message with a decision about a call.
+func decisionMessage(ask view.Ask, approval v1beta1.Approval) v1beta1.AgentMessageSpec {
+	approval.Task, approval.ToolCall, approval.ArgumentsDigest = ask.Task, ask.Call, ask.Digest
+	spec := v1beta1.AgentMessageSpec{Chat: ask.Chat, Approval: &approval}
 	if ask.Chat == "" {
 		spec.Task = ask.Task
 	}

@@ -38,13 +38,47 @@ func (o *decideOptions) editedArguments(ctx context.Context, s *session, ask vie
 	if o.edit {
 		edited, err = editInEditor(ctx, s, ask)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
-	case indented(edited) == indented(ask.Arguments):
-		return "", errors.New("the arguments were not changed, and nothing was approved")
 	}
-	return edited, nil
+	return edited, checkEdited(ask, edited)
+}
+
+// checkEdited returns an error if the person changed nothing.
+func checkEdited(ask view.Ask, edited string) error {
+	if indented(edited) == indented(ask.Arguments) {
+		return errors.New("the arguments were not changed, and nothing was approved")
+	}
+	return nil
+}
+
+// argumentsEditor is the editor of a full-screen program, which gives it the terminal while it runs.
+type argumentsEditor struct {
+	ctx    context.Context //nolint:containedctx // Bubble Tea runs it and passes none
+	s      session
+	ask    view.Ask
+	edited string
+}
+
+func newArgumentsEditor(ctx context.Context, s *session, ask view.Ask) *argumentsEditor {
+	return &argumentsEditor{ctx: ctx, s: *s, ask: ask}
+}
+
+func (e *argumentsEditor) SetStdin(in io.Reader)   { e.s.In = in }
+func (e *argumentsEditor) SetStdout(out io.Writer) { e.s.Out = out }
+func (e *argumentsEditor) SetStderr(out io.Writer) { e.s.ErrOut = out }
+
+// Edited returns the arguments after Run.
+func (e *argumentsEditor) Edited() string { return e.edited }
+
+func (e *argumentsEditor) Run() (err error) {
+	if e.ask, err = e.s.fullArguments(e.ctx, e.ask); err != nil {
+		return err
+	}
+	if e.edited, err = editInEditor(e.ctx, &e.s, e.ask); err != nil {
+		return err
+	}
+	return checkEdited(e.ask, e.edited)
 }
 
 // readArguments reads the file of --arguments.

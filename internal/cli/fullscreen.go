@@ -139,11 +139,15 @@ func (a chatActions) Changes(ctx context.Context, ask view.Ask) ([]terminal.Chan
 	return reader.read(ctx, ask)
 }
 
-func (a chatActions) Decide(ctx context.Context, ask view.Ask, d v1beta1.Decision, comment string) error {
+func (a chatActions) Decide(ctx context.Context, ask view.Ask, approval v1beta1.Approval) error {
 	if err := a.s.checkMayDecide(ctx, ask); err != nil {
 		return err
 	}
-	return a.postAndWait(ctx, decisionMessage(ask, d, comment))
+	return a.postAndWait(ctx, decisionMessage(ask, approval))
+}
+
+func (a chatActions) Edit(ctx context.Context, ask view.Ask) terminal.Editor {
+	return newArgumentsEditor(ctx, a.s, ask)
 }
 
 func (a chatActions) Set(ctx context.Context, field, value string) error {

@@ -127,7 +127,7 @@ func (c *lineChat) handle(ctx context.Context, line string) error {
 		if decided == v1beta1.DecisionApprove {
 			c.printChanges(ctx, ask)
 		}
-		spec = decisionMessage(ask, decided, command.Text)
+		spec = decisionMessage(ask, v1beta1.Approval{Decision: decided, Comment: command.Text})
 	case "cancel":
 		spec = v1beta1.AgentMessageSpec{Cancel: &v1beta1.Cancel{Task: command.Task}}
 	default:

@@ -178,7 +178,7 @@ func newNamespace(dir, modelURL string) (namespace, kubeconfig string, err error
 // approvalRole returns a role that makes the general agent ask for approval before it uses a tool.
 func approvalRole(namespace string) *v1beta1.AgentRole {
 	role := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "general"}}
-	role.Spec.Approval = &v1beta1.ApprovalPolicy{Mode: v1beta1.ApprovalAlways}
+	role.Spec.Approval = &v1beta1.ApprovalPolicy{Mode: v1beta1.ApprovalAlways, Editable: true}
 	return role
 }
 

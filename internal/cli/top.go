@@ -34,7 +34,7 @@ func newTop(f *Factory) *cobra.Command {
 			  n                      switch to another namespace
 			  d                      diff of the workspace
 			  y                      YAML of the chat or task
-			  a                      show the call that waits for approval; then a approves it and x denies it
+			  a                      show the call that waits for approval; then a approves it, e edits its arguments, x denies it
 			  r                      answer the question of an agent
 			  ctrl+x, twice          cancel the run, or the agent and everything below it
 			  c                      open the chat; leaving it returns here

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/picker"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/cli/topui"
 	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/view"
@@ -79,9 +80,14 @@ func (a topActions) Call(ctx context.Context, namespace string, ask view.Ask) (s
 	return out.String(), explain(err)
 }
 
-func (a topActions) Decide(ctx context.Context, namespace string, ask view.Ask, d v1beta1.Decision) error {
+func (a topActions) Decide(ctx context.Context, namespace string, ask view.Ask, approval v1beta1.Approval) error {
 	s, _ := a.in(namespace)
-	return newChatActions(s, ask.Chat).Decide(ctx, ask, d, "")
+	return newChatActions(s, ask.Chat).Decide(ctx, ask, approval)
+}
+
+func (a topActions) Edit(ctx context.Context, namespace string, ask view.Ask) terminal.Editor {
+	s, _ := a.in(namespace)
+	return newArgumentsEditor(ctx, s, ask)
 }
 
 func (a topActions) Answer(ctx context.Context, namespace string, ask view.Ask, text string) error {

@@ -52,10 +52,12 @@ func (r *recorder) FullArguments(_ context.Context, ask view.Ask) (view.Ask, err
 	return whole, nil
 }
 
-func (r *recorder) Decide(_ context.Context, ask view.Ask, d v1beta1.Decision, comment string) error {
-	r.did = append(r.did, fmt.Sprintf("%s %s %q", d, ask.Key(), comment))
+func (r *recorder) Decide(_ context.Context, ask view.Ask, a v1beta1.Approval) error {
+	r.did = append(r.did, strings.TrimSpace(fmt.Sprintf("%s %s %q %s", a.Decision, ask.Key(), a.Comment, a.Arguments)))
 	return r.err
 }
+
+func (r *recorder) Edit(context.Context, view.Ask) terminal.Editor { return nil }
 
 func (r *recorder) Cancel(_ context.Context, task string) error {
 	r.did = append(r.did, "cancel "+task)
@@ -220,6 +222,26 @@ func TestCallIsShownThenDecidedOnce(t *testing.T) {
 	s.send(armed("chat-2/c-chat-2"))
 	s.keys("no way", "ctrl+n")
 	s.did("Approve chat-1/c-chat-1 \"\"", "Deny chat-2/c-chat-2 \"no way\"")
+}
+
+func TestEditedArgumentsApprove(t *testing.T) {
+	s := newHarness(t)
+	item := approval("chat-1")
+	s.send(Updated(chat(item)))
+	s.send(armed("chat-1/c-chat-1"))
+	s.hides("ctrl+e")
+	item.Editable = true
+	s.send(Updated(chat(item)))
+	s.shows("ctrl+y approve · ctrl+n deny · ctrl+e edit")
+	s.keys("careful", "ctrl+e") // the harness opens no editor
+	s.send(edited{call: "chat-1/c-chat-1", err: errors.New("the arguments were not changed")})
+	s.shows("the arguments were not changed")
+	s.send(edited{call: "chat-0/c-chat-0", arguments: "{}"})
+	s.shows("the call does not wait any more")
+	s.did()
+	s.send(edited{call: "chat-1/c-chat-1", arguments: "{}"})
+	s.did(`Approve chat-1/c-chat-1 "careful" {}`)
+	s.shows("approved bash of chat-1 with changed arguments")
 }
 
 // The reasons of policies are lines of the call: they are on the screen before it can be approved, and stay in the conversation.

@@ -43,9 +43,13 @@ func (m Model) handleKey(k tea.KeyPressMsg) (Model, tea.Cmd) {
 	case "tab":
 		return m.changeFocus(), nil
 	case "ctrl+y":
-		return m.decide(v1beta1.DecisionApprove)
+		return m.decide(v1beta1.Approval{Decision: v1beta1.DecisionApprove})
 	case "ctrl+n":
-		return m.decide(v1beta1.DecisionDeny)
+		return m.decide(v1beta1.Approval{Decision: v1beta1.DecisionDeny})
+	case "ctrl+e":
+		if ask, approvals := m.firstAsk(v1beta1.WaitingApproval); approvals > 0 && ask.Editable {
+			return m.edit(ask)
+		}
 	case "ctrl+g":
 		m.prompt.expanded, m.prompt.top = !m.prompt.expanded, 0
 		return m, nil

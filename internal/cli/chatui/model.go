@@ -27,8 +27,10 @@ type Actions interface {
 	FullArguments(ctx context.Context, ask view.Ask) (view.Ask, error)
 	// Changes returns what a call would change in a file. It returns no lines for arguments that cannot be shown as a diff.
 	Changes(ctx context.Context, ask view.Ask) ([]terminal.ChangeLine, error)
-	// Decide decides about a tool call.
-	Decide(ctx context.Context, ask view.Ask, decision v1beta1.Decision, comment string) error
+	// Decide decides about a tool call, with the decision, comment and arguments of an approval.
+	Decide(ctx context.Context, ask view.Ask, approval v1beta1.Approval) error
+	// Edit returns the editor for the arguments of a call.
+	Edit(ctx context.Context, ask view.Ask) terminal.Editor
 	// Cancel stops a task, or with an empty name all the work of the chat.
 	Cancel(ctx context.Context, task string) error
 	// Set sets a field of the chat's spec, role or model, from the next turn on.

@@ -103,6 +103,9 @@ func (m Model) decisionKeys(ask view.Ask) string {
 		return terminal.Faint.Render("  …")
 	}
 	keys := terminal.Bold.Render("  ctrl+y") + " approve · " + terminal.Bold.Render("ctrl+n") + " deny"
+	if ask.Editable {
+		keys += " · " + terminal.Bold.Render("ctrl+e") + " edit"
+	}
 	if changesFile(ask) {
 		keys += " · " + terminal.Bold.Render("ctrl+r") + " diff"
 	}

@@ -98,7 +98,7 @@ func (m Model) cancel(task string) tea.Cmd {
 }
 
 // decide decides about the shown call; the input becomes the comment.
-func (m Model) decide(d v1beta1.Decision) (Model, tea.Cmd) {
+func (m Model) decide(approval v1beta1.Approval) (Model, tea.Cmd) {
 	ask, approvals := m.firstAsk(v1beta1.WaitingApproval)
 	switch {
 	case approvals == 0:
@@ -110,7 +110,7 @@ func (m Model) decide(d v1beta1.Decision) (Model, tea.Cmd) {
 		m.notice = notice{"this call has only just appeared: read it, then press the key again", true}
 		return m, nil
 	}
-	if d == v1beta1.DecisionApprove {
+	if approval.Decision == v1beta1.DecisionApprove {
 		switch {
 		case ask.Truncated:
 			m.notice = notice{"the full call has not arrived yet: fetching it again", true}
@@ -121,10 +121,40 @@ func (m Model) decide(d v1beta1.Decision) (Model, tea.Cmd) {
 			return m, nil
 		}
 	}
-	comment := strings.TrimSpace(m.input.Value())
+	approval.Comment = strings.TrimSpace(m.input.Value())
 	m.input.Reset()
 	m.prompt.decided = true
-	return m, m.decideOn(ask, d, comment)
+	return m, m.decideOn(ask, approval)
+}
+
+// edited is the end of the editor with the arguments of a call.
+type edited struct {
+	call      string
+	arguments string
+	err       error
+}
+
+// edit opens the arguments of the shown call in the person's editor.
+func (m Model) edit(ask view.Ask) (Model, tea.Cmd) {
+	if !m.prompt.ready || m.prompt.decided {
+		return m, nil
+	}
+	editor := m.actions.Edit(m.ctx, ask)
+	return m, tea.Exec(editor, func(err error) tea.Msg { return edited{ask.Key(), editor.Edited(), err} })
+}
+
+// onEdited approves the call with the changed arguments, unless another call is shown by now.
+func (m Model) onEdited(e edited) (Model, tea.Cmd) {
+	switch ask, _ := m.firstAsk(v1beta1.WaitingApproval); {
+	case e.err != nil:
+		m.notice = notice{e.err.Error(), true}
+		return m, nil
+	case ask.Key() != e.call:
+		m.notice = notice{"the call does not wait any more", true}
+		return m, nil
+	}
+	m.prompt.read = true // the editor had all of it
+	return m.decide(v1beta1.Approval{Decision: v1beta1.DecisionApprove, Arguments: e.arguments})
 }
 
 // decideNamed decides about the call of the task that a command names, or about the shown one.
@@ -138,7 +168,7 @@ func (m Model) decideNamed(c Command, d v1beta1.Decision) (Model, tea.Cmd) {
 			m.notice = notice{"the call is long: read it below, then press ctrl+y", true}
 			return m.showApproval(ask)
 		}
-		return m, m.decideOn(ask, d, c.Text)
+		return m, m.decideOn(ask, v1beta1.Approval{Decision: d, Comment: c.Text})
 	}
 	m.notice = notice{"nothing waits for an approval", false}
 	if c.Task != "" {
@@ -147,12 +177,15 @@ func (m Model) decideNamed(c Command, d v1beta1.Decision) (Model, tea.Cmd) {
 	return m, nil
 }
 
-func (m Model) decideOn(ask view.Ask, d v1beta1.Decision, comment string) tea.Cmd {
+func (m Model) decideOn(ask view.Ask, approval v1beta1.Approval) tea.Cmd {
 	done := fmt.Sprintf("approved %s of %s", ask.Tool, ask.Task)
-	if d == v1beta1.DecisionDeny {
+	switch {
+	case approval.Decision == v1beta1.DecisionDeny:
 		done = fmt.Sprintf("denied %s of %s", ask.Tool, ask.Task)
+	case approval.Arguments != "":
+		done += " with changed arguments"
 	}
 	return func() tea.Msg {
-		return actionDone{done: done, text: comment, err: m.actions.Decide(m.ctx, ask, d, comment)}
+		return actionDone{done: done, text: approval.Comment, err: m.actions.Decide(m.ctx, ask, approval)}
 	}
 }

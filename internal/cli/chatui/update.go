@@ -30,6 +30,8 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m = m.dropUnpostedReply()
 	case armed:
 		m.prompt = m.prompt.arm(msg)
+	case edited:
+		m, cmd = m.onEdited(msg)
 	case actionDone:
 		m = m.onAction(msg)
 	case created:

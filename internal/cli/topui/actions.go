@@ -33,7 +33,9 @@ type Actions interface {
 	Read(ctx context.Context, of Target, text Text) (string, error)
 	// Call returns a call that needs approval, with every character visible, and what it would change.
 	Call(ctx context.Context, namespace string, ask view.Ask) (string, error)
-	Decide(ctx context.Context, namespace string, ask view.Ask, d v1beta1.Decision) error
+	// Decide decides about a call, with the decision and the arguments of an approval.
+	Decide(ctx context.Context, namespace string, ask view.Ask, approval v1beta1.Approval) error
+	Edit(ctx context.Context, namespace string, ask view.Ask) terminal.Editor
 	Answer(ctx context.Context, namespace string, ask view.Ask, text string) error
 	Cancel(ctx context.Context, what Target) error
 }
@@ -122,18 +124,47 @@ func (m Model) showCall() (tea.Model, tea.Cmd) {
 	}
 }
 
-func (m Model) decide(d v1beta1.Decision) (tea.Model, tea.Cmd) {
+func (m Model) decide(approval v1beta1.Approval) (tea.Model, tea.Cmd) {
 	p := m.pager
 	switch {
-	case !p.ready || p.failed && d == v1beta1.DecisionApprove:
+	case !p.ready || p.failed && approval.Decision == v1beta1.DecisionApprove:
 		return m, nil
-	case d == v1beta1.DecisionApprove && !p.read(m.room()):
+	case approval.Decision == v1beta1.DecisionApprove && !p.read(m.room()):
 		m.notice = "read the whole call first: pgdn shows the rest"
 		return m, nil
 	}
 	m.pager = nil
-	done := fmt.Sprintf("%s: %s of %s", map[v1beta1.Decision]string{v1beta1.DecisionApprove: "approved", v1beta1.DecisionDeny: "denied"}[d], p.ask.Tool, p.ask.Task)
-	return m, func() tea.Msg { return acted{done, m.actions.Decide(m.ctx, p.namespace, *p.ask, d)} }
+	done := fmt.Sprintf("%s: %s of %s", map[v1beta1.Decision]string{v1beta1.DecisionApprove: "approved", v1beta1.DecisionDeny: "denied"}[approval.Decision], p.ask.Tool, p.ask.Task)
+	return m, func() tea.Msg { return acted{done, m.actions.Decide(m.ctx, p.namespace, *p.ask, approval)} }
+}
+
+// edited is the end of the editor with the arguments of a call.
+type edited struct {
+	id        int // of the pager that shows the call
+	arguments string
+	err       error
+}
+
+// edit opens the arguments of the shown call in the person's editor.
+func (m Model) edit() (tea.Model, tea.Cmd) {
+	p := m.pager
+	if !p.ready || p.failed || !p.ask.Editable {
+		return m, nil
+	}
+	editor := m.actions.Edit(m.ctx, p.namespace, *p.ask)
+	return m, tea.Exec(editor, func(err error) tea.Msg { return edited{p.id, editor.Edited(), err} })
+}
+
+// onEdited approves the call with the changed arguments, unless the person has left it.
+func (m Model) onEdited(e edited) (tea.Model, tea.Cmd) {
+	switch {
+	case e.err != nil:
+		m.notice = "error: " + e.err.Error()
+		return m, nil
+	case m.pager == nil || m.pager.id != e.id:
+		return m, nil
+	}
+	return m.decide(v1beta1.Approval{Decision: v1beta1.DecisionApprove, Arguments: e.arguments})
 }
 
 // startAnswer opens the input for the answer to a question of the selected work.

@@ -4,6 +4,7 @@
 package topui
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,11 @@ func typed(t *testing.T, m Model, k tea.KeyPressMsg) Model {
 	if cmd == nil {
 		return m
 	}
+	return performed(m, cmd)
+}
+
+// performed is the model after a command.
+func performed(m Model, cmd tea.Cmd) Model {
 	switch msg := cmd().(type) {
 	case textRead:
 		m = update(m, msg, armed(msg.id))
@@ -29,6 +35,30 @@ func typed(t *testing.T, m Model, k tea.KeyPressMsg) Model {
 		m = update(m, msg)
 	}
 	return m
+}
+
+func TestEditedCallIsApproved(t *testing.T) {
+	m, actions := console(t)
+	m = typed(t, press(m, "/", "b", "u", "s", "y", "enter"), key("a"))
+	if strings.Contains(m.footer(), "e edit") {
+		t.Error("a call that cannot be changed has the key")
+	}
+	m.pager.ask.Editable = true
+	if !strings.Contains(m.footer(), "a approve · e edit · x deny") {
+		t.Errorf("the footer is %q", m.footer())
+	}
+	m = typed(t, m, key("e")) // the test opens no editor
+	m = update(m, edited{id: m.pager.id, err: errors.New("not changed")})
+	if m.notice != "error: not changed" || len(actions.done) > 0 {
+		t.Errorf("%q after %q", actions.done, m.notice)
+	}
+	for range 3 {
+		m = typed(t, m, pageKey)
+	}
+	next, cmd := m.Update(edited{id: m.pager.id, arguments: `{"path":"b"}`})
+	if performed(next.(Model), cmd); !slices.Equal(actions.done, []string{`Approve busy-1-1 {"path":"b"}`}) {
+		t.Errorf("done: %q", actions.done)
+	}
 }
 
 func key(text string) tea.KeyPressMsg { return tea.KeyPressMsg{Text: text, Code: []rune(text)[0]} }

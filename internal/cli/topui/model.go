@@ -110,6 +110,8 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m.arrived(msg)
 	case armed:
 		return m.arm(msg), nil
+	case edited:
+		return m.onEdited(msg)
 	case acted:
 		m.notice = msg.done
 		if msg.err != nil {
@@ -256,7 +258,11 @@ func (m Model) footer() string {
 	case m.notice != "":
 		return terminal.Line(m.notice)
 	case m.pager != nil && m.pager.ask != nil:
-		return m.pager.title + " · a approve · x deny · ↑↓ scroll · esc back"
+		edit := ""
+		if m.pager.ask.Editable {
+			edit = " · e edit"
+		}
+		return m.pager.title + " · a approve" + edit + " · x deny · ↑↓ scroll · esc back"
 	case m.pager != nil:
 		return m.pager.title + " · ↑↓ scroll · esc back"
 	case m.level == levelAgents:

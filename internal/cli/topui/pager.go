@@ -40,7 +40,7 @@ s                      sort: what waits first, tokens, cost, age, name
 n                      switch to another namespace
 d                      diff of the workspace
 y                      YAML of the chat or task
-a                      show the call that waits for approval; then a approves it and x denies it
+a                      show the call that waits for approval; then a approves it, e edits its arguments, x denies it
 r                      answer the question of an agent
 ctrl+x, twice          cancel the run, or the agent and everything below it
 c                      open the chat; leaving it returns here
@@ -115,14 +115,18 @@ func (m Model) handlePagerKey(k tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 		return m, nil
 	case "a":
 		if p.ask != nil {
-			return m.decide(v1beta1.DecisionApprove)
+			return m.decide(v1beta1.Approval{Decision: v1beta1.DecisionApprove})
 		}
 		if p.detail {
 			return m.showCall()
 		}
+	case "e":
+		if p.ask != nil {
+			return m.edit()
+		}
 	case "x":
 		if p.ask != nil {
-			return m.decide(v1beta1.DecisionDeny)
+			return m.decide(v1beta1.Approval{Decision: v1beta1.DecisionDeny})
 		}
 	case "up", "k":
 		by = -1

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/cli/terminal"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
@@ -65,10 +66,12 @@ func (f *fakeActions) Call(_ context.Context, namespace string, ask view.Ask) (s
 	return namespace + ": " + ask.Tool + " " + ask.Arguments + "\n" + strings.Repeat("+ line\n", 30), nil
 }
 
-func (f *fakeActions) Decide(_ context.Context, _ string, ask view.Ask, d v1beta1.Decision) error {
-	f.done = append(f.done, fmt.Sprint(d, " ", ask.Task))
+func (f *fakeActions) Decide(_ context.Context, _ string, ask view.Ask, a v1beta1.Approval) error {
+	f.done = append(f.done, strings.TrimSpace(fmt.Sprint(a.Decision, " ", ask.Task, " ", a.Arguments)))
 	return nil
 }
+
+func (*fakeActions) Edit(context.Context, string, view.Ask) terminal.Editor { return nil }
 
 func (f *fakeActions) Answer(_ context.Context, _ string, ask view.Ask, text string) error {
 	f.done = append(f.done, "answer "+ask.Task+": "+text)
