@@ -35,6 +35,7 @@ func newChat(f *Factory) *cobra.Command {
 			  alt+enter, ctrl+j     insert a new line
 			  esc                   while an agent asks a question: write to the orchestrator instead, and back
 			  ctrl+y, ctrl+n        approve or deny the call that is shown; the text in the input becomes the comment
+			  ctrl+e                open the arguments of that call in an editor, and approve it with the changed ones
 			  ctrl+g                show the whole call
 			  tab                   switch to the tasks and back; there: arrows select, enter opens, ctrl+x cancels
 			  ctrl+o                open or close all tasks
