@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -58,6 +59,34 @@ func sharing(w *world) {
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Carol!"), ReplyingTo("third")))
 			Eventually(w.shardsByOwner).WithContext(ctx).Should(HaveExactElements(stack.Shards))
 			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).To(HaveLen(3), "no request is repeated")
+		})
+
+		It("notify about each task in order, although the receiver is down until one of them is gone", func(ctx SpecContext) {
+			r, to := w.newNamespace(ctx), newInbox()
+			to.setClosed(true)
+			receivers := r.notified(ctx, to, v1beta1.NotifyWaiting, v1beta1.NotifyFinished)
+			rival, err := w.LaunchRival()
+			Expect(err).NotTo(HaveOccurred())
+			defer func() { Expect(rival.Kill()).To(Succeed()) }()
+			Eventually(w.shardsByOwner).WithContext(ctx).Should(HaveExactElements(stack.Shards/2, stack.Shards/2))
+
+			tasks := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+			for _, name := range tasks {
+				task := MakeTask(name, "Ask: Which colour?").Role("tester").Obj()
+				task.Spec.Notify = receivers
+				r.create(ctx, task)
+			}
+			for _, name := range tasks {
+				Eventually(r.task(name)).WithContext(ctx).Should(HaveField("Annotations", HaveKeyWithValue(v1beta1.AnnotationNotified, ContainSubstring("waiting-"))))
+			}
+			Expect(rival.Kill()).To(Succeed())
+			for _, name := range tasks {
+				r.create(ctx, MakeMessage("answer-"+name).Task(name).Content("Green").Obj())
+			}
+			to.setClosed(false)
+			for _, name := range tasks {
+				Eventually(to.got(name)).WithContext(ctx).Should(Equal([]string{"1 Waiting", "2 Finished"}))
+			}
 		})
 	})
 }
