@@ -5,6 +5,7 @@ package listen
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -42,12 +43,24 @@ func (pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 func withServer(t *testing.T, handler http.HandlerFunc, test func(t *testing.T, dial func() net.Conn)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		network := make(pipes)
-		go func() { _ = Server{Listener: network, Handler: handler}.Start(t.Context()) }()
+		network, ended := make(pipes), make(chan struct{})
+		ctx, stop := context.WithCancel(t.Context())
+		go func() {
+			defer close(ended)
+			_ = Server{Listener: network, Handler: handler}.Start(ctx)
+		}()
+		var conns []net.Conn
+		defer func() {
+			for _, conn := range conns {
+				_ = conn.Close()
+			}
+			stop()
+			<-ended // the server waits for its connections, and time ends with this function
+		}()
 		test(t, func() net.Conn {
 			conn, accepted := net.Pipe()
 			network <- accepted
-			t.Cleanup(func() { _ = conn.Close() })
+			conns = append(conns, conn)
 			return conn
 		})
 	})
