@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -25,6 +26,7 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/nestor-dev/nestor/internal/localmode"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 	"github.com/nestor-dev/nestor/test/patience"
@@ -301,6 +303,7 @@ func TestTourAndRestart(t *testing.T) {
 		if answer := demo.shell("kubectl nestor send first 'What is 17 * 23?' --wait"); !strings.Contains(answer, "17 * 23 is 391.") {
 			t.Errorf("the model answers %q", answer)
 		}
+		checkNotificationLink(t, demo)
 		demo.end(syscall.SIGINT, ports)
 	})
 
@@ -318,6 +321,35 @@ func TestTourAndRestart(t *testing.T) {
 		}
 		demo.checkCleanedUp(ports)
 	})
+}
+
+// checkNotificationLink checks that a notification links to the page of the demo.
+func checkNotificationLink(t *testing.T, demo *runningDemo) {
+	t.Helper()
+	want := "AgentChat " + localmode.Namespace + "/first: finished."
+	if page := regexp.MustCompile(`(http\S+)/login`).FindStringSubmatch(demo.output()); page != nil {
+		want += "\n" + page[1] + "/" + localmode.Namespace + "/chats/first"
+	}
+	received := make(chan string, 8)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var message struct{ Text string }
+		if err := json.NewDecoder(r.Body).Decode(&message); err != nil {
+			t.Error(err)
+		}
+		received <- message.Text
+	}))
+	defer receiver.Close()
+	demo.shell("kubectl create secret generic alerts --from-literal=url=" + receiver.URL)
+	demo.shell(`kubectl patch agentchat first --type merge -p '{"spec":{"notify":[{"on":["Finished"],"slack":{"urlKeyRef":{"name":"alerts","key":"url"}}}]}}'`)
+	demo.shell("kubectl nestor send first 'What is 17 * 23?' --wait")
+	select {
+	case got := <-received:
+		if got != want {
+			t.Errorf("the notification is %q, want %q", got, want)
+		}
+	case <-time.After(patience.Limit()):
+		t.Errorf("no notification; output:\n%s", demo.output())
+	}
 }
 
 // checkTourLog checks that the log of the tour has its turns, in order.

@@ -61,12 +61,14 @@ type Local struct {
 	webhook  net.Listener
 	modelURL string
 	page     string // the link that signs in; empty without the page
-	fresh    bool   // the chat has not been used yet
-	log      *os.File
-	failed   chan error
-	broken   atomic.Bool
-	stops    []func() error
-	copying  sync.Mutex
+	// pageListener is nil without the page.
+	pageListener net.Listener
+	fresh        bool // the chat has not been used yet
+	log          *os.File
+	failed       chan error
+	broken       atomic.Bool
+	stops        []func() error
+	copying      sync.Mutex
 
 	changing     sync.Mutex   // held while parts stop or start
 	stopOperator func() error // nil while the operator is stopped
@@ -87,6 +89,7 @@ func (l *Local) steps() []step {
 		{"starting the control plane: etcd, the API server, the garbage collector", l.startCluster},
 		{"opening the ledger", l.openLedger},
 		{"opening the port of the gateway", l.openGateway},
+		{"opening the port of the web page", l.openPage},
 		{"laying out the sample project", l.layOutSample},
 		{"starting the operator", l.startOperator},
 		{"registering the history API", l.registerHistory},

@@ -64,13 +64,13 @@ func (l *Local) startOperator(ctx context.Context) error {
 			LocalWorkspaces: []string{l.Sample, l.projects()}, OwnWorkspace: l.ownCopy, WorkspaceScratch: scratch,
 		},
 		History: operator.History{Address: "127.0.0.1:0", Certificate: operator.Certificate{Service: historyService}},
-		Gateway: operator.Gateway{InProcess: true}, Admission: operator.Admission{Listener: l.webhook},
+		Gateway: operator.Gateway{InProcess: true, PageURL: l.pageURL()}, Admission: operator.Admission{Listener: l.webhook},
 	})
 	if err != nil {
 		return err
 	}
 	l.history = assembled.History
-	doors := public.Doors{Cluster: l.Config, OperatorNamespace: operatorNamespace, Operator: assembled.Intake(), Log: ctrl.Log}
+	doors := public.Doors{Cluster: l.Config, OperatorNamespace: operatorNamespace, Operator: assembled.Intake(), PageURL: l.pageURL(), Log: ctrl.Log}
 	gateway := listen.Server{Name: "the gateway", Listener: l.gateway, Handler: doors.Handler()}
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)

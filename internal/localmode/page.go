@@ -12,24 +12,33 @@ import (
 	"github.com/nestor-dev/nestor/web"
 )
 
-// servePage serves the web page to the person who started the demo, with the permissions of its kubeconfig. Its address and the session of
-// the browser stay valid over restarts.
-func (l *Local) servePage(ctx context.Context) error {
+// openPage opens the port of the page before the operator starts, because notifications and doors link to the page.
+func (l *Local) openPage(ctx context.Context) (err error) {
 	if _, built := web.Page(); !built {
 		l.Say("the web page is not in this build: use the terminal")
 		return nil
 	}
-	return l.serveBuiltPage(ctx)
+	l.pageListener, err = l.listenAgain(ctx, "page-address")
+	return err
 }
 
-func (l *Local) serveBuiltPage(ctx context.Context) error {
-	listener, err := l.listenAgain(ctx, "page-address")
-	if err != nil {
-		return err
+// pageURL returns the address of the page, or "" without one.
+func (l *Local) pageURL() string {
+	if l.pageListener == nil {
+		return ""
+	}
+	return "http://" + l.pageListener.Addr().String()
+}
+
+// servePage serves the web page to the person who started the demo, with the permissions of its kubeconfig. Its address and the session of
+// the browser stay valid over restarts.
+func (l *Local) servePage(ctx context.Context) error {
+	if l.pageListener == nil {
+		return nil
 	}
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	link, done, err := server.Local(serving, server.LocalOptions{
-		Config: l.Config, Namespace: Namespace, Listener: listener, SessionFile: filepath.Join(l.Dir, "page-session"),
+		Config: l.Config, Namespace: Namespace, Listener: l.pageListener, SessionFile: filepath.Join(l.Dir, "page-session"),
 		Workspace: l.NewChat("").Spec.Workspace, Ideas: l.ideas(), GatewayURL: l.GatewayURL(),
 	})
 	if err != nil {

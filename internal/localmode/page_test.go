@@ -33,7 +33,9 @@ func TestPageKeepsAddressAndSession(t *testing.T) {
 	start := func() (l *Local, address string) {
 		t.Helper()
 		l = &Local{Dir: dir, Config: &rest.Config{Host: "http://127.0.0.1:1"}, failed: make(chan error, 1)}
-		if err := errors.Join(l.openGateway(t.Context()), l.serveBuiltPage(t.Context())); err != nil {
+		var err error
+		l.pageListener, err = l.listenAgain(t.Context(), "page-address") // the page may not be built
+		if err := errors.Join(err, l.openGateway(t.Context()), l.servePage(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		address, _, _ = strings.Cut(l.page, "/login")
