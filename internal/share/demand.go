@@ -15,16 +15,17 @@ import (
 type Demand struct {
 	// Resource is the name of the resource, the same on all replicas.
 	Resource string
-	// PerMinute reports whether the limit is one of use in any minute. Otherwise it limits what is in use at the same time.
+	// PerMinute reports that the limit bounds the use in any minute. Otherwise it bounds the use at any one time.
 	PerMinute bool
-	// Limit is the limit for the whole installation; 0 means none. Demands without a limit are reported to the other replicas as well.
+	// Limit is the limit for the whole installation; 0 means none. Demands without a limit are reported to the other
+	// replicas as well.
 	Limit int64
-	// Used is what is in use now, or was used in the last minute.
+	// Used is the amount in use, or the use of the last minute.
 	Used int64
 	// Unit is the size of the next piece of work, if it is not 1. It is at most the limit.
 	Unit  int64
 	Needs map[string]Need
-	// BackOff is for how long a provider has asked this replica to start nothing. It is passed to the other replicas.
+	// BackOff is for how long this replica must start nothing, as the provider requested. It is passed to the others.
 	BackOff time.Duration
 }
 

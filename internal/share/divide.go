@@ -14,8 +14,8 @@ import (
 const (
 	// liveFor is the age of a row after which its needs are ignored. What it holds still counts.
 	liveFor = 3 * time.Second
-	// turnCredit is the lead that a replica needs to take the turn of another one. With two replicas a turn takes twice as
-	// many seconds.
+	// turnCredit is the lead that a replica needs to take the turn of another one. With two replicas a turn takes
+	// twice as many seconds.
 	turnCredit = 1.0
 	// maxCredit bounds how long a replica can have a lead after it was busy or starved.
 	maxCredit = 600.0
@@ -199,7 +199,7 @@ func (p partition) targets() []int64 {
 			left -= unit
 		}
 	}
-	for _, i := range order { // what is too small for the first may be enough for others
+	for _, i := range order { // a rest that is too small for the first may be enough for others
 		unit := p.holders[i].unit()
 		more := max(0, min(left, p.holders[i].need()-targets[i])) / unit * unit
 		targets[i] += more

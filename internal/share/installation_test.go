@@ -102,7 +102,7 @@ func (r *replica) die() {
 	delete(r.world.running, r)
 	r.world.mu.Unlock()
 	r.ended = true
-	r.connection.setCut(true)
+	r.connection.cut.Store(true)
 	r.scheduler.Close()
 	r.stop()
 }
@@ -155,8 +155,7 @@ func (w *installation) end(r *replica) {
 	}
 }
 
-// Limits that were lowered may be exceeded for as long as a replica may not have noticed it, or needs to return what it
-// used.
+// A limit that was lowered may be exceeded until every replica has read it and returned the amount that it used.
 const (
 	lowerWithin       = 15 * time.Second
 	lowerMinuteWithin = 80 * time.Second
@@ -217,7 +216,7 @@ func (w *installation) live() []*replica {
 	return slices.DeleteFunc(slices.Clone(w.replicas), func(r *replica) bool { return r.ended })
 }
 
-// startWaits returns how long the calls waited that were started.
+// startWaits returns how long each started call has waited.
 func (w *installation) startWaits() []time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 const (
 	// period is the time between two transactions of a replica that uses or needs something.
 	period = time.Second
-	// behindPeriod is the time between them while other replicas are about to return what this one needs, for at most
-	// behindFor.
+	// behindPeriod is the time between them while other replicas are about to return an amount that this one needs, for
+	// at most behindFor.
 	behindPeriod = 250 * time.Millisecond
 	behindFor    = 3 * time.Second
 	// minInterval is the shortest time between two transactions.
@@ -24,8 +24,8 @@ const (
 	idleFor = 10 * time.Second
 	// queryTimeout bounds a transaction, so that another attempt fits into ValidFor.
 	queryTimeout = 2 * time.Second
-	// recoveryFor is how long the rows of others count after this replica was without the ledger, even if they have
-	// expired: the others may have been without it as well.
+	// recoveryFor is how long expired rows of other replicas count after this one could not reach the ledger: the others
+	// may not have reached it either.
 	recoveryFor = 3 * time.Second
 )
 
@@ -34,8 +34,8 @@ type Table interface {
 	UpdateShares(ctx context.Context, replica string, resources []string, ttl time.Duration, decide func(all []Row) []Row) error
 }
 
-// Row is the amount that one replica holds of a resource. This package does not depend on the ledger, because the
-// scheduler of model calls uses it.
+// Row is the amount that one replica holds of a resource. It is not a type of the ledger, because the scheduler of
+// model calls uses this package and must not depend on the ledger.
 type Row struct {
 	Resource, Replica string
 	// Amount is at least 0.
@@ -119,8 +119,8 @@ func (k *Keeper) Start(ctx context.Context) error {
 	}
 }
 
-// stop starts nothing more and returns what is not in use, until no call is in flight. What cannot be returned because
-// the ledger does not answer expires.
+// stop returns the unused shares until no call is in flight. Shares that cannot be returned, because the ledger does
+// not answer, expire.
 func (k *Keeper) stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, k.options.StopTimeout+queryTimeout)
 	defer cancel()
@@ -208,7 +208,7 @@ func (k *Keeper) round(ctx context.Context, stopping bool) (inFlight bool) {
 	return r.inFlight()
 }
 
-// begin marks that a transaction begins: what is notified from now on needs another one.
+// begin marks the beginning of a transaction. A notification after it needs another transaction.
 func (k *Keeper) begin(now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -167,7 +167,7 @@ func TestStopIgnoresSlowLedger(t *testing.T) {
 		r := w.replicas[0]
 		r.submit(t, plannedCall{namespace: "a", length: 3 * time.Second})
 		advance(time.Second)
-		r.connection.setCut(true)
+		r.connection.cut.Store(true)
 		began := time.Now()
 		r.stopInOrder()
 		<-r.stopped
@@ -177,7 +177,7 @@ func TestStopIgnoresSlowLedger(t *testing.T) {
 	})
 }
 
-// TestShareIsLoweredFirst submits calls to a replica with a reserve while its transaction returns the reserve.
+// Calls arrive at a replica with a reserve while its transaction returns the reserve.
 func TestShareIsLoweredFirst(t *testing.T) {
 	run(t, schedule.Provider{Concurrent: 60}, func(t *testing.T, w *installation) {
 		w.replicas[0].submit(t, plannedCall{namespace: "a", length: 100 * time.Millisecond})
@@ -215,7 +215,7 @@ func TestBackOffHoldsAllReplicas(t *testing.T) {
 				if n := w.count() - begun; n != 0 {
 					t.Errorf("%d calls began during the back-off", n)
 				}
-				advance(1200 * time.Millisecond) // it is not prolonged by being passed on
+				advance(1200 * time.Millisecond) // passing the back-off on does not prolong it
 				if n := w.count() - begun; n != 3 {
 					t.Errorf("%d calls began after the back-off, want 3", n)
 				}
@@ -224,7 +224,7 @@ func TestBackOffHoldsAllReplicas(t *testing.T) {
 	}
 }
 
-// TestNamespacesAreServedEqually has one namespace with much load on two replicas, and two with some load on one.
+// One namespace has much load on two replicas, and two others have some load on one.
 func TestNamespacesAreServedEqually(t *testing.T) {
 	for name, limits := range map[string]schedule.Provider{
 		"concurrency":         {Concurrent: 10},
@@ -241,7 +241,7 @@ func TestNamespacesAreServedEqually(t *testing.T) {
 				w.replicas[1].submitMany(t, 6000, call("a"))
 				w.replicas[1].submitMany(t, 3000, call("b"))
 				w.replicas[2].submitMany(t, 3000, call("c"))
-				advance(2 * time.Minute) // what was used before the others waited leaves the window
+				advance(2 * time.Minute) // the use before the others waited leaves the window
 				w.mu.Lock()
 				clear(w.served)
 				w.mu.Unlock()
@@ -289,7 +289,7 @@ func TestLimitBelowReplicaCount(t *testing.T) {
 	})
 }
 
-// TestOversizedCallIsServed has a call that needs more tokens than a minute has, while other replicas are busy.
+// A call needs more tokens than the limit per minute while other replicas are busy.
 func TestOversizedCallIsServed(t *testing.T) {
 	run(t, schedule.Provider{TokensPerMinute: 1000}, func(t *testing.T, w *installation) {
 		for _, r := range w.replicas[1:] {
@@ -314,7 +314,7 @@ func TestShareExpiresWithoutLedger(t *testing.T) {
 		r := w.replicas[0]
 		r.submit(t, plannedCall{namespace: "a", length: time.Second})
 		advance(2 * time.Second)
-		r.connection.setCut(true)
+		r.connection.cut.Store(true)
 		advance(1500 * time.Millisecond)
 		r.submit(t, plannedCall{namespace: "a", length: time.Second})
 		if n := w.count(); n != 2 {
@@ -326,16 +326,16 @@ func TestShareExpiresWithoutLedger(t *testing.T) {
 		if n := w.count(); n != 2 {
 			t.Errorf("%d calls, want 2: the share has expired", n)
 		}
-		r.connection.setCut(false)
+		r.connection.cut.Store(false)
 		advance(1100 * time.Millisecond)
 		if n := w.count(); n != 3 {
-			t.Errorf("%d calls, want 3: the ledger is there again", n)
+			t.Errorf("%d calls, want 3: the ledger can be reached again", n)
 		}
 	})
 }
 
-// TestSharesSurviveLedgerOutage has long calls in flight during an outage for all replicas. The first one that reaches the ledger
-// again must not take the shares of the others, although they have expired.
+// Long calls are in flight while no replica reaches the ledger. The first replica that reaches it again must not take
+// the shares of the others, although they have expired.
 func TestSharesSurviveLedgerOutage(t *testing.T) {
 	run(t, schedule.Provider{Concurrent: 9}, func(t *testing.T, w *installation) {
 		for i, r := range w.replicas {
@@ -350,12 +350,12 @@ func TestSharesSurviveLedgerOutage(t *testing.T) {
 			t.Fatalf("%d calls in flight, want 9", n)
 		}
 		for _, r := range w.replicas {
-			r.connection.setCut(true)
+			r.connection.cut.Store(true)
 		}
 		advance(40 * time.Second)
 		for _, r := range w.replicas {
 			advance(900 * time.Millisecond)
-			r.connection.setCut(false)
+			r.connection.cut.Store(false)
 		}
 		advance(30 * time.Second)
 		if n := w.count(); n != 9 {

@@ -15,9 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 )
 
-// TestLimitsHoldForTheInstallation runs random loads on replicas that die, stop, lose the database and come back, while transactions
-// take long or fail, before or after they were stored, and limits change. The provider must never receive more than the limits. Calls take no
-// longer than the time for which a share counts after its replica stopped using it.
+// The load is random. Replicas die, stop, and lose the database; transactions take long or fail before or after they
+// are stored; limits change. No call takes longer than a share counts after its replica stopped using it.
 func TestLimitsHoldForTheInstallation(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		// The values are not drawn by rapid, which prefers small ones: then replicas seldom compete.
@@ -37,7 +36,7 @@ func TestLimitsHoldForTheInstallation(t *testing.T) {
 			}
 			w.table.setHook(func(moment) error { return nil })
 			for _, r := range w.replicas {
-				r.connection.setCut(r.dead)
+				r.connection.cut.Store(r.dead)
 			}
 			advance(30 * time.Second)
 			w.close()
@@ -104,9 +103,9 @@ func (d draw) act(t *testing.T, w *installation, limitsChange bool) {
 		r.stopInOrder()
 		w.start(t)
 	case n < 4:
-		r.connection.setCut(true)
+		r.connection.cut.Store(true)
 	case n < 7:
-		r.connection.setCut(false)
+		r.connection.cut.Store(false)
 	case n == 7 && limitsChange:
 		w.setLimits(d.limits())
 	default:

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/share"
@@ -43,34 +43,20 @@ func (m *memory) locked() (unlock func()) {
 	return func() { <-m.lock }
 }
 
-// connection is the table as one replica reads it.
+// connection is the table of one replica, which fails while it is cut.
 type connection struct {
 	table share.Table
-	mu    sync.Mutex
-	// cut reports whether the replica does not reach the table.
-	cut bool
+	cut   atomic.Bool
 }
 
 var errCut = errors.New("the database cannot be reached")
-
-func (c *connection) setCut(cut bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.cut = cut
-}
-
-func (c *connection) isCut() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.cut
-}
 
 // UpdateShares implements share.Table.
 func (c *connection) UpdateShares(ctx context.Context, replica string, resources []string, ttl time.Duration, decide func([]share.Row) []share.Row) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if c.isCut() {
+	if c.cut.Load() {
 		return errCut
 	}
 	return c.table.UpdateShares(ctx, replica, resources, ttl, decide)
@@ -115,13 +101,13 @@ func (m *memory) setHook(hook func(moment) error) {
 	m.hook = hook
 }
 
-// transactions returns how many there were.
+// transactions returns the number of transactions so far.
 func (m *memory) transactions() int {
 	defer m.locked()()
 	return m.count
 }
 
-// amounts returns the sums of the amounts of the rows that are at most so old.
+// amounts returns the sum of the amounts in the rows that are younger than age.
 func (m *memory) amounts(resource string, age time.Duration) (sum int64) {
 	defer m.locked()()
 	for i, row := range m.rows {

@@ -66,11 +66,11 @@ func disturb(t *testing.T, w *installation, d draw) {
 	}
 	actions := []func(*replica){
 		func(r *replica) { r.die(); w.start(t).load(t) },
-		func(r *replica) { r.connection.setCut(true) },
+		func(r *replica) { r.connection.cut.Store(true) },
 		func(r *replica) { r.stopInOrder(); w.start(t).load(t) },
 		func(*replica) {
 			for _, r := range w.replicas {
-				r.connection.setCut(r.ended)
+				r.connection.cut.Store(r.ended)
 			}
 		},
 	}

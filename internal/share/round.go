@@ -14,7 +14,8 @@ import (
 type round struct {
 	replica string
 	now     time.Time
-	// lapsed reports whether this replica was without the ledger until now, and recovering whether it was a moment ago.
+	// lapsed reports that this replica could not reach the ledger until now, and recovering that this was so until
+	// recently.
 	lapsed, recovering bool
 	resources          []string
 	entries            map[string]entry
@@ -32,7 +33,7 @@ type entry struct {
 type decision struct {
 	source Source
 	share  Share
-	// behind reports whether this replica should have more, and drop that it no longer needs a row.
+	// behind reports that this replica should have a larger amount, and drop that it no longer needs a row.
 	behind, drop bool
 }
 
@@ -76,7 +77,7 @@ func (k *Keeper) idle(source Source, d Demand, now time.Time) bool {
 	return now.Sub(state.idleSince) >= idleFor
 }
 
-// onlyPast reports whether a demand per minute is only what was used before.
+// onlyPast reports whether a demand per minute consists only of earlier use.
 func onlyPast(d Demand) bool {
 	var need int64
 	for _, n := range d.Needs {
@@ -85,9 +86,9 @@ func onlyPast(d Demand) bool {
 	return d.PerMinute && d.BackOff == 0 && need <= d.Used
 }
 
-// decide computes the rows of this replica. The sources are lowered here, before the transaction ends: when others read
-// a smaller amount, it is no longer used. If the transaction fails, the replica uses less than its row contains until
-// the next one.
+// decide computes the rows of this replica. The sources are lowered here, before the transaction ends: when others
+// read a smaller amount, it is no longer used. If the transaction fails, the replica uses less than its row contains
+// until the next one.
 func (r *round) decide(all []Row) []Row {
 	byResource := map[string][]Row{}
 	for _, row := range all {
@@ -120,7 +121,7 @@ func (r *round) decideResource(e entry, rows []Row) (Row, decision) {
 			free -= h.counted()
 		}
 	}
-	most := max(0, free, own.amount) // to keep its amount does not raise the sum
+	most := max(0, free, own.amount) // a replica that keeps its amount does not raise the sum
 	amount := min(part.target, most)
 	if e.giveUp {
 		amount = 0
@@ -136,7 +137,7 @@ func (r *round) decideResource(e entry, rows []Row) (Row, decision) {
 	return row, result
 }
 
-// holders returns the rows that count, with that of this replica, and for how long others were asked to back off.
+// holders returns the rows that count, including that of this replica, and the longest back-off of the other replicas.
 func (r *round) holders(e entry, rows []Row) (holders []holder, own holder, backOff time.Duration) {
 	counts := countsFor
 	if e.PerMinute {
@@ -160,16 +161,15 @@ func (r *round) holders(e entry, rows []Row) (holders []holder, own holder, back
 			own = h
 		}
 	}
-	credit := own.Credit
-	own.report = newReport(e.Demand, credit)
+	own.report = newReport(e.Demand, own.Credit)
 	if e.giveUp {
 		own.Needs = nil
 	}
 	return append(holders, own), own, backOff
 }
 
-// inFlight reports whether calls are in flight. What was used in the last minute is not waited for: the row counts for
-// a minute.
+// inFlight reports whether calls are in flight. The use of the last minute does not matter: the row counts for a
+// minute.
 func (r *round) inFlight() bool {
 	for _, e := range r.entries {
 		if !e.PerMinute && e.Used > 0 {

@@ -35,11 +35,11 @@ type Share struct {
 	Amount   int64
 	// Since is when the share began to be valid; see Expired.
 	Since time.Time
-	// Scarce reports whether other replicas have the rest, so that more than the amount cannot be expected now.
+	// Scarce reports that other replicas hold the rest of the limit, so that a larger amount cannot be expected now.
 	Scarce bool
 	// Weights are the fractions of the namespaces' amounts that this replica should serve. A missing one counts as 1.
 	Weights map[string]float64
-	// BackOff is for how long other replicas were asked to start nothing.
+	// BackOff is for how long the provider requested that other replicas start nothing.
 	BackOff time.Duration
 }
 
@@ -49,8 +49,8 @@ func Expired(since, now time.Time) bool {
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0))) >= ValidFor
 }
 
-// Notifier receives what a Source cannot wait for until the next transaction. A nil one means that there is one
-// replica. The methods return at once.
+// Notifier receives changes that need a transaction soon. It is nil if there is one replica. The methods return
+// immediately.
 type Notifier interface {
 	// Short is called when work waits for a larger share of a resource.
 	Short(resource string)
