@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// assign returns the member that should own each shard: rendezvous hashing with exact balance. Every member gets shards/members shards, rounded up or
-// down. The result does not depend on the order of members.
+// assign returns the member that should own each shard: rendezvous hashing with exact balance. Every member gets
+// shards/members shards, rounded up or down. The result does not depend on the order of members.
 //
-// The pairs of a member and a shard are taken in the order of their scores, as long as the member has room. A pair keeps its score when other members
-// come and go, so few shards move between members that stay. The scores depend on the name before the first "_" only, so a process that is
-// started again gets the same shards.
+// The pairs of a member and a shard are taken in the order of their scores, as long as the member has room. The score
+// of a pair does not depend on other members, so few shards move between members that stay. It depends only on the
+// name before the first "_", so a process that is started again gets the same shards.
 func assign(members []string, shards int) []string {
 	assigned := make([]string, shards)
 	if len(members) == 0 {
@@ -42,7 +42,7 @@ type pair struct {
 	score  uint64
 }
 
-// pairs returns all pairs, the highest score first.
+// pairs returns all pairs in descending order of their scores.
 func pairs(members []string, shards int) []pair {
 	all := make([]pair, 0, len(members)*shards)
 	for _, member := range members {
@@ -60,7 +60,8 @@ func pairs(members []string, shards int) []pair {
 	return all
 }
 
-// mix spreads a change of any bit over all bits: the finalizer of SplitMix64. FNV alone gives similar names similar sums.
+// mix spreads a change of any bit over all bits: the finalizer of SplitMix64. FNV alone gives similar names similar
+// sums.
 func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

@@ -51,8 +51,8 @@ func TestAssignmentDoesNotDependOnTheOrder(t *testing.T) {
 	})
 }
 
-// When a member joins, the shards that it gets move; at most as many again move between members that stay, and far fewer in the mean. That a member leaves
-// is the same in reverse.
+// A member that joins receives shards. At most as many again move between the other members, and far fewer on average.
+// A member that leaves is the same in reverse.
 func TestFewShardsMoveWhenAMemberJoins(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		members := drawMembers(t, 2, 9)
@@ -99,7 +99,7 @@ func moves(members []string) (joins, between int) {
 	return joins, between
 }
 
-func TestNobodyIsAssignedWithoutMembers(t *testing.T) {
+func TestAssign_NoMembers(t *testing.T) {
 	if got := assign(nil, 2); !slices.Equal(got, []string{"", ""}) {
 		t.Errorf("%q", got)
 	}

@@ -162,7 +162,7 @@ func (r *Replicas) Stats() Stats {
 	return stats
 }
 
-// OnChange adds a function that is called when Members or Holder return something new. It must not block.
+// OnChange adds a function that is called when the result of Members or Holder changes. It must not block.
 func (r *Replicas) OnChange(f func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -207,7 +207,8 @@ func (r *Replicas) Start(ctx context.Context) error {
 
 func (r *Replicas) renewInterval() time.Duration { return r.options.LeaseDuration / 4 }
 
-// grace is how much later than another operator one may notice that the database or the API server fails or returns.
+// grace bounds the time between the first and the last operator that detect an outage, or the end of one, of the
+// database or the API server.
 func (r *Replicas) grace() time.Duration { return 2 * r.renewInterval() }
 
 // pause waits until the rows are to be read again.
@@ -260,7 +261,7 @@ func (r *Replicas) renew(base context.Context) error {
 	return nil
 }
 
-// checkHealth changes the state that is published after healthChanges different results.
+// checkHealth changes the published state after healthChanges results that differ from it.
 func (r *Replicas) checkHealth() {
 	state := ledger.ReplicaActive
 	if !r.options.Healthy() {
@@ -295,8 +296,8 @@ func (r *Replicas) read(base context.Context) error {
 	return nil
 }
 
-// divide takes and hands over shards. A shard that stayed with this operator because a request to take or release it
-// seemed to fail is released.
+// divide takes and hands over shards. It also releases shards of this operator that have no term: those for which an
+// earlier request to take or release them appeared to fail.
 func (r *Replicas) divide(base context.Context) {
 	var left []ledger.Fence
 	defer func() {
@@ -352,8 +353,8 @@ func (r *Replicas) begin(base context.Context, shard int, before ledger.ShardOwn
 }
 
 // eligible returns the IDs of the operators that may own shards: the live ones that are not stopping, without the
-// unhealthy ones if there is a healthy one. Both must have been so for a while: when the API server fails or returns,
-// operators notice it one after the other, and nothing should move.
+// unhealthy ones if there is a healthy one. Only states that have lasted for grace count: operators detect one after
+// the other that the API server fails or returns, and no shard should move meanwhile.
 func eligible(rows []ledger.Replica, grace time.Duration) []string {
 	var all, healthy []string
 	move := false
@@ -375,7 +376,7 @@ func eligible(rows []ledger.Replica, grace time.Duration) []string {
 	return all
 }
 
-// report calls the functions of OnChange if there is something new.
+// report calls the functions of OnChange after a change.
 func (r *Replicas) report() {
 	r.mu.Lock()
 	current := r.members()

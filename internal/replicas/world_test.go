@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,23 +68,14 @@ func (w *table) read() map[int]ledger.ShardOwner {
 // connection fails while it is cut.
 type connection struct {
 	*table
-	mu  sync.Mutex
-	cut bool
+	cut atomic.Bool
 }
 
 var errCut = errors.New("the connection is cut")
 
-func (c *connection) setCut(cut bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.cut = cut
-}
-
 // do changes or reads the table, unless the connection is cut.
 func (c *connection) do(act func()) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cut {
+	if c.cut.Load() {
 		return errCut
 	}
 	c.table.mu.Lock()
@@ -126,9 +118,7 @@ func (c *connection) Replicas(context.Context) (rows []ledger.Replica, err error
 }
 
 func (c *connection) Owners(context.Context) (map[int]ledger.ShardOwner, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cut {
+	if c.cut.Load() {
 		return nil, errCut
 	}
 	owners := map[int]ledger.ShardOwner{}
@@ -175,8 +165,7 @@ type replica struct {
 	*Replicas
 	*connection
 	world   *world
-	mu      sync.Mutex
-	sick    bool
+	sick    atomic.Bool
 	stop    context.CancelFunc
 	stopped chan struct{}
 }
@@ -187,7 +176,7 @@ func simulate(t *testing.T, shards int, test func(*world)) {
 		w := &world{table: newTable(), t: t, shards: shards}
 		defer func() {
 			for _, r := range w.replicas {
-				r.setCut(false)
+				r.cut.Store(false)
 				r.end()
 			}
 		}()
@@ -195,7 +184,7 @@ func simulate(t *testing.T, shards int, test func(*world)) {
 	})
 }
 
-// start starts a replica; without a name it gets a new one.
+// start starts a replica, with a new name if name is empty.
 func (w *world) start(name string) *replica {
 	w.started++
 	if name == "" {
@@ -204,7 +193,7 @@ func (w *world) start(name string) *replica {
 	r := &replica{connection: &connection{table: w.table}, world: w, stopped: make(chan struct{})}
 	r.Replicas = New(Options{
 		Ledger: r.connection, ID: fmt.Sprint(name, "_", w.started), Name: name, Shards: w.shards, LeaseDuration: lease,
-		Own: r.own, Healthy: func() bool { return !r.setSick(nil) }, Log: logr.Discard(),
+		Own: r.own, Healthy: func() bool { return !r.sick.Load() }, Log: logr.Discard(),
 	})
 	var ctx context.Context
 	ctx, r.stop = context.WithCancel(context.Background())
@@ -216,15 +205,6 @@ func (w *world) start(name string) *replica {
 	return r
 }
 
-func (r *replica) setSick(sick *bool) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if sick != nil {
-		r.sick = *sick
-	}
-	return r.sick
-}
-
 func (r *replica) end() {
 	r.stop()
 	<-r.stopped
@@ -232,12 +212,12 @@ func (r *replica) end() {
 
 // kill ends a replica that no longer writes.
 func (r *replica) kill() {
-	r.setCut(true)
+	r.cut.Store(true)
 	r.end()
 	r.world.replicas = slices.DeleteFunc(r.world.replicas, func(other *replica) bool { return other == r })
 }
 
-// own takes a shard as an engine does, and keeps it until it notices another owner.
+// own takes a shard as an engine does, and keeps it until it detects another owner.
 func (r *replica) own(ctx context.Context, shard int) {
 	var epoch int64
 	for {
@@ -260,7 +240,7 @@ func (r *replica) own(ctx context.Context, shard int) {
 		case <-time.After(500 * time.Millisecond):
 		}
 	}
-	time.Sleep(200 * time.Millisecond) //nolint:forbidigo // fake time of synctest; calls in flight are detached
+	pass(200 * time.Millisecond) // calls in flight are detached
 	_ = r.Release(ctx, ledger.Fence{Shard: ledger.FirstShard + shard, Epoch: epoch})
 }
 
@@ -287,11 +267,14 @@ func (w *world) spread(n int) bool {
 	return len(counts) == min(n, w.shards) && sum == w.shards && counts[len(counts)-1]-counts[0] <= 1
 }
 
+// pass lets the fake time pass.
+func pass(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // fake time of synctest
+
 // within fails if a condition does not hold after some time.
 func (w *world) within(d time.Duration, what string, condition func() bool) {
 	w.t.Helper()
-	for begun := time.Now(); !condition(); time.Sleep(50 * time.Millisecond) { //nolint:forbidigo // fake time of synctest
-		if time.Since(begun) > d {
+	for start := time.Now(); !condition(); pass(50 * time.Millisecond) {
+		if time.Since(start) > d {
 			w.t.Fatalf("not within %s: %s; %v", d, what, w.counts())
 		}
 	}
@@ -315,7 +298,7 @@ func TestShardsAreSpreadAndHandedOverQuickly(t *testing.T) {
 			t.Errorf("the third replica: %+v", stats)
 		}
 		w.within(time.Second, "it has left", func() bool { return len(third.Members()) == 2 })
-		time.Sleep(time.Second) //nolint:forbidigo // fake time of synctest
+		pass(time.Second)
 		for shard := range 8 {
 			if m, ok := third.Holder(shard); !ok || m.Name != "pod-2" && m.Name != "pod-3" {
 				t.Errorf("shard %d is held by %+v", shard, m)
@@ -330,7 +313,7 @@ func TestCrashCostsALeaseDuration(t *testing.T) {
 		w.within(2*time.Second, "two share", func() bool { return w.spread(2) })
 		before := w.read()
 		first.kill()
-		time.Sleep(lease - lease/4 - time.Second) //nolint:forbidigo // fake time of synctest
+		pass(lease - lease/4 - time.Second)
 		for shard, owner := range w.read() {
 			if owner.Epoch != before[shard].Epoch {
 				t.Errorf("shard %d was taken before its lease expired", shard)
@@ -368,14 +351,14 @@ func TestNothingMovesWhenTheLedgerReturns(t *testing.T) {
 		w.within(3*time.Second, "three share", func() bool { return w.spread(3) })
 		before := w.read()
 		for _, r := range w.replicas {
-			r.setCut(true)
+			r.cut.Store(true)
 		}
-		time.Sleep(3 * lease) //nolint:forbidigo // fake time of synctest
+		pass(3 * lease)
 		for _, r := range w.replicas {
-			r.setCut(false)
-			time.Sleep(time.Second) //nolint:forbidigo // fake time of synctest
+			r.cut.Store(false)
+			pass(time.Second)
 		}
-		time.Sleep(2 * lease) //nolint:forbidigo // fake time of synctest
+		pass(2 * lease)
 		if after := w.read(); !maps.Equal(before, after) {
 			t.Errorf("shards moved:\n%v\n%v", before, after)
 		}
@@ -386,17 +369,16 @@ func TestShardsLeaveAReplicaWithoutTheAPIServer(t *testing.T) {
 	simulate(t, 8, func(w *world) {
 		first := w.start("")
 		w.start("")
-		time.Sleep(lease) //nolint:forbidigo // fake time of synctest
-		yes, no := true, false
-		first.setSick(&yes)
+		pass(lease)
+		first.sick.Store(true)
 		w.within(2*lease, "the healthy one owns all", func() bool { return w.spread(1) })
-		first.setSick(&no)
+		first.sick.Store(false)
 		w.within(2*lease, "two share", func() bool { return w.spread(2) })
 		before := w.read()
 		for _, r := range w.replicas {
-			r.setSick(&yes)
+			r.sick.Store(true)
 		}
-		time.Sleep(4 * lease) //nolint:forbidigo // fake time of synctest
+		pass(4 * lease)
 		if after := w.read(); !maps.Equal(before, after) {
 			t.Error("shards moved although no replica can reach the API server")
 		}
@@ -428,7 +410,7 @@ func TestChaos(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // repeatable
 			w.start("")
 			for range 25 {
-				time.Sleep(time.Duration(random.Int64N(int64(lease)))) //nolint:forbidigo // fake time of synctest
+				pass(time.Duration(random.Int64N(int64(lease))))
 				r := w.replicas[random.IntN(len(w.replicas))]
 				switch action := random.IntN(5); {
 				case action == 0 && len(w.replicas) < 5:
@@ -436,7 +418,7 @@ func TestChaos(t *testing.T) {
 				case action == 1 && len(w.replicas) > 1:
 					r.kill()
 				case action == 2 && len(w.replicas) > 1:
-					r.setCut(false)
+					r.cut.Store(false)
 					r.end()
 					w.replicas = slices.DeleteFunc(w.replicas, func(other *replica) bool { return other == r })
 				case action == 3:
@@ -444,11 +426,11 @@ func TestChaos(t *testing.T) {
 					r.kill()
 					w.start(name)
 				default:
-					r.setCut(random.IntN(2) == 0)
+					r.cut.Store(random.IntN(2) == 0)
 				}
 			}
 			for _, r := range w.replicas {
-				r.setCut(false)
+				r.cut.Store(false)
 			}
 			w.within(4*lease, "the shards are spread evenly", func() bool { return w.spread(len(w.replicas)) })
 		})
