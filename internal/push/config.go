@@ -30,10 +30,9 @@ const (
 	maxSealed      = 8192
 )
 
-// ErrTooMany means that a task has as many configurations as it may have.
 var ErrTooMany = fmt.Errorf("a task has at most %d push notification configurations: delete one first", MaxConfigs)
 
-// Secrets are what a notification proves its origin with.
+// Secrets prove the origin of a notification.
 type Secrets struct {
 	// Token is sent in the headers for notification tokens.
 	Token string `json:"token,omitempty"`
@@ -59,8 +58,8 @@ func CheckID(id string) error {
 	return nil
 }
 
-// CheckURL returns an error if no notification may be sent to a URL. The address behind a name is checked when a connection is made. Plain
-// HTTP is allowed only together with loopback addresses, for local mode and tests.
+// CheckURL returns an error if no notification may be sent to a URL. The address of a name is checked when a
+// connection is made. Plain HTTP is allowed only together with loopback addresses, for local mode and tests.
 func CheckURL(text string, reach outbound.Options) error {
 	if len(text) > MaxURL {
 		return fmt.Errorf("the URL for push notifications has more than %d characters", MaxURL)
@@ -102,16 +101,17 @@ func printable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// Read returns the configurations of a task. Those that do not keep to the limits are left out, because the annotation can be edited by hand.
+// Read returns the configurations of a task. The annotation can be edited by hand, so configurations that exceed the
+// limits are left out.
 func Read(task *v1beta1.AgentTask) []Config {
 	var list []Config
 	if json.Unmarshal([]byte(task.Annotations[v1beta1.AnnotationPush]), &list) != nil {
 		return nil
 	}
-	seen := map[string]bool{}
+	ids := map[string]bool{}
 	list = slices.DeleteFunc(list, func(c Config) bool {
-		bad := CheckID(c.ID) != nil || len(c.URL) > MaxURL || len(c.Sealed) > maxSealed || seen[c.ID]
-		seen[c.ID] = true
+		bad := CheckID(c.ID) != nil || len(c.URL) > MaxURL || len(c.Sealed) > maxSealed || ids[c.ID]
+		ids[c.ID] = true
 		return bad
 	})
 	return list[:min(len(list), MaxConfigs)]
@@ -122,19 +122,25 @@ func Write(task *v1beta1.AgentTask, list []Config) error {
 	if len(list) > MaxConfigs {
 		return ErrTooMany
 	}
-	if len(list) == 0 {
-		delete(task.Annotations, v1beta1.AnnotationPush)
-		return nil
-	}
 	text, err := json.Marshal(list)
 	if err != nil {
 		return fmt.Errorf("encode the push notification configurations: %w", err)
 	}
-	if task.Annotations == nil {
-		task.Annotations = map[string]string{}
-	}
-	task.Annotations[v1beta1.AnnotationPush] = string(text)
+	annotate(task, v1beta1.AnnotationPush, string(text), len(list))
 	return nil
+}
+
+// annotate sets an annotation that contains n items, or removes it if there are none.
+func annotate(object metav1.Object, name, text string, n int) {
+	annotations := maps.Clone(object.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[name] = text
+	if n == 0 {
+		delete(annotations, name)
+	}
+	object.SetAnnotations(annotations)
 }
 
 // Add adds a configuration to a list, or replaces that with the same ID.
@@ -172,10 +178,10 @@ type Notice struct {
 	Waiting *Waiting          `json:"waiting,omitempty"`
 }
 
-// Waiting is what waits for a person, without its text and arguments.
+// Waiting is a question or an approval that waits for a person, without its text and arguments.
 type Waiting struct {
 	Kind v1beta1.WaitingKind `json:"kind"`
-	// Task and SubAgent are what waits. They are absent for a question of a chat itself.
+	// Task and SubAgent name the one that waits. They are absent for a question of a chat itself.
 	Task     string `json:"task,omitempty"`
 	SubAgent string `json:"subAgent,omitempty"`
 	Tool     string `json:"tool,omitempty"`
@@ -207,14 +213,6 @@ func WriteRecords(object metav1.Object, records map[string]Record) error {
 	if err != nil {
 		return fmt.Errorf("encode the record of notifications: %w", err)
 	}
-	annotations := maps.Clone(object.GetAnnotations())
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[v1beta1.AnnotationNotified] = string(text)
-	if len(records) == 0 {
-		delete(annotations, v1beta1.AnnotationNotified)
-	}
-	object.SetAnnotations(annotations)
+	annotate(object, v1beta1.AnnotationNotified, string(text), len(records))
 	return nil
 }

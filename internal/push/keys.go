@@ -23,12 +23,10 @@ import (
 const (
 	sealingField = "sealing.key"
 	signingField = "signing.key"
+	sealingBytes = 32
+	// keysLifetime is how long keys are used before the Secret is read again. It bounds how long a replica uses old keys.
+	keysLifetime = time.Minute
 )
-
-const sealingBytes = 32
-
-// keysLifetime is how long keys are used before the Secret is read again, so that every replica notices new keys.
-const keysLifetime = time.Minute
 
 // Keys seal the secrets of configurations and sign notifications.
 type Keys struct {
@@ -64,11 +62,12 @@ func parseKeys(data map[string][]byte) (*Keys, error) {
 	return &Keys{sealing: data[sealingField], signing: signing}, nil
 }
 
-// Keyring reads the keys from a Secret in the operator's namespace, and creates it if it does not exist. All replicas use the same keys. To
-// replace the keys, delete the Secret: secrets that were sealed before cannot be read any more.
+// Keyring reads the keys from a Secret in the operator's namespace, and creates it if it does not exist. All replicas
+// use the same keys. To replace the keys, delete the Secret; secrets that were sealed before can then no longer be
+// read.
 type Keyring struct {
 	Secrets typedcorev1.SecretInterface
-	// Name is the name of the Secret, and Owner what it is deleted with; nil for nothing.
+	// Name is the name of the Secret, and Owner its owner, or nil.
 	Name  string
 	Owner *metav1.OwnerReference
 
@@ -85,7 +84,7 @@ func (r *Keyring) Keys(ctx context.Context) (*Keys, error) {
 	}
 	keys, err := r.load(ctx)
 	if err != nil && r.keys != nil && !apierrors.IsNotFound(err) {
-		r.read = time.Now() // the API server does not answer; the keys are valid until it says otherwise
+		r.read = time.Now() // the API server does not answer; the keys stay valid
 		return r.keys, nil
 	}
 	if err != nil {
@@ -118,8 +117,7 @@ func (r *Keyring) create(ctx context.Context) (*corev1.Secret, error) {
 	if err != nil {
 		return nil, err
 	}
-	immutable := true
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: r.Name}, Data: data, Immutable: &immutable}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: r.Name}, Data: data, Immutable: new(true)}
 	if r.Owner != nil {
 		secret.OwnerReferences = []metav1.OwnerReference{*r.Owner}
 	}

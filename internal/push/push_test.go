@@ -59,7 +59,6 @@ func TestOnlyAllowedURLs(t *testing.T) {
 	}
 }
 
-// TestSealedSecretsAreBound tries to use sealed secrets elsewhere: in another namespace, task or configuration, and for another URL.
 func TestSealedSecretsAreBound(t *testing.T) {
 	k, secrets := keys(t), Secrets{Token: "t0ken", Scheme: "Bearer", Credentials: "cr3dentials"}
 	sealed, err := k.Seal("team", "task", Config{ID: "one", URL: "https://client.example.com/"}, secrets)
@@ -132,7 +131,7 @@ func TestConfigsOfTask(t *testing.T) {
 	}
 }
 
-// TestSignature verifies a token as a receiver does: with the published keys alone.
+// A receiver verifies a token with the published keys alone.
 func TestSignature(t *testing.T) {
 	k, body, now := keys(t), []byte(`{"task":{}}`), time.Unix(1_800_000_000, 0)
 	token, err := k.Sign("https://gateway", "client.example.com", "team", "task", body, now)
@@ -172,7 +171,7 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// TestReplicasShareKeys starts two keyrings at once, and replaces damaged keys only by hand.
+// Damaged keys are never replaced automatically.
 func TestReplicasShareKeys(t *testing.T) {
 	secrets := fake.NewClientset().CoreV1().Secrets("nestor-system")
 	owner := &metav1.OwnerReference{APIVersion: "v1", Kind: "ServiceAccount", Name: "nestor-operator", UID: "1"}

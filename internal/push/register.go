@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
-// Registration is what a client registers for the notifications of a task.
+// Registration is a client's request for notifications about a task.
 type Registration struct {
 	Namespace string  `json:"namespace"`
 	Task      string  `json:"task"`
@@ -24,7 +24,8 @@ type Registration struct {
 // Registrar checks registrations and seals their secrets.
 type Registrar struct {
 	Keyring *Keyring
-	// Reach is where receivers may be. Loopback addresses permit plain HTTP too, for local mode and tests.
+	// Reach has the permitted addresses of receivers. Loopback addresses also permit plain HTTP, for local mode and
+	// tests.
 	Reach outbound.Options
 }
 

@@ -11,7 +11,8 @@ import (
 	"fmt"
 )
 
-// ErrUnsealed means that secrets cannot be read: they belong to another task, configuration or URL, or the keys were replaced.
+// ErrUnsealed means that secrets cannot be read: they belong to another task, configuration or URL, or the keys were
+// replaced.
 var ErrUnsealed = errors.New("the token or credentials cannot be read: register the push notification configuration again")
 
 // Seal returns a configuration with secrets that only [Keys.Open] can read, for the same task, ID and URL.
@@ -62,7 +63,8 @@ func (k *Keys) aead() (cipher.AEAD, error) {
 	return aead, nil
 }
 
-// boundTo returns what sealed secrets are bound to. A copy in another task, or with another URL, cannot be opened.
+// boundTo returns the additional data of sealed secrets. A copy in another task, or with another URL, cannot be
+// opened.
 func boundTo(namespace, task string, c Config) []byte {
 	var bound []byte
 	for _, part := range []string{namespace, task, c.ID, c.URL} {

@@ -31,7 +31,8 @@ type Claims struct {
 	Body string `json:"request_body_sha256"`
 }
 
-// Sign returns a JSON Web Token, signed with ES256, for a notification about a task. audience is the host of the receiver.
+// Sign returns a JSON Web Token, signed with ES256, for a notification about a task. audience is the host of the
+// receiver.
 func (k *Keys) Sign(issuer, audience, namespace, task string, body []byte, now time.Time) (string, error) {
 	digest := sha256.Sum256(body)
 	header, err := json.Marshal(map[string]string{"alg": "ES256", "typ": "JWT", "kid": k.id()})
@@ -82,7 +83,6 @@ type JWK struct {
 	Algorithm string `json:"alg"`
 }
 
-// JWKS is a JSON Web Key Set.
 type JWKS struct {
 	Keys []JWK `json:"keys"`
 }
