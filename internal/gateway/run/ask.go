@@ -58,7 +58,8 @@ func (a Ask) Description() string {
 	return text
 }
 
-// OpenAsk returns what a standalone task waits for, or nil. The task's status has the ask of the agent that waits, at any depth below it.
+// OpenAsk returns what a standalone task waits for, or nil. The task's status has the ask of the agent that waits, at
+// any depth below it.
 func (c *Caller) OpenAsk(ctx context.Context, task *v1beta1.AgentTask) (*Ask, error) {
 	waiting := task.Status.Waiting
 	if waiting == nil || task.Status.Phase != v1beta1.TaskWaiting {
@@ -72,9 +73,6 @@ func (c *Caller) OpenAsk(ctx context.Context, task *v1beta1.AgentTask) (*Ask, er
 			return nil, fmt.Errorf("read the agent that asks: %w", err)
 		}
 		ask.Task, ask.Role = below.Spec.Task, below.Spec.Role
-	}
-	if !ask.Truncated {
-		return &ask, nil
 	}
 	c.complete(ctx, &ask)
 	return &ask, nil
@@ -98,9 +96,7 @@ func (c *Caller) ChatState(ctx context.Context, namespace, chat string) (ChatSta
 	var state ChatState
 	for _, waiting := range now.Asks(chat) {
 		ask := Ask{Ask: waiting, Namespace: namespace}
-		if ask.Truncated {
-			c.complete(ctx, &ask)
-		}
+		c.complete(ctx, &ask)
 		state.Asks = append(state.Asks, ask)
 	}
 	for _, m := range now.Messages {
@@ -114,8 +110,11 @@ func (c *Caller) ChatState(ctx context.Context, namespace, chat string) (ChatSta
 // errFound ends the reading of a transcript.
 var errFound = errors.New("found")
 
-// complete replaces the shortened text of an ask by the text in the history. If the caller may not read it, the text stays shortened.
+// complete replaces the text of an ask that is shortened with the text in the history, if the caller may read it.
 func (c *Caller) complete(ctx context.Context, ask *Ask) {
+	if !ask.Truncated {
+		return
+	}
 	_ = c.history(ask.Namespace).Log(ctx, historyv1.TranscriptName("SubAgent", cmp.Or(ask.SubAgent, ask.Task)), history.Query{}, func(e historyv1.Entry) error {
 		for _, call := range e.ToolCalls {
 			if call.Arguments == "" {
@@ -138,8 +137,8 @@ func (c *Caller) complete(ctx context.Context, ask *Ask) {
 // maxDepth is more than the possible depth of agents.
 const maxDepth = 16
 
-// HasAsked reports whether a reply to a client ends with a question that the agent of a task has asked, or an agent
-// below it, as far as the caller may read their histories.
+// HasAsked reports whether a reply to a client ends with a question from a task's agent or from an agent below it. It
+// reads only the histories that the caller may read.
 func (c *Caller) HasAsked(ctx context.Context, task *v1beta1.AgentTask, reply string) (bool, error) {
 	if task.Status.SubAgent == "" || reply == Answer(task) {
 		return false, nil
@@ -178,7 +177,7 @@ func ignoreUnreadable(err error) error {
 }
 
 func (c *Caller) agentHasAsked(ctx context.Context, namespace, name, reply string) (bool, error) {
-	log := func(e historyv1.Entry) error {
+	err := c.history(namespace).Log(ctx, historyv1.TranscriptName("SubAgent", name), history.Query{}, func(e historyv1.Entry) error {
 		for _, call := range e.ToolCalls {
 			if call.Tool != agent.ToolAskUser {
 				continue
@@ -188,8 +187,7 @@ func (c *Caller) agentHasAsked(ctx context.Context, namespace, name, reply strin
 			}
 		}
 		return nil
-	}
-	err := c.history(namespace).Log(ctx, historyv1.TranscriptName("SubAgent", name), history.Query{}, log)
+	})
 	if errors.Is(err, errFound) {
 		return true, nil
 	}
@@ -206,5 +204,3 @@ func questionIn(arguments string) string {
 	}
 	return strings.TrimSpace(in.Question)
 }
-
-func isUnauthorized(err error) bool { return apierrors.IsUnauthorized(err) }

@@ -12,20 +12,16 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 )
 
 func TestHasAskedAtAnyDepth(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	// top is the agent of the run. other belongs to another run.
 	agents := []client.Object{}
 	for name, parent := range map[string]string{"top": "", "middle": "top", "deep": "middle", "other": ""} {
@@ -43,7 +39,7 @@ func TestHasAskedAtAnyDepth(t *testing.T) {
 	}))
 	t.Cleanup(transcripts.Close)
 	c := &Caller{
-		User: "alice", API: fake.NewClientBuilder().WithScheme(scheme).WithObjects(agents...).Build(),
+		User: "alice", API: fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(agents...).Build(),
 		config: &rest.Config{Host: transcripts.URL},
 	}
 	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "work"}}

@@ -15,12 +15,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
-// BlockedBy returns why a task has not started and may not start for a long time: something is missing, or a quota is
-// used up. It returns "" if the caller should wait for it.
+// BlockedBy returns why a task may not start for a long time: an object is missing, or a quota is used up. It returns
+// "" if the caller should wait for the task.
 func BlockedBy(task *v1beta1.AgentTask) string {
-	still := view.OfTask(task)
-	if task.Status.Phase == v1beta1.TaskPending && (still.Is(view.WaitStateBlocked) || still.Is(view.WaitStateOverQuota)) {
-		return still.Condition()
+	wait := view.OfTask(task)
+	if task.Status.Phase == v1beta1.TaskPending && (wait.Is(view.WaitStateBlocked) || wait.Is(view.WaitStateOverQuota)) {
+		return wait.Condition()
 	}
 	return ""
 }
@@ -28,10 +28,12 @@ func BlockedBy(task *v1beta1.AgentTask) string {
 // ReasonCannotStart is the reason of a run that waits for a change elsewhere.
 const ReasonCannotStart metav1.StatusReason = "CannotStart"
 
-// CannotStart returns the error of a Blocked event, for a client that would otherwise wait without knowing why. The
-// task stays, and starts when the missing object exists. A task that the request created for a role that does not exist
-// is discarded: the caller most likely mistyped it. The status is 400, because clients repeat requests after most others, each of which
-// would start one more run: OpenAI's after 408, 409, 429 and those from 500, LangChain after everything above 409.
+// CannotStart returns the error of a Blocked event. The task remains, and starts when the missing object exists. If
+// the request created the task and its role does not exist, the name was most likely mistyped, and the task is
+// discarded.
+//
+// The status is 400, because clients repeat requests after most other ones, and each repetition would start another
+// run: OpenAI's clients after 408, 409, 429 and from 500 on, LangChain after everything above 409.
 func CannotStart(ctx context.Context, caller interface {
 	Discard(ctx context.Context, task *v1beta1.AgentTask) (suggestion string, err error)
 }, event Event, created bool) error {

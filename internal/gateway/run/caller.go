@@ -11,6 +11,7 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -24,9 +25,9 @@ import (
 )
 
 const (
-	// reviewLifetime is how long the user name of a token is remembered. The token itself is checked by the API server at every use.
+	// reviewLifetime is how long the user name of a token is cached. The API server checks the token itself at every use.
 	reviewLifetime = 30 * time.Second
-	// maxReviews bounds the remembered user names.
+	// maxReviews bounds the cached user names.
 	maxReviews    = 10_000
 	reviewTimeout = 10 * time.Second
 )
@@ -87,31 +88,33 @@ func (c *Connector) Connect(ctx context.Context, token string) (*Caller, error) 
 func (c *Connector) userOf(ctx context.Context, token string, api client.Client) (string, error) {
 	key := sha256.Sum256([]byte(token))
 	c.mu.Lock()
-	known, ok := c.reviews[key]
+	cached, ok := c.reviews[key]
 	c.mu.Unlock()
-	if ok && c.now().Before(known.expires) {
-		return known.user, nil
+	if ok && c.now().Before(cached.expires) {
+		return cached.user, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
-	var answer authenticationv1.SelfSubjectReview
-	if err := api.Create(ctx, &answer); err != nil {
+	var result authenticationv1.SelfSubjectReview
+	if err := api.Create(ctx, &result); err != nil {
 		return "", err
 	}
+	user := result.Status.UserInfo.Username
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.reviews) >= maxReviews {
 		clear(c.reviews)
 	}
-	c.reviews[key] = review{answer.Status.UserInfo.Username, c.now().Add(reviewLifetime)}
-	return answer.Status.UserInfo.Username, nil
+	c.reviews[key] = review{user, c.now().Add(reviewLifetime)}
+	return user, nil
 }
 
-// StillValid reports whether the API server still accepts the caller's token for the same user. It is asked at most every reviewLifetime.
+// StillValid reports whether the API server still accepts the caller's token for the same user. The result is cached
+// for reviewLifetime.
 func (c *Caller) StillValid(ctx context.Context) bool {
 	user, err := c.connector.userOf(ctx, c.config.BearerToken, c.API)
 	if err != nil {
-		return !isUnauthorized(err)
+		return !apierrors.IsUnauthorized(err)
 	}
 	return user == c.User
 }

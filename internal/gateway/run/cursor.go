@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Cursor is a position in the events of a run: everything up to the entry Seq, and Offset bytes of the answer after it, were delivered. The
-// zero Cursor is the beginning.
+// Cursor is a position in the events of a run: after the entry Seq, and after Offset bytes of the answer that follows
+// it. The zero Cursor is the beginning.
 type Cursor struct {
 	Seq    int64
 	Offset int

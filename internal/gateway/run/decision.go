@@ -4,6 +4,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -38,8 +39,8 @@ func (a Ask) Text() string {
 
 var referenceLine = regexp.MustCompile(`(?:^|\n)(\[request ".+", digest [0-9a-f]*\])$`)
 
-// ShownIn returns the reference of the ask that a reply to a client ends with, or "". It is one of those in open if
-// the reply ends with exactly its Text. Another approval has a reference that equals no Ref.
+// ShownIn returns the reference of the ask at the end of a reply to a client, or "". An open ask is recognized by its
+// exact Text. For any other approval, the result equals no Ref.
 func ShownIn(reply string, open ...Ask) string {
 	reply = strings.TrimSpace(reply)
 	for _, ask := range open {
@@ -63,23 +64,21 @@ func endsWith(reply, text string) bool {
 type Decision struct {
 	Approve bool
 	Comment string
-	// Arguments are those that the person wrote instead of the call's, as JSON; empty without a change. Text is never an edit: only a
-	// structured reply has them.
+	// Arguments are the JSON arguments with which the person replaced those of the call, or empty. They come from
+	// structured replies only: text is never an edit.
 	Arguments string
 	// Shown is the reference of the ask that the client was shown. It comes from the client, never from the state of
 	// the run.
 	Shown string
 }
 
-// ParseDecision reads a decision from text. The text is a decision only if it is "approve" or "deny", in any case,
-// with a final "." or "!" and a comment after a colon if the person likes. It reports false for any other text.
+// ParseDecision reads a decision from text: "approve" or "deny" in any case, optionally with a final "." or "!" and a
+// comment after a colon. It reports false for any other text.
 func ParseDecision(text string) (d Decision, ok bool) {
 	word, comment, _ := strings.Cut(text, ":")
 	word = strings.ToLower(strings.TrimSpace(word))
-	if rest, found := strings.CutSuffix(word, "."); found {
-		word = rest
-	} else {
-		word = strings.TrimSuffix(word, "!")
+	if end := len(word) - 1; end >= 0 && (word[end] == '.' || word[end] == '!') {
+		word = word[:end]
 	}
 	return Decision{Approve: word == "approve", Comment: strings.TrimSpace(comment)}, word == "approve" || word == "deny"
 }
@@ -99,8 +98,8 @@ const (
 	UseUnshown
 )
 
-// Judge returns what a reply does to a run with open asks, and the ask that the reply is about, or nil. shown is the
-// reference of the ask that the client was shown, or "" if that is not known.
+// Judge returns the effect of a reply on a run with open asks, and the ask that the reply is about, or nil. shown is
+// the reference of the ask that the client was shown, or "" if the request does not have it.
 func Judge(open []Ask, text, shown string) (Use, *Ask) {
 	_, decides := ParseDecision(text)
 	for i := range open {
@@ -129,18 +128,16 @@ func (a Ask) edits(d Decision) bool {
 
 // checkShown returns an error unless a decision is about the ask that its client was shown.
 func (a Ask) checkShown(d Decision) error {
-	resource := v1beta1.GroupVersion.WithResource("agenttasks").GroupResource()
-	if d.Shown != a.Ref() {
-		return apierrors.NewConflict(resource, a.Task,
-			fmt.Errorf("the decision is about another request than the one that waits: nothing was decided"))
+	var problem string
+	switch {
+	case d.Shown != a.Ref():
+		problem = "the decision is about another request than the one that waits: nothing was decided"
+	case a.edits(d) && !a.Editable:
+		problem = "the arguments of this call cannot be changed, and nothing was decided: approve it as it is, or deny it with a comment"
+	case d.Approve && a.Truncated && a.Digest == "":
+		problem = "the arguments are shortened and have no digest, so that the call cannot be approved here: use kubectl nestor approve " + a.Task
+	default:
+		return nil
 	}
-	if a.edits(d) && !a.Editable {
-		return apierrors.NewConflict(resource, a.Task, fmt.Errorf(
-			"the arguments of this call cannot be changed, and nothing was decided: approve it as it is, or deny it with a comment"))
-	}
-	if d.Approve && a.Truncated && a.Digest == "" {
-		return apierrors.NewConflict(resource, a.Task, fmt.Errorf(
-			"the arguments are shortened and have no digest, so that the call cannot be approved here: use kubectl nestor approve %s", a.Task))
-	}
-	return nil
+	return apierrors.NewConflict(v1beta1.GroupVersion.WithResource("agenttasks").GroupResource(), a.Task, errors.New(problem))
 }

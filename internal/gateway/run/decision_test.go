@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
@@ -131,11 +131,7 @@ func TestTextOfApprovals(t *testing.T) {
 }
 
 func TestDecideChecksWhatWasShown(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	api := fake.NewClientBuilder().WithScheme(scheme).Build()
+	api := fake.NewClientBuilder().WithScheme(kube.NewScheme()).Build()
 	c := &Caller{User: "alice", API: api}
 	cut := call("one")
 	cut.Digest, cut.Truncated = "", true

@@ -33,7 +33,6 @@ const (
 	End Kind = "End"
 )
 
-// Event is something that happened in a run.
 type Event struct {
 	Kind   Kind
 	Cursor Cursor
@@ -48,13 +47,14 @@ type Event struct {
 	// Progress is how the handling of a chat's message ended, on End, and Chat the chat.
 	Progress view.Progress
 	Chat     *v1beta1.AgentChat
-	// Answer is the whole answer, on End of a task's run, and Outcome the recorded outcome; it is nil if the caller may not read the history.
+	// Answer is the whole answer, on End of a task's run. Outcome is the recorded outcome, or nil if the caller may not
+	// read the history.
 	Answer  string
 	Outcome *historyv1.Outcome
 }
 
-// DataOf returns the structured result of a task: from the recorded outcome, which has it in full, or else from the status. omitted reports
-// that there is one, but the status does not have it because of its size.
+// DataOf returns the structured result of a task: from the recorded outcome, which is complete, or else from the
+// status. omitted reports that the result is too large for the status.
 func DataOf(task *v1beta1.AgentTask, recorded *historyv1.Outcome) (data json.RawMessage, omitted bool) {
 	if recorded != nil {
 		return rawOf(recorded.Data), false

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -27,6 +28,23 @@ const (
 // errStopped means that the reader has stopped.
 var errStopped = errors.New("the reader stopped")
 
+// events returns the events that follow emits as an iterator. The context of follow ends with the iteration.
+func events(ctx context.Context, follow func(ctx context.Context, emit func(Event) error) error) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		err := follow(ctx, func(e Event) error {
+			if !yield(e, nil) {
+				return errStopped
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(Event{}, err)
+		}
+	}
+}
+
 // story turns the transcript of a run into events.
 type story struct {
 	history    *history.Reader
@@ -34,7 +52,8 @@ type story struct {
 	emit       func(Event) error
 	live       liveText
 	cursor     Cursor
-	// delivered is the text since the entry at the cursor; skip is the part of it that was delivered before this story began.
+	// delivered is the text since the entry at the cursor. skip is how many bytes of it were delivered before this story
+	// began.
 	delivered string
 	skip      int
 	void      bool
@@ -71,23 +90,18 @@ func (s *story) handle(e historyv1.Entry) error {
 	if err := s.extend(text); err != nil {
 		return err
 	}
-	if text == "" && s.delivered != "" {
+	endsReply := e.Kind == historyv1.EntryAssistant || e.Kind == historyv1.EntryError
+	if text == "" && (s.delivered != "" || s.skip > 0 && endsReply) {
 		s.void = true // the reply broke off, or did not end the run
 	}
-	if text == "" && s.skip > 0 && (e.Kind == historyv1.EntryAssistant || e.Kind == historyv1.EntryError) {
-		s.void = true
-	}
-	s.cursor, s.delivered = Cursor{Seq: e.Seq}, ""
-	if e.Kind == historyv1.EntryAssistant || e.Kind == historyv1.EntryError {
+	if endsReply {
 		s.skip = 0
 	}
-	if s.skip > 0 {
-		s.cursor.Offset = s.skip
-	}
+	s.cursor, s.delivered = Cursor{Seq: e.Seq, Offset: s.skip}, ""
 	return s.emit(Event{Kind: Entry, Cursor: s.cursor, Entry: &e})
 }
 
-// extend emits the part of text that was not delivered yet.
+// extend emits the part of text that is not delivered yet.
 func (s *story) extend(text string) error {
 	if text == "" {
 		return nil
@@ -127,7 +141,8 @@ func (s *story) follow(ctx context.Context, since int64, entries chan<- historyv
 	})
 }
 
-// catchUp emits everything that is recorded. The state of a run is derived from its record, so nothing that led to the state is missing.
+// catchUp emits everything that is recorded. The state of a run is derived from its history, so the history has every
+// entry that led to the state.
 func (s *story) catchUp(ctx context.Context) error {
 	if s.transcript == "" || s.blind {
 		return nil
@@ -155,7 +170,7 @@ func (s *story) catchUp(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return nil // the state of the run has what matters
+			return nil // the caller reports the state of the run without these entries
 		}
 	}
 }
@@ -173,7 +188,7 @@ func (s *story) lastOutcome(ctx context.Context) (outcome *historyv1.Outcome) {
 	return outcome
 }
 
-// Newest returns the position after everything that is recorded of a chat.
+// Newest returns the position after the last recorded entry of a chat.
 func (c *Caller) Newest(ctx context.Context, namespace, chat string) (Cursor, error) {
 	if err := checkNames(namespace, chat); err != nil {
 		return Cursor{}, err

@@ -5,7 +5,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"time"
 
@@ -14,29 +13,21 @@ import (
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
-// quietTime is how long a chat may be idle without a reply before its turn counts as ended: its status follows its work with a delay.
+// quietTime is how long a chat may be idle without a reply before its turn counts as ended: its status follows its
+// work with a delay.
 const quietTime = 3 * time.Second
 
-// FollowChat returns the events of a chat after a cursor until it has handled a message. The last event is End, unless there is an error.
-// The chat may wait for a person meanwhile.
+// FollowChat returns the events of a chat after a cursor until it has handled a message. Without an error, the last
+// event is End. The chat may wait for a person in between.
 func (c *Caller) FollowChat(ctx context.Context, namespace, chat, message string, from Cursor) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
+	return events(ctx, func(ctx context.Context, emit func(Event) error) error {
 		f := &chatFollower{caller: c, namespace: namespace, chat: chat, message: message, entries: make(chan historyv1.Entry)}
 		f.story = &story{
-			history: c.history(namespace), transcript: historyv1.TranscriptName("AgentChat", chat), live: &chatText{}, cursor: from, skip: from.Offset,
-			emit: func(e Event) error {
-				if !yield(e, nil) {
-					return errStopped
-				}
-				return nil
-			},
+			history: c.history(namespace), transcript: historyv1.TranscriptName("AgentChat", chat), live: &chatText{}, cursor: from,
+			skip: from.Offset, emit: emit,
 		}
-		if err := f.run(ctx); err != nil && !errors.Is(err, errStopped) {
-			yield(Event{}, err)
-		}
-	}
+		return f.run(ctx)
+	})
 }
 
 type chatFollower struct {
@@ -104,9 +95,7 @@ func (f *chatFollower) update(ctx context.Context, now view.Snapshot, progress v
 		if ask.ID() == f.waiting {
 			return false, nil
 		}
-		if ask.Truncated {
-			f.caller.complete(ctx, ask)
-		}
+		f.caller.complete(ctx, ask)
 		if err := f.story.catchUp(ctx); err != nil {
 			return false, err
 		}

@@ -17,23 +17,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
-// FollowTask returns the events of a standalone task after a cursor, through all its waits. The last event is End, unless there is an error.
-// It ends when the task has ended, ctx ends, or the reader stops.
+// FollowTask returns the events of a standalone task after a cursor, through all its waits, until the task or ctx
+// ends. Without an error, the last event is End.
 func (c *Caller) FollowTask(ctx context.Context, namespace, name string, from Cursor) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
+	return events(ctx, func(ctx context.Context, emit func(Event) error) error {
 		f := &taskFollower{caller: c, namespace: namespace, name: name}
-		f.story = &story{history: c.history(namespace), live: &taskText{}, cursor: from, skip: from.Offset, emit: func(e Event) error {
-			if !yield(e, nil) {
-				return errStopped
-			}
-			return nil
-		}}
-		if err := f.run(ctx); err != nil && !errors.Is(err, errStopped) {
-			yield(Event{}, err)
-		}
-	}
+		f.story = &story{history: c.history(namespace), live: &taskText{}, cursor: from, skip: from.Offset, emit: emit}
+		return f.run(ctx)
+	})
 }
 
 type taskFollower struct {
@@ -41,9 +32,9 @@ type taskFollower struct {
 	namespace, name string
 	story           *story
 	entries         chan historyv1.Entry
-	// waiting is the ID of the ask that was emitted last; it is empty while the task works.
+	// waiting is the ID of the last emitted ask, or empty while the task works.
 	waiting string
-	// blocked is why the task cannot start, as emitted last.
+	// blocked is the last emitted reason why the task cannot start.
 	blocked string
 }
 
@@ -99,7 +90,6 @@ func (f *taskFollower) update(ctx context.Context, task *v1beta1.AgentTask) (end
 	return false, f.story.emit(Event{Kind: Waiting, Cursor: f.story.cursor, Task: task, Ask: ask})
 }
 
-// end emits the rest of the answer and the end.
 func (f *taskFollower) end(ctx context.Context, task *v1beta1.AgentTask) error {
 	if err := f.story.catchUp(ctx); err != nil {
 		return err
@@ -126,26 +116,26 @@ func Answer(task *v1beta1.AgentTask) string {
 	return strings.TrimSpace(result.Summary + "\n\n" + result.Details)
 }
 
-// taskText reads the answer of a task: its result.
+// taskText reads the answer of a task: the result in the first call of submit_result.
 type taskText struct {
-	call    string
-	index   int32
-	found   bool
-	partial partialResult
+	modelCall string
+	submits   bool
+	index     int32 // of the call
+	partial   partialResult
 }
 
 func (t *taskText) add(e historyv1.Entry) string {
-	if e.ModelCall != t.call {
-		*t = taskText{call: e.ModelCall}
+	if e.ModelCall != t.modelCall {
+		*t = taskText{modelCall: e.ModelCall}
 	}
 	delta := e.Delta.ToolCall
 	if delta == nil {
 		return ""
 	}
-	if delta.Tool == agent.ToolSubmit && !t.found {
-		t.index, t.found = delta.Index, true
+	if delta.Tool == agent.ToolSubmit && !t.submits {
+		t.index, t.submits = delta.Index, true
 	}
-	if !t.found || delta.Index != t.index {
+	if !t.submits || delta.Index != t.index {
 		return ""
 	}
 	return t.partial.add(delta.Arguments)
@@ -158,7 +148,7 @@ func (t *taskText) recorded(e historyv1.Entry) string {
 	return e.Outcome.Result
 }
 
-// watchTask sends the states of a task: the current one, and each newer one unless an even newer one replaced it. A task that is deleted, or
+// watchTask sends the current state of a task and then the newest one after each change. A task that is deleted, or
 // that the caller may not read, is an error.
 func (c *Caller) watchTask(ctx context.Context, namespace, name string) (<-chan *v1beta1.AgentTask, <-chan error) {
 	states, failed := make(chan *v1beta1.AgentTask, 1), make(chan error, 1)
@@ -172,7 +162,7 @@ func (c *Caller) watchTask(ctx context.Context, namespace, name string) (<-chan 
 		task.Namespace, task.Name = namespace, name
 		_, err := kubewatch.Until(ctx, c.API, task, &v1beta1.AgentTaskList{}, func(t *v1beta1.AgentTask) bool {
 			select {
-			case <-states: // replace a state that was not read yet
+			case <-states: // replace a state that is not read yet
 			default:
 			}
 			states <- t

@@ -6,7 +6,6 @@ package run
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -43,11 +42,7 @@ func (c *Caller) authored(spec v1beta1.AgentMessageSpec) v1beta1.AgentMessageSpe
 }
 
 func (c *Caller) Answer(ctx context.Context, ask Ask, text, key string) error {
-	spec := v1beta1.AgentMessageSpec{Chat: ask.Chat, Content: text, InReplyTo: ask.Message}
-	if ask.Chat == "" {
-		spec.Task = ask.Task
-	}
-	_, _, err := c.post(ctx, answerTo(ask, key, spec))
+	_, _, err := c.post(ctx, answerTo(ask, key, v1beta1.AgentMessageSpec{Content: text, InReplyTo: ask.Message}))
 	return err
 }
 
@@ -57,8 +52,9 @@ func (c *Caller) Decide(ctx context.Context, ask Ask, d Decision, key string) (m
 	if err := ask.checkShown(d); err != nil {
 		return "", err
 	}
+	resource := v1beta1.GroupVersion.WithResource("agentmessages").GroupResource()
 	if err := ask.CheckMayDecide(c.User); err != nil {
-		return "", apierrors.NewForbidden(v1beta1.GroupVersion.WithResource("agentmessages").GroupResource(), ask.Task, err)
+		return "", apierrors.NewForbidden(resource, ask.Task, err)
 	}
 	decision := &v1beta1.Approval{Task: ask.Task, ToolCall: ask.Call, ArgumentsDigest: ask.Digest, Decision: v1beta1.DecisionDeny, Comment: d.Comment}
 	if d.Approve {
@@ -67,30 +63,25 @@ func (c *Caller) Decide(ctx context.Context, ask Ask, d Decision, key string) (m
 	if ask.edits(d) {
 		decision.Arguments = d.Arguments
 	}
-	spec := v1beta1.AgentMessageSpec{Chat: ask.Chat, Approval: decision}
-	if ask.Chat == "" {
-		spec.Task = ask.Task
-	}
-	posted, _, err := c.post(ctx, answerTo(ask, key, spec))
+	posted, _, err := c.post(ctx, answerTo(ask, key, v1beta1.AgentMessageSpec{Approval: decision}))
 	if err != nil {
 		return "", err
 	}
 	if !ask.DenyRequesters && decision.Arguments == "" {
 		return posted.Name, nil
 	}
-	// Only the operator has all the data that separation and edits require, such as the schema of a tool. A run whose
-	// decision is rejected waits for another one, and its response would not end.
-	limited, cancel := context.WithTimeout(ctx, separationTimeout)
+	// Only the operator has the data to check separation and edits, such as the schema of a tool. If it rejects the
+	// decision, the run waits for another one, and a response that follows the run would not end.
+	limited, cancel := context.WithTimeout(ctx, decisionTimeout)
 	defer cancel()
 	if rejected := c.WaitForRejection(limited, ask.Namespace, posted.Name); rejected != nil {
-		resource := v1beta1.GroupVersion.WithResource("agentmessages").GroupResource()
 		return "", apierrors.NewForbidden(resource, posted.Name, rejected)
 	}
 	return posted.Name, nil
 }
 
-// separationTimeout limits how long a decision under separation waits for the operator.
-const separationTimeout = 10 * time.Second
+// decisionTimeout limits how long a decision that only the operator can check waits for it.
+const decisionTimeout = 10 * time.Second
 
 // Cancel cancels a standalone task with everything below it.
 func (c *Caller) Cancel(ctx context.Context, namespace, task, key string) error {
@@ -107,9 +98,10 @@ func (c *Caller) CancelChat(ctx context.Context, namespace, chat, key string) (m
 	return posted.Name, nil
 }
 
-// MessageName returns the name of the message about a standalone task, or in a chat, that a request with an idempotency key creates.
+// MessageName returns the name of the message that a request with an idempotency key creates about a standalone task
+// or in a chat.
 func (c *Caller) MessageName(namespace, about, key string) string {
-	return c.messageName(namespace, about, key)
+	return c.name(about, namespace, "message/"+about, key)
 }
 
 type RejectedError struct{ Reason, Message string }
@@ -130,8 +122,8 @@ func Rejection(m *v1beta1.AgentMessage) *RejectedError {
 	return rejected
 }
 
-// WaitForRejection waits until a message is handled or rejected. It returns nil if it was not rejected, or if that cannot be known: the run
-// itself shows whether it continues.
+// WaitForRejection waits until a message is handled or rejected. It returns nil unless the message is rejected, and
+// also if the message cannot be read: the run itself shows whether it continues.
 func (c *Caller) WaitForRejection(ctx context.Context, namespace, name string) *RejectedError {
 	message := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	if handled, err := kubewatch.Until(ctx, c.API, message, &v1beta1.AgentMessageList{}, func(m *v1beta1.AgentMessage) bool {
@@ -142,18 +134,15 @@ func (c *Caller) WaitForRejection(ctx context.Context, namespace, name string) *
 	return nil
 }
 
-// HasAnswered reports whether the caller has sent a message about a run with this idempotency key, and the ID of the ask that it answers.
+// HasAnswered reports whether the caller has sent a message about a run with this idempotency key. ask is the ID of
+// the ask that the message answers.
 func (c *Caller) HasAnswered(ctx context.Context, namespace, about, key string) (ask string, answered bool, err error) {
 	var message v1beta1.AgentMessage
-	err = c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: c.messageName(namespace, about, key)}, &message)
+	err = c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: c.MessageName(namespace, about, key)}, &message)
 	if err != nil || message.Spec.User != c.User { // anyone can create a message with this name
 		return "", false, client.IgnoreNotFound(err)
 	}
 	return message.Annotations[v1beta1.AnnotationAnswers], true, nil
-}
-
-func (c *Caller) messageName(namespace, about, key string) string {
-	return c.name(about, namespace, "message/"+about, key)
 }
 
 // posting is a message to be created about a chat or task.
@@ -165,13 +154,16 @@ type posting struct {
 }
 
 func answerTo(ask Ask, key string, spec v1beta1.AgentMessageSpec) posting {
+	if spec.Chat = ask.Chat; ask.Chat == "" {
+		spec.Task = ask.Task
+	}
 	return posting{namespace: ask.Namespace, about: cmp.Or(ask.Root, ask.Task), key: key, door: ask.Door, answers: ask.ID(), spec: spec}
 }
 
 // post creates a message. It reports false if an earlier request with the same key did.
 func (c *Caller) post(ctx context.Context, p posting) (_ *v1beta1.AgentMessage, created bool, err error) {
-	if len(p.key) > maxKey {
-		return nil, false, apierrors.NewBadRequest(fmt.Sprintf("The idempotency key has more than %d characters.", maxKey))
+	if err := checkKey(p.key); err != nil {
+		return nil, false, err
 	}
 	p.spec = c.authored(p.spec)
 	digest, err := digestOf(p.spec)
@@ -180,7 +172,7 @@ func (c *Caller) post(ctx context.Context, p posting) (_ *v1beta1.AgentMessage, 
 	}
 	message := &v1beta1.AgentMessage{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: p.namespace, Name: c.messageName(p.namespace, p.about, p.key), Annotations: map[string]string{v1beta1.AnnotationRequest: digest},
+			Namespace: p.namespace, Name: c.MessageName(p.namespace, p.about, p.key), Annotations: map[string]string{v1beta1.AnnotationRequest: digest},
 		},
 		Spec: p.spec,
 	}
@@ -198,12 +190,8 @@ func (c *Caller) post(ctx context.Context, p posting) (_ *v1beta1.AgentMessage, 
 	if err := c.API.Get(ctx, client.ObjectKeyFromObject(message), existing); err != nil {
 		return nil, false, err
 	}
-	same, err := c.isSame(ctx, existing, message)
-	if err != nil {
-		return nil, false, err
-	}
-	if !same {
-		return nil, false, ErrKeyReused
+	if same, err := c.isSame(ctx, existing, message); err != nil || !same {
+		return nil, false, cmp.Or(err, ErrKeyReused)
 	}
 	return existing, false, nil
 }
@@ -216,7 +204,7 @@ func (c *Caller) isSame(ctx context.Context, existing, wanted *v1beta1.AgentMess
 	}
 	ref := metav1.GetControllerOf(existing)
 	if ref == nil {
-		return true, nil // the operator has not seen it yet
+		return true, nil // the operator has not processed it yet
 	}
 	var owner client.Object = &v1beta1.AgentChat{}
 	if existing.Spec.StandaloneTask() != "" {
@@ -224,7 +212,7 @@ func (c *Caller) isSame(ctx context.Context, existing, wanted *v1beta1.AgentMess
 	}
 	err := c.API.Get(ctx, client.ObjectKey{Namespace: existing.Namespace, Name: cmp.Or(existing.Spec.Chat, existing.Spec.StandaloneTask())}, owner)
 	if apierrors.IsForbidden(err) {
-		return true, nil // only the name of the owner is known, which is in the spec
+		return true, nil // the name of the owner, which is in the spec, has to suffice
 	}
 	return err == nil && owner.GetUID() == ref.UID, client.IgnoreNotFound(err)
 }

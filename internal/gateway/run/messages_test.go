@@ -8,22 +8,18 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // A client that repeats an answer before it is handled must not receive the question again, so the message names it.
 func TestRepeatedAnswerNamesItsAsk(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	c := &Caller{User: "alice", API: fake.NewClientBuilder().WithScheme(scheme).Build()}
+	c := &Caller{User: "alice", API: fake.NewClientBuilder().WithScheme(kube.NewScheme()).Build()}
 	question := Ask{Namespace: "a", Root: "work", Ask: view.Ask{Task: "work-1", Call: "q1", Kind: v1beta1.WaitingQuestion}}
 	call := Ask{Namespace: "a", Ask: view.Ask{Task: "work", Call: "c1", Kind: v1beta1.WaitingApproval}}
 	if err := c.Answer(t.Context(), question, "Green", "one"); err != nil {
@@ -42,12 +38,8 @@ func TestRepeatedAnswerNamesItsAsk(t *testing.T) {
 	}
 }
 
-// The name and the digest of a message can be computed by everyone who knows the key.
+// Anyone with the key can compute the name and the digest of a message.
 func TestExistingMessageMustBeEqual(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	request := Message{Namespace: "a", Chat: "talk", Content: "Release it.", Key: "one"}
 	alice := &Caller{User: "alice"}
 	digest, err := digestOf(alice.authored(request.spec()))
@@ -75,7 +67,7 @@ func TestExistingMessageMustBeEqual(t *testing.T) {
 				Spec: alice.authored(request.spec()),
 			}
 			tc.change(there)
-			c := &Caller{User: "alice", API: fake.NewClientBuilder().WithScheme(scheme).WithObjects(chat, there).Build()}
+			c := &Caller{User: "alice", API: fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(chat, there).Build()}
 			_, created, err := c.Send(t.Context(), request)
 			if created || tc.same != (err == nil) || err != nil && !errors.Is(err, ErrKeyReused) {
 				t.Errorf("created %t, %v", created, err)

@@ -10,24 +10,20 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 )
 
 // callerOf returns a caller with the role merge-review, who may not read the operator's namespace if sealed.
 func callerOf(t *testing.T, sealed bool) *Caller {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	own := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "merge-review"}}
-	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(own).WithInterceptorFuncs(interceptor.Funcs{
+	api := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(own).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 			if sealed && key.Namespace == "nestor-system" {
 				return apierrors.NewForbidden(schema.GroupResource{Resource: "agentroles"}, key.Name, nil)
@@ -64,7 +60,7 @@ func TestMistypedRole_Refused(t *testing.T) {
 	}
 }
 
-// TestMistypedRole_OperatorNamespaceUnreadable: the role may be a shared one, so that only the operator can tell.
+// The role may be a shared one, which only the operator can read.
 func TestMistypedRole_OperatorNamespaceUnreadable(t *testing.T) {
 	c := callerOf(t, true)
 	task, created, err := c.Start(t.Context(), Request{Namespace: "team-a", Role: "merge-reviw", Instruction: "Do it."})

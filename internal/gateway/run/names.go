@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// checkNames returns a NotFound error if one of the names cannot be that of an object, because it cannot be a part of a
-// URL. Clients choose names. The errors of client-go for such names look like those of a broken connection.
+// checkNames returns a NotFound error for a name that cannot be a part of a URL. Clients choose names, and the errors
+// of client-go for such names look like those of a broken connection.
 func checkNames(names ...string) error {
 	for _, name := range names {
 		if problems := content.IsPathSegmentName(name); len(problems) > 0 {

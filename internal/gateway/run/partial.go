@@ -12,14 +12,14 @@ import (
 // partialResult reads the result from the arguments of submit_result while a model writes them.
 type partialResult struct {
 	text strings.Builder
-	// start is the index of what was not decoded yet of the result's value; 0 means that the value was not found yet.
+	// start is the index of the first byte of the result that is not decoded yet, or 0 before the result begins.
 	start int
 	ended bool
 	// decoded is the result so far.
 	decoded strings.Builder
 }
 
-// add adds a piece of the arguments, and returns the result as far as it is complete characters.
+// add adds a piece of the arguments, and returns the result up to the last complete character.
 func (p *partialResult) add(piece string) string {
 	p.text.WriteString(piece)
 	text := p.text.String()
@@ -44,14 +44,15 @@ func (p *partialResult) decode(value string) {
 	}
 	var decoded string
 	if json.Unmarshal([]byte(`"`+value[:end]+`"`), &decoded) != nil {
-		p.ended = true // it is not JSON: the recorded result is delivered in its place
+		p.ended = true // it is not JSON: the recorded result is delivered instead
 		return
 	}
 	p.start += end
 	p.decoded.WriteString(decoded)
 }
 
-// findResult returns the index after the quote that opens the value of the field "result", or 0. Only a field of the outermost object counts.
+// findResult returns the index after the quote that opens the value of the field "result", or 0. Only a field of the
+// outermost object counts.
 func findResult(text string) int {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
@@ -63,12 +64,11 @@ func findResult(text string) int {
 			return 0
 		}
 		if key == "result" {
-			rest := text[decoder.InputOffset():]
-			value := strings.TrimLeft(rest, " \t\r\n:")
-			if strings.HasPrefix(value, `"`) {
-				return len(text) - len(value) + 1
+			value, isString := strings.CutPrefix(strings.TrimLeft(text[decoder.InputOffset():], " \t\r\n:"), `"`)
+			if !isString {
+				return 0
 			}
-			return 0
+			return len(text) - len(value)
 		}
 		var skipped json.RawMessage
 		if decoder.Decode(&skipped) != nil {
@@ -90,7 +90,8 @@ func closingQuote(value string) int {
 	return -1
 }
 
-// completePrefix returns the length of the longest beginning of a JSON string that has no incomplete escape, surrogate pair or character.
+// completePrefix returns the length of the longest beginning of a JSON string that has no incomplete escape,
+// surrogate pair or character.
 func completePrefix(value string) int {
 	complete := 0
 	for i := 0; i < len(value); {

@@ -18,7 +18,8 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-// feed adds arguments byte by byte. What is read must grow, be a beginning of the result at each step, and be all of it at the end.
+// feed adds arguments byte by byte. What is read must grow, be a beginning of the result at each step, and be all of
+// it at the end.
 func feed(t failer, arguments, result string) {
 	var p partialResult
 	got := ""

@@ -5,6 +5,7 @@ package run
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,8 +19,8 @@ import (
 const repeatWindow = time.Hour
 
 // StartOnce is Start for a request without an idempotency key. Clients repeat requests after some errors
-// automatically, and not all of them mark a repetition. It returns the newest run of the same caller for exactly the same request if
-// that run cannot start yet, or if the client marks the request as repeated and the run is recent.
+// automatically, and not all of them mark a repetition. StartOnce returns the caller's newest run for exactly the same
+// request that cannot start yet, or that is recent if the client marks the request as repeated.
 func (c *Caller) StartOnce(ctx context.Context, r Request) (*v1beta1.AgentTask, bool, error) {
 	wanted, err := c.task(r)
 	if err != nil {
@@ -32,19 +33,16 @@ func (c *Caller) StartOnce(ctx context.Context, r Request) (*v1beta1.AgentTask, 
 	if err != nil {
 		return nil, false, err
 	}
-	var existing *v1beta1.AgentTask
-	for i := range tasks {
-		task := &tasks[i]
-		same := BlockedBy(task) != "" && c.sameRequest(task, task.Spec.User, wanted.Annotations) ||
-			r.Repeated && c.isRepeated(task, task.Spec.User, wanted.Annotations)
-		if same && (existing == nil || existing.CreationTimestamp.Before(&task.CreationTimestamp)) {
-			existing = task
-		}
+	digest := wanted.Annotations[v1beta1.AnnotationRequest]
+	tasks = slices.DeleteFunc(tasks, func(t v1beta1.AgentTask) bool {
+		cannotStart := BlockedBy(&t) != "" && c.sameRequest(&t, t.Spec.User, digest)
+		return !cannotStart && !(r.Repeated && c.isRepeated(&t, t.Spec.User, digest))
+	})
+	if len(tasks) == 0 {
+		return c.Start(ctx, r)
 	}
-	if existing != nil {
-		return existing, false, nil
-	}
-	return c.Start(ctx, r)
+	newest := slices.MaxFunc(tasks, func(a, b v1beta1.AgentTask) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	return &newest, false, nil
 }
 
 // SendOnce is Send for a message that the client marks as repeated; see StartOnce.
@@ -57,25 +55,19 @@ func (c *Caller) SendOnce(ctx context.Context, m Message) (*v1beta1.AgentMessage
 	if err := c.API.List(ctx, &list, client.InNamespace(m.Namespace), client.MatchingLabels{v1beta1.LabelDoor: m.Door}); err != nil {
 		return nil, false, err
 	}
-	var existing *v1beta1.AgentMessage
-	for i := range list.Items {
-		message := &list.Items[i]
-		if c.isRepeated(message, message.Spec.User, map[string]string{v1beta1.AnnotationRequest: digest}) && (existing == nil || existing.CreationTimestamp.Before(&message.CreationTimestamp)) {
-			existing = message
-		}
+	messages := slices.DeleteFunc(list.Items, func(m v1beta1.AgentMessage) bool { return !c.isRepeated(&m, m.Spec.User, digest) })
+	if len(messages) == 0 {
+		return c.Send(ctx, m)
 	}
-	if existing != nil {
-		return existing, false, nil
-	}
-	return c.Send(ctx, m)
+	newest := slices.MaxFunc(messages, func(a, b v1beta1.AgentMessage) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	return &newest, false, nil
 }
 
 // isRepeated reports whether an object was created recently by the same caller for the same request.
-func (c *Caller) isRepeated(object metav1.Object, user string, wanted map[string]string) bool {
-	return c.sameRequest(object, user, wanted) && c.connector.now().Sub(object.GetCreationTimestamp().Time) < repeatWindow
+func (c *Caller) isRepeated(object metav1.Object, user, digest string) bool {
+	return c.sameRequest(object, user, digest) && c.connector.now().Sub(object.GetCreationTimestamp().Time) < repeatWindow
 }
 
-// sameRequest reports whether an object was created by the same caller for the same request.
-func (c *Caller) sameRequest(object metav1.Object, user string, wanted map[string]string) bool {
-	return user == c.User && object.GetAnnotations()[v1beta1.AnnotationRequest] == wanted[v1beta1.AnnotationRequest]
+func (c *Caller) sameRequest(object metav1.Object, user, digest string) bool {
+	return user == c.User && object.GetAnnotations()[v1beta1.AnnotationRequest] == digest
 }

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -48,14 +49,13 @@ type Request struct {
 	ContinueFrom string
 	Limits       *v1beta1.TaskLimits
 	TTLSeconds   *int32
-	// Key is an idempotency key: requests of the same user with the same key, namespace and role are one request. If empty, each request
-	// starts a run.
+	// Key is an idempotency key: requests of the same user with the same key, namespace and role are one request. If
+	// empty, each request starts a run.
 	Key string
 	// Repeated reports that the client marks the request as a repetition; see StartOnce.
 	Repeated bool
 	// Door is the protocol of the request; it becomes a label.
-	Door string
-	// Labels and Annotations are added to the task.
+	Door                string
 	Labels, Annotations map[string]string
 }
 
@@ -88,7 +88,8 @@ func (c *Caller) Start(ctx context.Context, r Request) (_ *v1beta1.AgentTask, cr
 // TaskName returns the name of the task that a request with an idempotency key creates.
 func (c *Caller) TaskName(r Request) string { return c.name(r.Role, r.Namespace, r.Role, r.Key) }
 
-// checkRole returns an error if the role does not exist, because its task would never start. It returns nil if the caller may not read roles.
+// checkRole returns an error if the role does not exist, because its task would never start. It returns nil if the
+// caller may not read roles.
 func (c *Caller) checkRole(ctx context.Context, namespace, name string) error {
 	if _, ok := role.BuiltIn(name); ok {
 		return nil
@@ -113,14 +114,21 @@ func (c *Caller) SimilarRoles(ctx context.Context, namespace, name string) strin
 	return cmp.Or(similar.DidYouMean(name, names), ".")
 }
 
-// Discard deletes a task whose role does not exist, or cancels it if the caller may not delete tasks. It returns roles with a similar
-// name, as the end of a sentence.
+// Discard deletes a task whose role does not exist, or cancels it if the caller may not delete tasks. It returns the
+// result of SimilarRoles.
 func (c *Caller) Discard(ctx context.Context, task *v1beta1.AgentTask) (suggestion string, err error) {
 	err = c.API.Delete(ctx, task, client.Preconditions{UID: &task.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if apierrors.IsForbidden(err) {
 		err = c.Cancel(ctx, task.Namespace, task.Name, "no such role")
 	}
 	return c.SimilarRoles(ctx, task.Namespace, task.Spec.Role), client.IgnoreNotFound(err)
+}
+
+func checkKey(key string) error {
+	if len(key) > maxKey {
+		return apierrors.NewBadRequest(fmt.Sprintf("The idempotency key has more than %d characters.", maxKey))
+	}
+	return nil
 }
 
 func ignoreForbidden(err error) error {
@@ -131,19 +139,15 @@ func ignoreForbidden(err error) error {
 }
 
 func (c *Caller) task(r Request) (*v1beta1.AgentTask, error) {
-	if len(r.Key) > maxKey {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("The idempotency key has more than %d characters.", maxKey))
+	if err := checkKey(r.Key); err != nil {
+		return nil, err
 	}
 	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{
 		Namespace: r.Namespace, Name: c.TaskName(r),
 		Labels: map[string]string{v1beta1.LabelDoor: r.Door}, Annotations: map[string]string{},
 	}}
-	for key, value := range r.Labels {
-		task.Labels[key] = value
-	}
-	for key, value := range r.Annotations {
-		task.Annotations[key] = value
-	}
+	maps.Copy(task.Labels, r.Labels)
+	maps.Copy(task.Annotations, r.Annotations)
 	task.Spec = v1beta1.AgentTaskSpec{
 		Type: v1beta1.TaskAgent, Role: r.Role, Instruction: r.Instruction, SuccessCriteria: r.SuccessCriteria, ModelProvider: r.ModelProvider,
 		Model: r.Model, ContinueFrom: r.ContinueFrom, Limits: r.Limits, TTLSecondsAfterFinished: r.TTLSeconds, User: c.User,
@@ -162,7 +166,7 @@ func (c *Caller) task(r Request) (*v1beta1.AgentTask, error) {
 	return task, nil
 }
 
-// digestOf returns a digest of a spec, to recognise a repeated request.
+// digestOf returns the digest by which a repeated request is recognized.
 func digestOf(spec any) (string, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -175,11 +179,12 @@ func digestOf(spec any) (string, error) {
 // maxPrefix bounds the readable part of a name, so that the tasks of a run and their suffixes fit into 63 characters.
 const maxPrefix = 30
 
-// name returns the name of an object: derived from an idempotency key and what it is for, or random without a key.
+// name returns the name of an object: derived from the user, namespace, scope and idempotency key, or random without
+// a key.
 func (c *Caller) name(prefix, namespace, scope, key string) string {
 	suffix := rand.Text()
 	if key != "" {
-		// Lengths separate the parts, so that no two lists of parts are the same.
+		// Lengths separate the parts, so that different lists of parts never have the same hash.
 		h := sha256.New()
 		for _, part := range []string{c.User, namespace, scope, key} {
 			fmt.Fprintf(h, "%d:%s", len(part), part)
@@ -196,8 +201,8 @@ func (c *Caller) Task(ctx context.Context, namespace, name string) (*v1beta1.Age
 	return task, err
 }
 
-// Tasks returns the caller's tasks that match a selector. Tasks of others can have the same labels, because anyone with
-// permission to create tasks can choose them.
+// Tasks returns the caller's tasks that match a selector. Tasks of others can have the same labels, because anyone
+// with permission to create tasks can choose them.
 func (c *Caller) Tasks(ctx context.Context, namespace string, selector labels.Selector) ([]v1beta1.AgentTask, error) {
 	var list v1beta1.AgentTaskList
 	err := c.API.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector})

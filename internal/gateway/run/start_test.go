@@ -10,11 +10,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 )
 
 func startedAs(t *testing.T, user string, r Request) *v1beta1.AgentTask {
@@ -32,7 +32,7 @@ func TestNameOfAKey(t *testing.T) {
 	if again := startedAs(t, "alice", base); again.Name != first.Name {
 		t.Errorf("the same key gives %s and %s", first.Name, again.Name)
 	}
-	seen := map[string]string{first.Name: "the first request"}
+	names := map[string]string{first.Name: "the first request"}
 	for _, tc := range []struct {
 		name, user string
 		change     func(*Request)
@@ -47,10 +47,10 @@ func TestNameOfAKey(t *testing.T) {
 		request := base
 		tc.change(&request)
 		name := startedAs(t, tc.user, request).Name
-		if other, ok := seen[name]; ok {
+		if other, ok := names[name]; ok {
 			t.Errorf("%s has the name of %s: %s", tc.name, other, name)
 		}
-		seen[name] = tc.name
+		names[name] = tc.name
 	}
 }
 
@@ -111,10 +111,6 @@ func TestRequestDigest(t *testing.T) {
 }
 
 func TestTasksBelongToCaller(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	named := func(name, user, conversation string) *v1beta1.AgentTask {
 		task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "a", Name: name, Labels: map[string]string{v1beta1.LabelConversation: conversation},
@@ -122,7 +118,7 @@ func TestTasksBelongToCaller(t *testing.T) {
 		task.Spec.User = user
 		return task
 	}
-	api := fake.NewClientBuilder().WithScheme(scheme).
+	api := fake.NewClientBuilder().WithScheme(kube.NewScheme()).
 		WithObjects(named("own", "alice", "c"), named("planted", "mallory", "c"), named("nobody", "", "c"), named("other", "alice", "d")).Build()
 	c := &Caller{User: "alice", API: api}
 	tasks, err := c.Tasks(t.Context(), "a", labels.SelectorFromSet(labels.Set{v1beta1.LabelConversation: "c"}))
