@@ -17,9 +17,18 @@ import (
 	"github.com/nestor-dev/nestor/internal/streams"
 )
 
-// TestRefusedBodiesAreNotAwaited sends the beginning of a body. The response arrives and the connection ends, although
-// the rest never follows.
-func TestRefusedBodiesAreNotAwaited(t *testing.T) {
+func (g *gate) dial(t *testing.T) net.Conn {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", g.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// The rest of the body never follows, and still the response arrives and the connection ends.
+func TestRefusedBody_NotRead(t *testing.T) {
 	const sizeRequest = "POST /size HTTP/1.1\r\nContent-Length: 100\r\n"
 	g := newGate(t, streams.Limits{})
 	for _, test := range []struct {
@@ -37,11 +46,7 @@ func TestRefusedBodiesAreNotAwaited(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", g.Listener.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = conn.Close() }()
+			conn := g.dial(t)
 			if err := conn.SetDeadline(time.Now().Add(listen.BodyTimeout / 2)); err != nil { // it is reached only if the test fails
 				t.Fatal(err)
 			}
@@ -65,18 +70,12 @@ func TestRefusedBodiesAreNotAwaited(t *testing.T) {
 	}
 }
 
-// TestRefusedClientsAreNotReset: a client that has sent its whole body can read the response to the end. A connection
-// that is closed before the server has received what was sent is reset, and the response may be lost.
-func TestRefusedClientsAreNotReset(t *testing.T) {
-	g := newGate(t, streams.Limits{})
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", g.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
+// A connection that is closed before the server has received the whole body is reset, and the client may lose the
+// response.
+func TestRefusedClient_NotReset(t *testing.T) {
+	conn := newGate(t, streams.Limits{}).dial(t)
 	body := strings.Repeat("x", 100<<10)
-	_, err = fmt.Fprintf(conn, "POST /size HTTP/1.1\r\nHost: test\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
-	if err != nil {
+	if _, err := fmt.Fprintf(conn, "POST /size HTTP/1.1\r\nHost: test\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
 		t.Fatal(err)
 	}
 	if response, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 401 ") {
@@ -84,14 +83,8 @@ func TestRefusedClientsAreNotReset(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreKept: the connection of a request whose body was read serves the next one.
-func TestConnectionsAreKept(t *testing.T) {
-	g := newGate(t, streams.Limits{})
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", g.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
+func TestConnection_ReusedAfterReadBody(t *testing.T) {
+	conn := newGate(t, streams.Limits{}).dial(t)
 	reader := bufio.NewReader(conn)
 	for range 3 {
 		const request = "POST /size HTTP/1.1\r\nHost: test\r\nContent-Length: 4\r\n" +

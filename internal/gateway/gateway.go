@@ -32,7 +32,9 @@ type Door interface {
 	WriteError(w http.ResponseWriter, err error)
 }
 
-type Handler func(w http.ResponseWriter, r *http.Request, caller *run.Caller)
+// Handler serves a request of a caller. The door writes the error that it returns, so there must be none once the
+// response has begun.
+type Handler func(w http.ResponseWriter, r *http.Request, caller *run.Caller) error
 
 func New(options Options) http.Handler {
 	if options.Streams == nil {
@@ -42,22 +44,16 @@ func New(options Options) http.Handler {
 		options.OnRequest = func(string, int, time.Duration) {}
 	}
 	routes := http.NewServeMux()
-	for _, door := range options.Doors {
+	names := make([]string, len(options.Doors))
+	for i, door := range options.Doors {
 		door.Routes(&Mux{routes: routes, door: door, options: options})
+		names[i] = door.Name()
 	}
 	routes.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		WriteJSON(w, http.StatusOK, map[string]any{"gateway": "nestor", "doors": names(options.Doors)})
+		WriteJSON(w, http.StatusOK, map[string]any{"gateway": "nestor", "doors": names})
 	})
 	routes.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		WriteJSON(w, http.StatusNotFound, map[string]string{"error": "nothing is served at " + r.URL.Path + ": see docs/concepts/gateway.md"})
 	})
 	return protect(routes)
-}
-
-func names(doors []Door) []string {
-	list := make([]string, len(doors))
-	for i, door := range doors {
-		list[i] = door.Name()
-	}
-	return list
 }

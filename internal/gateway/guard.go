@@ -37,41 +37,37 @@ type Mux struct {
 
 // Handle serves a pattern of [http.ServeMux] for callers with a valid token. The body is read only for these.
 func (m *Mux) Handle(pattern string, handle Handler) {
-	m.HandleUnread(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	m.HandleUnread(pattern, func(w http.ResponseWriter, r *http.Request) error {
 		caller, release, err := m.admit(r)
+		if apierrors.IsUnauthorized(err) {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="nestor"`)
+		}
 		if err != nil {
-			if apierrors.IsUnauthorized(err) {
-				w.Header().Set("WWW-Authenticate", `Bearer realm="nestor"`)
-			}
-			m.door.WriteError(w, err)
-			return
+			return err
 		}
 		defer release()
 		if err := listen.ReadBody(w, r, MaxBody, listen.BodyTimeout); err != nil {
-			m.door.WriteError(w, err)
-			return
+			return err
 		}
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		go endWithToken(ctx, cancel, caller.StillValid)
-		handle(w, r.WithContext(ctx), caller)
-	}))
+		return handle(w, r.WithContext(ctx), caller)
+	})
 }
 
 // HandlePublic serves a pattern for everyone.
-func (m *Mux) HandlePublic(pattern string, handler http.Handler) {
-	m.HandleUnread(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func (m *Mux) HandlePublic(pattern string, handle func(http.ResponseWriter, *http.Request) error) {
+	m.HandleUnread(pattern, func(w http.ResponseWriter, r *http.Request) error {
 		if err := listen.ReadBody(w, r, MaxBody, listen.BodyTimeout); err != nil {
-			m.door.WriteError(w, err)
-			return
+			return err
 		}
-		handler.ServeHTTP(w, r)
-	}))
+		return handle(w, r)
+	})
 }
 
-// HandleUnread serves a pattern for everyone, with a body that was not read: the handler decides whether it is worth it, and then calls
-// [listen.ReadBody].
-func (m *Mux) HandleUnread(pattern string, handler http.Handler) {
+// HandleUnread serves a pattern for everyone, with an unread body. The handler may call [listen.ReadBody].
+func (m *Mux) HandleUnread(pattern string, handle func(http.ResponseWriter, *http.Request) error) {
 	m.routes.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		recorder := &codeRecorder{ResponseWriter: w}
@@ -84,11 +80,12 @@ func (m *Mux) HandleUnread(pattern string, handler http.Handler) {
 			}
 			m.options.OnRequest(m.door.Name(), recorder.code, time.Since(began))
 		}()
-		handler.ServeHTTP(recorder, r)
+		if err := handle(recorder, r); err != nil {
+			m.door.WriteError(recorder, err)
+		}
 	})
 }
 
-// ErrNoToken is the error of a request without a token that the API server accepts.
 var ErrNoToken = apierrors.NewUnauthorized("Send a valid token of the cluster: Authorization: Bearer TOKEN.")
 
 // admit returns the caller of a request, and counts the request until release is called.
@@ -128,7 +125,8 @@ func endWithToken(ctx context.Context, end context.CancelFunc, valid func(contex
 	}
 }
 
-// protect refuses requests of web pages of other sites, and adds headers that keep responses from being shown in one.
+// protect refuses requests from web pages of other sites, and adds headers that prevent pages from embedding
+// responses.
 func protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -163,7 +161,7 @@ func (c *codeRecorder) Write(body []byte) (int, error) {
 	return c.ResponseWriter.Write(body)
 }
 
-// Unwrap gives http.ResponseController the writer below, and Flush is what libraries look for.
+// Unwrap is for http.ResponseController, and Flush for libraries that need an http.Flusher.
 func (c *codeRecorder) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 func (c *codeRecorder) Flush() { _ = http.NewResponseController(c.ResponseWriter).Flush() }

@@ -4,6 +4,7 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -27,29 +28,26 @@ type testDoor struct{}
 
 func (testDoor) Name() string { return "test" }
 
-func (d testDoor) Routes(mux *Mux) {
-	mux.Handle("POST /size", func(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
+func (testDoor) Routes(mux *Mux) {
+	mux.Handle("POST /size", func(w http.ResponseWriter, r *http.Request, caller *run.Caller) error {
 		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			d.WriteError(w, err)
-			return
-		}
-		if r.Context().Err() != nil {
-			d.WriteError(w, r.Context().Err())
-			return
+		if err = cmp.Or(err, r.Context().Err()); err != nil {
+			return err
 		}
 		w.Header().Set("Connection", "keep-alive") // as libraries do for streams
 		_, _ = fmt.Fprintf(w, "%s %d", caller.User, len(body))
+		return nil
 	})
-	mux.Handle("GET /panic", func(http.ResponseWriter, *http.Request, *run.Caller) { panic("a secret") })
-	mux.Handle("GET /panic-late", func(w http.ResponseWriter, _ *http.Request, _ *run.Caller) {
+	mux.Handle("GET /panic", func(http.ResponseWriter, *http.Request, *run.Caller) error { panic("a secret") })
+	mux.Handle("GET /panic-late", func(w http.ResponseWriter, _ *http.Request, _ *run.Caller) error {
 		_, _ = io.WriteString(w, "begun")
 		panic("a secret")
 	})
-	mux.Handle("GET /nested", func(w http.ResponseWriter, r *http.Request, _ *run.Caller) {
+	mux.Handle("GET /nested", func(w http.ResponseWriter, r *http.Request, _ *run.Caller) error {
 		inner := httptest.NewRequestWithContext(r.Context(), http.MethodPost, "/size", http.NoBody)
 		inner.Header = r.Header
 		mux.routes.ServeHTTP(w, inner)
+		return nil
 	})
 }
 
@@ -128,6 +126,12 @@ func (g *gate) do(t *testing.T, method, path, body string, headers ...string) (a
 	return answer{got.StatusCode, got.Status, got.Header}, string(text)
 }
 
+// doAsAlice is do with a valid token.
+func (g *gate) doAsAlice(t *testing.T, method, path, body string, headers ...string) (answer, string) {
+	t.Helper()
+	return g.do(t, method, path, body, append(headers, "Authorization", "Bearer "+validToken)...)
+}
+
 func TestTokens(t *testing.T) {
 	g := newGate(t, streams.Limits{})
 	for name, authorization := range map[string]string{
@@ -161,11 +165,11 @@ func TestOrigins(t *testing.T) {
 			if path == "/" {
 				method = http.MethodGet
 			}
-			headers := []string{"Authorization", "Bearer " + validToken}
+			var headers []string
 			if origin != "" {
-				headers = append(headers, "Origin", origin)
+				headers = []string{"Origin", origin}
 			}
-			got, body := g.do(t, method, path, "", headers...)
+			got, body := g.doAsAlice(t, method, path, "", headers...)
 			if got.StatusCode != want {
 				t.Errorf("%s of %q: %s, %s", path, origin, got.Status, body)
 			}
@@ -178,10 +182,10 @@ func TestOrigins(t *testing.T) {
 
 func TestLargeBodies(t *testing.T) {
 	g := newGate(t, streams.Limits{})
-	if got, body := g.do(t, http.MethodPost, "/size", strings.Repeat("a", MaxBody), "Authorization", "Bearer "+validToken); got.StatusCode != http.StatusOK {
+	if got, body := g.doAsAlice(t, http.MethodPost, "/size", strings.Repeat("a", MaxBody)); got.StatusCode != http.StatusOK {
 		t.Errorf("the largest body: %s, %s", got.Status, body)
 	}
-	got, body := g.do(t, http.MethodPost, "/size", strings.Repeat("a", MaxBody+1), "Authorization", "Bearer "+validToken)
+	got, body := g.doAsAlice(t, http.MethodPost, "/size", strings.Repeat("a", MaxBody+1))
 	if got.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(body, fmt.Sprint(MaxBody)) {
 		t.Errorf("a larger one: %s, %s", got.Status, body)
 	}
@@ -190,15 +194,15 @@ func TestLargeBodies(t *testing.T) {
 func TestPanics(t *testing.T) {
 	g := newGate(t, streams.Limits{PerUser: 1})
 	for range 3 { // each would keep the only place if it were not released
-		got, body := g.do(t, http.MethodGet, "/panic", "", "Authorization", "Bearer "+validToken)
+		got, body := g.doAsAlice(t, http.MethodGet, "/panic", "")
 		if got.StatusCode != http.StatusInternalServerError || strings.Contains(body, "secret") {
 			t.Errorf("a panic: %s, %s", got.Status, body)
 		}
 	}
-	if got, body := g.do(t, http.MethodGet, "/panic-late", "", "Authorization", "Bearer "+validToken); got.StatusCode != http.StatusOK || body != "begun" {
+	if got, body := g.doAsAlice(t, http.MethodGet, "/panic-late", ""); got.StatusCode != http.StatusOK || body != "begun" {
 		t.Errorf("a panic in a response: %s, %s", got.Status, body)
 	}
-	if got, body := g.do(t, http.MethodPost, "/size", "", "Authorization", "Bearer "+validToken); got.StatusCode != http.StatusOK {
+	if got, body := g.doAsAlice(t, http.MethodPost, "/size", ""); got.StatusCode != http.StatusOK {
 		t.Errorf("after panics: %s, %s", got.Status, body)
 	}
 	g.Close() // waits for the requests
@@ -211,7 +215,7 @@ func TestPanics(t *testing.T) {
 
 func TestRequestsPerCallerAreLimited(t *testing.T) {
 	g := newGate(t, streams.Limits{PerUser: 1})
-	if got, body := g.do(t, http.MethodGet, "/nested", "", "Authorization", "Bearer "+validToken); got.StatusCode != http.StatusTooManyRequests {
+	if got, body := g.doAsAlice(t, http.MethodGet, "/nested", ""); got.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("a second request while one is served: %s, %s", got.Status, body)
 	}
 }

@@ -24,7 +24,7 @@ type Problem struct {
 	RetryAfter int // seconds; 0 means unknown
 }
 
-// ProblemOf returns the problem of an error. The message has no details of errors that are not meant for callers.
+// ProblemOf describes an error without details that are not meant for callers.
 func ProblemOf(err error) Problem {
 	var status apierrors.APIStatus
 	var tooLarge *http.MaxBytesError

@@ -113,7 +113,7 @@ func (a agent) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.L
 
 // list returns the tasks of a context, or all standalone tasks.
 func (a agent) list(ctx context.Context, req *a2a.ListTasksRequest) ([]*a2a.Task, error) {
-	var found []*a2a.Task
+	var list []*a2a.Task
 	if chat, ok := strings.CutPrefix(req.ContextID, chatPrefix); ok {
 		turns, err := a.turns(ctx, chat)
 		if err != nil {
@@ -125,9 +125,9 @@ func (a agent) list(ctx context.Context, req *a2a.ListTasksRequest) ([]*a2a.Task
 			if req.IncludeArtifacts {
 				shown.Artifacts = artifacts(t.text())
 			}
-			found = append(found, shown)
+			list = append(list, shown)
 		}
-		return found, nil
+		return list, nil
 	}
 	tasks, err := a.tasks(ctx)
 	if err != nil {
@@ -142,9 +142,9 @@ func (a agent) list(ctx context.Context, req *a2a.ListTasksRequest) ([]*a2a.Task
 		if req.IncludeArtifacts && view.Ended(task.Status.Phase) {
 			shown.Artifacts = taskArtifacts(run.Answer(task), task, nil)
 		}
-		found = append(found, shown)
+		list = append(list, shown)
 	}
-	return found, nil
+	return list, nil
 }
 
 func isTurn(id a2a.TaskID) bool { return strings.HasPrefix(string(id), turnPrefix) }
@@ -166,7 +166,7 @@ func (a agent) cancelTurn(ctx context.Context, id a2a.TaskID) (*a2a.Task, error)
 	defer cancel()
 	for _, err := range a.caller.FollowChat(limited, a.namespace, t.chat.Name, message, run.Cursor{}) {
 		if err != nil {
-			break // the chat shows how far it is
+			break // the state of the chat is returned
 		}
 	}
 	if t, err = a.turn(ctx, id); err != nil {
@@ -193,7 +193,7 @@ func (a agent) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a
 	defer cancel()
 	for event, err := range a.caller.FollowTask(limited, a.namespace, task.Name, run.Cursor{}) {
 		if err != nil {
-			break // the task shows how far it is
+			break // the state of the task is returned
 		}
 		if event.Kind == run.End {
 			task = event.Task
@@ -217,7 +217,7 @@ func (a agent) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2
 		switch {
 		case err != nil:
 			return nil, failure(err)
-		case event.Kind == run.Blocked: // the task stays submitted, and its status says what is missing
+		case event.Kind == run.Blocked: // the task stays submitted, and its status has the reason
 			return convert(event.Task, nil, nil), nil
 		case event.Kind == run.End || event.Kind == run.Waiting:
 			return a.finished(ctx, x, event)
@@ -327,10 +327,10 @@ func (a agent) whole(ctx context.Context, task *v1beta1.AgentTask, historyLength
 	return shown, nil
 }
 
-// failure converts an error of the cluster.
+// failure converts an error of the cluster; nil remains nil.
 func failure(err error) error {
-	var reported *a2a.Error
-	if errors.As(err, &reported) {
+	var converted *a2a.Error
+	if err == nil || errors.As(err, &converted) {
 		return err
 	}
 	problem := gateway.ProblemOf(err)

@@ -23,7 +23,7 @@ const (
 	changesArtifact a2a.ArtifactID = "changes"
 )
 
-// artifacts returns the artifact of text, if there is one.
+// artifacts returns the artifact of an answer, or none if it is empty.
 func artifacts(answer string) []*a2a.Artifact {
 	if answer == "" {
 		return nil
@@ -31,7 +31,8 @@ func artifacts(answer string) []*a2a.Artifact {
 	return []*a2a.Artifact{newArtifact(resultArtifact, a2a.NewTextPart(answer))}
 }
 
-// taskArtifacts returns the artifacts of a task that has ended: from its recorded outcome, or from its status if recorded is nil.
+// taskArtifacts returns the artifacts of a task that has ended: from its recorded outcome, or from its status if
+// recorded is nil.
 func taskArtifacts(answer string, task *v1beta1.AgentTask, recorded *historyv1.Outcome) []*a2a.Artifact {
 	list := artifacts(answer)
 	r := reportOf(task, recorded)

@@ -30,12 +30,14 @@ const (
 	quietTime = 10 * time.Second
 )
 
-// turn is a message of a person in a chat, with everything up to the next one, as an A2A task. Answers and decisions belong to it.
+// turn is a person's message in a chat as an A2A task, with everything up to the next such message. Answers and
+// decisions belong to the turn.
 type turn struct {
 	chat    *v1beta1.AgentChat
 	message *v1beta1.AgentMessage
 	now     view.Snapshot
-	// begin is the index of the message in the snapshot, and end that of the next turn; begin is -1 if the chat does not have it yet.
+	// begin is the index of the message in the snapshot, or -1 if the snapshot does not contain it yet. end is the index
+	// of the next turn.
 	begin, end int
 }
 
@@ -86,11 +88,9 @@ func newTurn(now view.Snapshot, chat *v1beta1.AgentChat, message *v1beta1.AgentM
 		return t
 	}
 	t.message = &now.Messages[t.begin]
-	for i := t.begin + 1; i < len(now.Messages); i++ {
-		if startsTurn(&now.Messages[i]) {
-			t.end = i
-			break
-		}
+	next := slices.IndexFunc(now.Messages[t.begin+1:], func(m v1beta1.AgentMessage) bool { return startsTurn(&m) })
+	if next >= 0 {
+		t.end = t.begin + 1 + next
 	}
 	return t
 }
@@ -114,7 +114,7 @@ func (t *turn) TaskInfo() a2a.TaskInfo {
 	return a2a.TaskInfo{TaskID: a2a.TaskID(turnPrefix + t.message.Name), ContextID: chatPrefix + t.chat.Name}
 }
 
-// newest reports whether no later message of a person began another turn.
+// newest reports whether there is no later turn.
 func (t *turn) newest() bool { return t.end == len(t.now.Messages) }
 
 // within returns the messages after the first.
@@ -125,7 +125,7 @@ func (t *turn) within() []v1beta1.AgentMessage {
 	return t.now.Messages[t.begin+1 : t.end]
 }
 
-// text returns the replies of the turn. One that a person stopped is no answer.
+// text returns the replies of the turn, without those that a person stopped.
 func (t *turn) text() string {
 	var replies []string
 	for _, m := range t.within() {
@@ -147,11 +147,7 @@ func (t *turn) state() (state a2a.TaskState, note string) {
 	if !t.newest() && t.text() != "" {
 		return a2a.TaskStateCompleted, ""
 	}
-	state, note = t.outcome(t.progress())
-	if state == a2a.TaskStateCompleted && t.cancelled() {
-		state = a2a.TaskStateCanceled
-	}
-	return state, note
+	return t.outcome(t.progress())
 }
 
 // progress returns how far the chat has handled the newest message of a person.
@@ -169,7 +165,8 @@ func (t *turn) progress() view.Progress {
 	return progress
 }
 
-// cancelled reports whether a person cancelled the work of the chat in the turn. The order of messages within a second is not known.
+// cancelled reports whether a person cancelled the work of the chat during the turn. It compares times, because
+// messages of the same second have no defined order.
 func (t *turn) cancelled() bool {
 	return slices.ContainsFunc(t.now.Messages, func(m v1beta1.AgentMessage) bool {
 		during := !m.CreationTimestamp.Before(&t.message.CreationTimestamp) && (t.newest() || m.CreationTimestamp.Before(&t.now.Messages[t.end].CreationTimestamp))
@@ -177,6 +174,7 @@ func (t *turn) cancelled() bool {
 	})
 }
 
+// outcome returns the state of the turn after a progress of the chat, and a message about it.
 func (t *turn) outcome(progress view.Progress) (state a2a.TaskState, note string) {
 	switch progress {
 	case view.Working:
@@ -184,6 +182,9 @@ func (t *turn) outcome(progress view.Progress) (state a2a.TaskState, note string
 	case view.NeedsPerson:
 		return a2a.TaskStateInputRequired, ""
 	case view.Answered, view.Quiet:
+		if t.cancelled() {
+			return a2a.TaskStateCanceled, ""
+		}
 		return a2a.TaskStateCompleted, ""
 	case view.Deleted:
 		return a2a.TaskStateFailed, "the chat was deleted"
@@ -194,11 +195,11 @@ func (t *turn) outcome(progress view.Progress) (state a2a.TaskState, note string
 		return a2a.TaskStateRejected, "the message was rejected"
 	case view.Paused, view.Failed:
 	}
-	switch still := view.OfChat(t.chat); {
-	case still.Is(view.WaitStatePaused):
-		return a2a.TaskStateFailed, "the chat is " + still.String()
-	case still != nil:
-		return a2a.TaskStateFailed, still.Condition()
+	switch wait := view.OfChat(t.chat); {
+	case wait.Is(view.WaitStatePaused):
+		return a2a.TaskStateFailed, "the chat is " + wait.String()
+	case wait != nil:
+		return a2a.TaskStateFailed, wait.Condition()
 	}
 	return a2a.TaskStateFailed, "the chat could not handle the message"
 }
@@ -210,12 +211,11 @@ func (t *turn) status(state a2a.TaskState, note string, ask *run.Ask) a2a.TaskSt
 		changed = within[len(within)-1].CreationTimestamp.Time
 	}
 	s := a2a.TaskStatus{State: state, Timestamp: &changed}
-	info := t.TaskInfo()
 	switch {
 	case ask != nil:
-		s.Message = askMessage(info, ask, "")
+		s.Message = askMessage(t.TaskInfo(), ask, "")
 	case note != "":
-		s.Message = &a2a.Message{ID: string(t.message.UID) + "-note", Role: a2a.MessageRoleAgent, TaskID: info.TaskID, ContextID: info.ContextID, Parts: a2a.ContentParts{a2a.NewTextPart(note)}}
+		s.Message = newMessage(string(t.message.UID)+"-note", a2a.MessageRoleAgent, t.TaskInfo(), a2a.NewTextPart(note))
 	}
 	return s
 }
@@ -225,9 +225,7 @@ func (t *turn) show(status a2a.TaskStatus, historyLength *int) *a2a.Task {
 	info := t.TaskInfo()
 	shown := &a2a.Task{ID: info.TaskID, ContextID: info.ContextID, Status: status}
 	if historyLength == nil || *historyLength > 0 {
-		shown.History = []*a2a.Message{{
-			ID: t.message.Name, Role: a2a.MessageRoleUser, TaskID: info.TaskID, ContextID: info.ContextID, Parts: a2a.ContentParts{a2a.NewTextPart(t.message.Spec.Content)},
-		}}
+		shown.History = []*a2a.Message{newMessage(t.message.Name, a2a.MessageRoleUser, info, a2a.NewTextPart(t.message.Spec.Content))}
 	}
 	return shown
 }
@@ -272,7 +270,7 @@ func (a agent) talk(ctx context.Context, chat string, message *a2a.Message, in i
 	if in.text() == "" {
 		return exchange{}, a2a.NewError(a2a.ErrInvalidParams, "the message has no text")
 	}
-	now, found, err := a.chat(ctx, chat)
+	now, object, err := a.chat(ctx, chat)
 	if err != nil {
 		return exchange{}, err
 	}
@@ -284,7 +282,7 @@ func (a agent) talk(ctx context.Context, chat string, message *a2a.Message, in i
 	if err != nil {
 		return exchange{}, failure(err)
 	}
-	return exchange{turn: newTurn(now, found, sent), message: sent.Name, from: from}, nil
+	return exchange{turn: newTurn(now, object, sent), message: sent.Name, from: from}, nil
 }
 
 // answerTurn answers what the chat of a turn waits for.
@@ -305,7 +303,7 @@ func (a agent) answerTurn(ctx context.Context, message *a2a.Message, in input) (
 	x.message = a.caller.MessageName(a.namespace, chat, key)
 	var repeated bool
 	if x.answered, repeated, err = a.caller.HasAnswered(ctx, a.namespace, chat, key); err != nil || repeated {
-		return x, wrapped(err)
+		return x, failure(err)
 	}
 	if state, _ := t.state(); state.Terminal() {
 		return exchange{}, errNoInput

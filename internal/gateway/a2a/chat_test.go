@@ -62,8 +62,7 @@ func TestTurnsOfChat(t *testing.T) {
 	c.replies("p1", "Good day.\n")
 	c.says("two", "Release")
 	c.replies("p2", "I will.")
-	asked := c.replies("p3", "Which version?")
-	asked.Annotations = map[string]string{v1beta1.AnnotationCall: "call-1"}
+	c.replies("p3", "Which version?").Annotations = map[string]string{v1beta1.AnnotationCall: "call-1"}
 	c.add("answer", v1beta1.AgentMessageSpec{Role: v1beta1.RoleUser, Content: "1.2", InReplyTo: "p3"}, v1beta1.MessageHandled)
 	c.replies("p4", "Done.")
 	c.expect(t, "one", a2a.TaskStateCompleted, "Good day.")
@@ -118,7 +117,7 @@ func TestStatesOfTurns(t *testing.T) {
 		t.Errorf("the note is %q", note)
 	}
 
-	// A message that the operator has not seen yet.
+	// The operator has not processed this message yet.
 	sent := &v1beta1.AgentMessage{}
 	sent.Name = "new"
 	if state, _ := newTurn(idle.Snapshot, &idle.Chats[0], sent).state(); state != a2a.TaskStateSubmitted {

@@ -39,38 +39,42 @@ func changedAt(task *v1beta1.AgentTask) time.Time {
 func convert(task *v1beta1.AgentTask, ask *run.Ask, historyLength *int) *a2a.Task {
 	shown := &a2a.Task{ID: a2a.TaskID(task.Name), ContextID: contextOf(task), Status: status(task, ask)}
 	if historyLength == nil || *historyLength > 0 {
-		first := &a2a.Message{ID: cmp.Or(task.Annotations[annotationMessage], string(task.UID)), Role: a2a.MessageRoleUser, TaskID: shown.ID, ContextID: shown.ContextID,
-			Parts: a2a.ContentParts{a2a.NewTextPart(task.Spec.Instruction)}}
-		shown.History = []*a2a.Message{first}
+		id := cmp.Or(task.Annotations[annotationMessage], string(task.UID))
+		shown.History = []*a2a.Message{newMessage(id, a2a.MessageRoleUser, shown, a2a.NewTextPart(task.Spec.Instruction))}
 	}
 	return shown
 }
 
-// status returns the status of a task, with a message if there is something to tell.
+func newMessage(id string, role a2a.MessageRole, task a2a.TaskInfoProvider, parts ...*a2a.Part) *a2a.Message {
+	m := a2a.NewMessageForTask(role, task, parts...)
+	m.ID = id
+	return m
+}
+
+// status returns the status of a task, with the message of its ask, error or missing object.
 func status(task *v1beta1.AgentTask, ask *run.Ask) a2a.TaskStatus {
 	changed := changedAt(task)
 	s := a2a.TaskStatus{State: stateOf(task), Timestamp: &changed}
 	info := a2a.TaskInfo{TaskID: a2a.TaskID(task.Name), ContextID: contextOf(task)}
-	say := func(id, text string) {
-		s.Message = &a2a.Message{ID: id, Role: a2a.MessageRoleAgent, TaskID: info.TaskID, ContextID: info.ContextID, Parts: a2a.ContentParts{a2a.NewTextPart(text)}}
-	}
 	switch {
 	case ask != nil:
 		s.Message = askMessage(info, ask, "")
 	case task.Status.Error != nil:
-		say(string(task.UID)+"-error", string(task.Status.Error.Kind)+": "+task.Status.Error.Message)
+		text := string(task.Status.Error.Kind) + ": " + task.Status.Error.Message
+		s.Message = newMessage(string(task.UID)+"-error", a2a.MessageRoleAgent, info, a2a.NewTextPart(text))
 	case s.State == a2a.TaskStateSubmitted:
-		if still := view.OfTask(task); still != nil && still.Message != "" {
-			say(string(task.UID)+"-"+still.Reason, still.Condition())
+		if wait := view.OfTask(task); wait != nil && wait.Message != "" {
+			s.Message = newMessage(string(task.UID)+"-"+wait.Reason, a2a.MessageRoleAgent, info, a2a.NewTextPart(wait.Condition()))
 		}
 	}
 	return s
 }
 
-// askMessage returns the message of a task that waits for a person. rejected is why the last answer was rejected, or empty.
+// askMessage returns the message of a task that waits for a person. rejected is the reason why the last answer was
+// rejected, or empty.
 func askMessage(info a2a.TaskInfo, ask *run.Ask, rejected string) *a2a.Message {
 	id, data := ask.ID(), map[string]any{"ask": ask.ID(), "kind": "question"}
-	if ask.Task == "" { // that of an agent below, as the status of the task shows it
+	if ask.Task == "" { // the ask of an agent below the task: the status does not name the one that waits
 		id = string(info.TaskID) + "-ask"
 		delete(data, "ask")
 	}
@@ -82,11 +86,10 @@ func askMessage(info a2a.TaskInfo, ask *run.Ask, rejected string) *a2a.Message {
 		data["rejected"] = rejected
 		text = rejected + "\n\n" + text
 	}
-	return &a2a.Message{ID: id, Role: a2a.MessageRoleAgent, TaskID: info.TaskID, ContextID: info.ContextID, Parts: a2a.ContentParts{a2a.NewTextPart(text), a2a.NewDataPart(data)}}
+	return newMessage(id, a2a.MessageRoleAgent, info, a2a.NewTextPart(text), a2a.NewDataPart(data))
 }
 
-// askText returns an ask for a person. A decision over A2A needs data, because text does not say which ask it is
-// about.
+// askText returns an ask for a person. A decision over A2A needs data, because text does not name the ask.
 func askText(ask run.Ask) string {
 	switch {
 	case !ask.IsApproval():
@@ -103,12 +106,12 @@ func askText(ask run.Ask) string {
 		`, or "deny", and a "comment" if you like.` + edit + ` Any other reply decides nothing.`
 }
 
-// streamed is what was sent of a task.
+// streamed is the part of a task that was sent.
 type streamed struct {
 	exchange
-	// text is the text of the artifact, and before the part of it that earlier replies of a chat have.
+	// text is the text of the artifact. before is the part of it that is from earlier replies of a chat.
 	text, before string
-	// void reports that the text after before is replaced by the next piece.
+	// void reports that the next piece replaces the text after before.
 	void bool
 }
 
@@ -148,8 +151,8 @@ func (s *streamed) events(event run.Event) []a2a.Event {
 	return nil
 }
 
-// add returns the update of the artifact for a piece of text. The replies of a chat's turn are parts of one text; the result of a task
-// replaces what was sent before.
+// add returns the update of the artifact for a piece of text. The replies of a chat's turn are parts of one text; the
+// result of a task replaces the text before it.
 func (s *streamed) add(text string, begin bool) *a2a.TaskArtifactUpdateEvent {
 	switch {
 	case s.void && s.turn != nil:
@@ -165,7 +168,7 @@ func (s *streamed) add(text string, begin bool) *a2a.TaskArtifactUpdateEvent {
 	return s.artifact(text, !begin)
 }
 
-// others returns the updates for the artifacts beside the text, which are sent as a whole.
+// others returns the updates for the other artifacts, which are sent as a whole.
 func (s *streamed) others(event run.Event) []a2a.Event {
 	info := s.TaskInfo()
 	var out []a2a.Event
@@ -182,7 +185,9 @@ func (s *streamed) replace(text string) *a2a.TaskArtifactUpdateEvent {
 
 func (s *streamed) artifact(text string, add bool) *a2a.TaskArtifactUpdateEvent {
 	info := s.TaskInfo()
-	return &a2a.TaskArtifactUpdateEvent{TaskID: info.TaskID, ContextID: info.ContextID, Append: add, Artifact: &a2a.Artifact{ID: resultArtifact, Name: "result", Parts: a2a.ContentParts{a2a.NewTextPart(text)}}}
+	return &a2a.TaskArtifactUpdateEvent{
+		TaskID: info.TaskID, ContextID: info.ContextID, Append: add, Artifact: newArtifact(resultArtifact, a2a.NewTextPart(text)),
+	}
 }
 
 func (s *streamed) update(event run.Event) *a2a.TaskStatusUpdateEvent {

@@ -90,7 +90,7 @@ func TestAskMessage(t *testing.T) {
 	approval.Reasons = []string{"Required by policy team/writes, rule people: Ask first.", "The agent's context is untrusted"}
 	message := askMessage(a2a.TaskInfo{TaskID: "releaser-1"}, approval, "")
 	if text := textOf(message); !strings.Contains(text, strings.Join(approval.Reasons, "\n")) {
-		t.Errorf("the person does not read why: %q", text)
+		t.Errorf("the reasons are missing: %q", text)
 	}
 	data := message.Parts[1].Data().(map[string]any)
 	if message.ID != "call-1@releaser-1" || data["kind"] != "approval" || data["tool"] != "write" || data["arguments"] != `{"path":"x"}` || data["ask"] != message.ID {
@@ -199,7 +199,7 @@ func TestArtifacts(t *testing.T) {
 	}
 }
 
-// TestStreamedText plays events of runs. A client that applies the updates has the answer, whatever broke off in between.
+// A client that applies the updates has the answer, whatever broke off in between.
 func TestStreamedText(t *testing.T) {
 	task := makeTask(v1beta1.TaskSuccess)
 	chat := &turn{chat: &v1beta1.AgentChat{}, message: &v1beta1.AgentMessage{}, begin: -1}

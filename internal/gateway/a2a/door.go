@@ -37,41 +37,43 @@ func (d door) Routes(mux *gateway.Mux) {
 	mux.Handle("POST "+agent, d.jsonRPC)
 	mux.Handle(agent+restPath+"/", d.rest)
 	if d.push != nil {
-		mux.HandlePublic("GET "+keysPath, http.HandlerFunc(d.keys))
+		mux.HandlePublic("GET "+keysPath, d.keys)
 	}
 }
 
-// WriteError implements gateway.Door. It is for errors before the protocol: those of its methods are in the form of the binding.
+// WriteError implements gateway.Door. It is for errors before the protocol: those of its methods are in the form of
+// the binding.
 func (door) WriteError(w http.ResponseWriter, err error) {
 	problem := gateway.ProblemOf(err)
 	problem.WriteHeaders(w)
 	gateway.WriteJSON(w, problem.Code, map[string]any{"error": map[string]any{"code": problem.Code, "status": problem.Reason, "message": problem.Message}})
 }
 
-func (d door) jsonRPC(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
-	if refuseOldMethod(w, r) {
-		return
+func (d door) jsonRPC(w http.ResponseWriter, r *http.Request, caller *run.Caller) error {
+	if !refuseOldMethod(w, r) {
+		a2asrv.NewJSONRPCHandler(d.agent(r, caller), a2asrv.WithTransportKeepAlive(keepAlive)).ServeHTTP(w, r)
 	}
-	a2asrv.NewJSONRPCHandler(d.agent(r, caller), a2asrv.WithTransportKeepAlive(keepAlive)).ServeHTTP(w, r)
+	return nil
 }
 
-func (d door) rest(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
+func (d door) rest(w http.ResponseWriter, r *http.Request, caller *run.Caller) error {
 	agent := d.agent(r, caller)
 	http.StripPrefix(agent.path()+restPath, a2asrv.NewRESTHandler(agent, a2asrv.WithTransportKeepAlive(keepAlive))).ServeHTTP(w, r)
+	return nil
 }
 
 // card serves the agent card of a role.
-func (d door) card(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
+func (d door) card(w http.ResponseWriter, r *http.Request, caller *run.Caller) error {
 	agent := d.agent(r, caller)
 	card, err := agent.card(r.Context())
 	if err != nil {
-		d.WriteError(w, err)
-		return
+		return err
 	}
 	gateway.WriteJSON(w, http.StatusOK, newOldCard(card, agent.address+agent.path()))
+	return nil
 }
 
-// addressOf returns the address of the gateway as the caller sees it.
+// addressOf returns the address that the caller uses for the gateway.
 func addressOf(r *http.Request) string {
 	if r.TLS != nil {
 		return "https://" + r.Host
@@ -79,7 +81,8 @@ func addressOf(r *http.Request) string {
 	return "http://" + r.Host
 }
 
-// supported returns an error if a request is of a version of the protocol that is not served. Clients of 1.0 send the version.
+// supported returns an error if a request is of a protocol version that is not served. Clients of 1.0 send the
+// version.
 func supported(params *a2asrv.ServiceParams) error {
 	versions, ok := params.Get(a2a.SvcParamVersion)
 	if ok && len(versions) > 0 && versions[0] != "" && versions[0] != "1" && !strings.HasPrefix(versions[0], "1.") {

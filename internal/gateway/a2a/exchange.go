@@ -19,9 +19,9 @@ import (
 type exchange struct {
 	task *v1beta1.AgentTask
 	turn *turn
-	// answered is the ask that the request has answered: the run may show it for a moment.
+	// answered is the ask that the request has answered. The status of the run may still contain it for a moment.
 	answered string
-	// message is the AgentMessage of the request: the answer to a task, or what was written to a chat.
+	// message is the AgentMessage of the request: the answer to a task, or a message in a chat.
 	message string
 	// from is the position in the chat's history.
 	from run.Cursor
@@ -41,8 +41,8 @@ func (a agent) events(ctx context.Context, x exchange) iter.Seq2[run.Event, erro
 	return a.caller.FollowTask(ctx, a.namespace, x.task.Name, run.Cursor{})
 }
 
-// follow returns the events of the run until it has ended or waits for a person. If the answer of the request is rejected and the run still
-// waits, the last event is Waiting with the reason as its text.
+// follow returns the events of the run until it has ended or waits for a person. If the answer of the request is
+// rejected and the run still waits, the last event is Waiting with the reason as its text.
 func (a agent) follow(ctx context.Context, x exchange) iter.Seq2[run.Event, error] {
 	return func(yield func(run.Event, error) bool) {
 		watched, stop := context.WithCancelCause(ctx)
@@ -82,7 +82,7 @@ func rejectionOf(watched context.Context, event run.Event, err error) *run.Rejec
 	return nil
 }
 
-// readRejection returns why a message of a chat was rejected.
+// readRejection returns why a chat rejected a message.
 func (a agent) readRejection(ctx context.Context, message string) *run.RejectedError {
 	if rejected := a.caller.WaitForRejection(ctx, a.namespace, message); rejected != nil {
 		return rejected
@@ -90,8 +90,8 @@ func (a agent) readRejection(ctx context.Context, message string) *run.RejectedE
 	return &run.RejectedError{Reason: "Rejected", Message: "kubectl get agentmessages shows why"}
 }
 
-// afterRejection reports that the run still waits for what the request did not answer. If it does not, because another person has answered, the
-// run is followed.
+// afterRejection reports that the run still waits, because the answer of the request was rejected. If another person
+// has answered meanwhile, it follows the run.
 func (a agent) afterRejection(ctx context.Context, x exchange, rejected *run.RejectedError, yield func(run.Event, error) bool) {
 	var ask *run.Ask
 	var err error
@@ -110,16 +110,11 @@ func (a agent) afterRejection(ctx context.Context, x exchange, rejected *run.Rej
 		yield(run.Event{Kind: run.Waiting, Task: x.task, Ask: ask, Text: rejected.Error()}, nil)
 		return
 	}
+	x.message = ""
 	if x.turn != nil {
 		x.message = x.turn.message.Name
-	} else {
-		x.message = ""
 	}
-	for event, err := range a.follow(ctx, x) {
-		if !yield(event, err) {
-			return
-		}
-	}
+	a.follow(ctx, x)(yield)
 }
 
 // finished returns the A2A task after the last event of an exchange.
@@ -150,9 +145,6 @@ func (t *turn) after(event run.Event) a2a.TaskStatus {
 		return s
 	case run.End:
 		state, note := t.outcome(event.Progress)
-		if state == a2a.TaskStateCompleted && t.cancelled() {
-			state = a2a.TaskStateCanceled
-		}
 		return t.status(state, note, nil)
 	}
 	return t.status(a2a.TaskStateWorking, "", nil)
@@ -170,7 +162,7 @@ func (a agent) stream(ctx context.Context, x exchange, yield func(a2a.Event, err
 			return
 		}
 		if x.turn != nil && (event.Kind == run.Waiting || event.Kind == run.End) {
-			// The replies and the state are read again: the caller may not be allowed to read the history, from which the text comes.
+			// The events have no text if the caller may not read the history, so the replies are read from the messages.
 			if s.turn, err = a.turn(ctx, x.TaskInfo().TaskID); err != nil {
 				yield(nil, err)
 				return

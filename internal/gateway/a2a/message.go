@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -27,7 +28,7 @@ const (
 	annotationMessage = "nestor.dev/a2a-message"
 )
 
-// receive handles a message: it starts a task or a turn of a chat, or answers what one waits for.
+// receive handles a message: it starts a task or a turn of a chat, or answers an ask of one.
 func (a agent) receive(ctx context.Context, req *a2a.SendMessageRequest) (exchange, error) {
 	if call, ok := a2asrv.CallContextFrom(ctx); ok {
 		if err := supported(call.ServiceParams()); err != nil {
@@ -130,7 +131,7 @@ func (a agent) answer(ctx context.Context, message *a2a.Message, in input) (exch
 	x := exchange{task: task, message: a.caller.MessageName(a.namespace, task.Name, key)}
 	var repeated bool
 	if x.answered, repeated, err = a.caller.HasAnswered(ctx, a.namespace, task.Name, key); err != nil || repeated {
-		return x, wrapped(err)
+		return x, failure(err)
 	}
 	ask, err := a.caller.OpenAsk(ctx, task)
 	if err != nil {
@@ -144,12 +145,12 @@ func (a agent) answer(ctx context.Context, message *a2a.Message, in input) (exch
 	return x, err
 }
 
-// errNoInput is the error for a reply to a task that waits for nothing, such as a turn that has ended.
+// errNoInput is the error for a reply to a task that waits for nothing.
 var errNoInput = a2a.NewError(a2a.ErrUnsupportedOperation,
 	"the task does not wait for input, and nothing was changed: read it with GetTask; a message without a taskId starts another one")
 
-// reply answers an open ask, and returns its ID. A decision needs the reference of the ask that the client was shown:
-// a message to a task does not say which status of the task it replies to.
+// reply answers an open ask, and returns its ID. A decision needs the reference of the ask that the client was shown,
+// because a message to a task does not contain the status that it replies to.
 func (a agent) reply(ctx context.Context, open []run.Ask, in input, key string) (answered string, err error) {
 	if len(open) == 0 {
 		return "", errNoInput
@@ -167,7 +168,7 @@ func (a agent) reply(ctx context.Context, open []run.Ask, in input, key string) 
 			decision.Comment = sent.Comment
 		}
 		_, err := a.caller.Decide(ctx, *ask, decision, key)
-		return ask.ID(), wrapped(err)
+		return ask.ID(), failure(err)
 	case ask == nil:
 		ask = &open[0]
 	}
@@ -181,14 +182,7 @@ func (a agent) reply(ctx context.Context, open []run.Ask, in input, key string) 
 	if text == "" {
 		return "", a2a.NewError(a2a.ErrInvalidParams, "the message has no text")
 	}
-	return ask.ID(), wrapped(a.caller.Answer(ctx, *ask, text, key))
-}
-
-func wrapped(err error) error {
-	if err == nil {
-		return nil
-	}
-	return failure(err)
+	return ask.ID(), failure(a.caller.Answer(ctx, *ask, text, key))
 }
 
 // input is the content of a message.
@@ -223,22 +217,22 @@ func read(message *a2a.Message) (input, error) {
 }
 
 func (in input) text() string {
-	parts := append([]string{}, in.texts...)
+	parts := slices.Clone(in.texts)
 	for _, data := range in.data {
 		parts = append(parts, string(data))
 	}
 	return strings.Join(parts, "\n\n")
 }
 
-// decision is the decision in a message: the word in a data part or the text, and the ask that the client was shown in
-// a data part.
+// decision is the decision in a message. The word is in a data part or in the text, everything else in the data part.
 type decision struct {
 	Decision string `json:"decision"`
 	Comment  string `json:"comment"`
 	// Ask and Digest are those of the data part with the ask.
 	Ask    string `json:"ask"`
 	Digest string `json:"digest"`
-	// Arguments replace those of the call: JSON as text, because a data part does not keep numbers and repeated keys as they are.
+	// Arguments replace those of the call. They are JSON as text, because decoding a data part changes numbers and
+	// repeated keys.
 	Arguments string `json:"arguments"`
 }
 

@@ -16,9 +16,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
-// Notification returns the body of a push notification about a task, and an identifier of the state that it describes. The identifier is
-// empty if there is nothing to notify: the client has submitted the task itself, and only standalone tasks are A2A tasks. Only the status of the task is read, so a long
-// result or question is shortened.
+// Notification returns the body of a push notification about a task, and an identifier of the state that it describes.
+// The identifier is empty for a submitted task, because the client has submitted it, and for a task that is not an A2A
+// task. Only the status of the task is read, so a long result or question is shortened.
 func Notification(task *v1beta1.AgentTask) (state string, body []byte, err error) {
 	now := stateOf(task)
 	if now == a2a.TaskStateSubmitted || !isStandalone(task) {
@@ -51,7 +51,7 @@ func statusAsk(task *v1beta1.AgentTask, waiting v1beta1.Waiting) *run.Ask {
 	ask := &run.Ask{Ask: view.NewAsk("", task.Name, waiting), Namespace: task.Namespace, Root: task.Name, SubAgent: waiting.SubAgent}
 	ask.Role = task.Spec.Role
 	if waiting.SubAgent != "" && waiting.SubAgent != task.Status.SubAgent {
-		ask.Task, ask.Role = "", "" // it is that of an agent below
+		ask.Task, ask.Role = "", "" // an agent below the task waits, and the status has only its name
 	}
 	return ask
 }

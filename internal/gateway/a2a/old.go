@@ -15,8 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/gateway"
 )
 
-// oldCard is an agent card with the address where clients of A2A 0.3 look for it, so that they get as far as an error
-// with the reason.
+// oldCard is an agent card with the address in the field where clients of A2A 0.3 expect it. They then send a request
+// and receive an error with the reason.
 type oldCard struct {
 	*a2a.AgentCard
 	URL       string `json:"url"`
@@ -31,8 +31,8 @@ func newOldCard(card *a2a.AgentCard, url string) oldCard {
 // codeVersion is the code of the error VersionNotSupported in JSON-RPC.
 const codeVersion = -32009
 
-// refuseOldMethod responds to a request of a client of A2A 0.3, whose methods have a slash, and reports whether it is
-// one. The body stays readable otherwise.
+// refuseOldMethod responds to a request of a client of A2A 0.3, whose methods have a slash, and reports whether it
+// did. Otherwise the body can still be read.
 func refuseOldMethod(w http.ResponseWriter, r *http.Request) bool {
 	body, err := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -45,7 +45,7 @@ func refuseOldMethod(w http.ResponseWriter, r *http.Request) bool {
 	}
 	code := http.StatusOK
 	if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
-		code = http.StatusBadRequest // the client expects events after another one
+		code = http.StatusBadRequest // after 200, the client expects events
 	}
 	gateway.WriteJSON(w, code, map[string]any{"jsonrpc": "2.0", "id": request.ID, "error": map[string]any{
 		"code": codeVersion,

@@ -21,13 +21,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/push"
 )
 
-// keysPath is where the public keys are that verify notifications.
+// keysPath is the path of the public keys that verify notifications.
 const keysPath = "/.well-known/jwks.json"
 
 // errNoPushInChats is the error for push notifications about a turn, which has no AgentTask to store them in.
 var errNoPushInChats = a2a.NewError(a2a.ErrPushNotificationNotSupported, "push notifications are for standalone tasks, not for the turns of a chat")
 
-// Registrar prepares push notifications, which the operator delivers. The door stores them with the task, with the caller's permissions.
+// Registrar prepares push notifications, which the operator delivers. The door stores them with the task, with the
+// caller's permissions.
 type Registrar interface {
 	// Seal returns the configuration to store. The error of a registration that is not valid is a BadRequest.
 	Seal(ctx context.Context, wanted push.Registration) (push.Config, error)
@@ -35,14 +36,13 @@ type Registrar interface {
 	PublicKeys(ctx context.Context) (push.JWKS, error)
 }
 
-// keys serves the public keys.
-func (d door) keys(w http.ResponseWriter, r *http.Request) {
+func (d door) keys(w http.ResponseWriter, r *http.Request) error {
 	keys, err := d.push.PublicKeys(r.Context())
 	if err != nil {
-		d.WriteError(w, apierrors.NewServiceUnavailable("the keys cannot be read at the moment"))
-		return
+		return apierrors.NewServiceUnavailable("the keys cannot be read at the moment")
 	}
 	gateway.WriteJSON(w, http.StatusOK, keys)
+	return nil
 }
 
 func (a agent) CreateTaskPushConfig(ctx context.Context, req *a2a.PushConfig) (*a2a.PushConfig, error) {
@@ -73,14 +73,15 @@ func (a agent) ListTaskPushConfigs(ctx context.Context, req *a2a.ListTaskPushCon
 	return response, nil
 }
 
-// DeleteTaskPushConfig implements a2asrv.RequestHandler. Deleting what does not exist succeeds, so that it can be repeated.
+// DeleteTaskPushConfig implements a2asrv.RequestHandler. Deleting what does not exist succeeds, so that it can be
+// repeated.
 func (a agent) DeleteTaskPushConfig(ctx context.Context, req *a2a.DeleteTaskPushConfigRequest) error {
-	return a.changePush(ctx, req.TaskID, func(list []push.Config) ([]push.Config, error) {
-		return slices.DeleteFunc(list, func(c push.Config) bool { return c.ID == req.ID }), nil
+	return a.changePush(ctx, req.TaskID, func(list []push.Config) []push.Config {
+		return slices.DeleteFunc(list, func(c push.Config) bool { return c.ID == req.ID })
 	})
 }
 
-// shownConfig returns a configuration without its secrets: they are not returned to anyone.
+// shownConfig returns a configuration without its secrets, which are never returned.
 func shownConfig(task a2a.TaskID, c push.Config) *a2a.PushConfig {
 	return &a2a.PushConfig{TaskID: task, ID: c.ID, URL: c.URL}
 }
@@ -91,8 +92,7 @@ func (a agent) register(ctx context.Context, id a2a.TaskID, req *a2a.PushConfig)
 	if err != nil {
 		return nil, err
 	}
-	err = a.changePush(ctx, id, func(list []push.Config) ([]push.Config, error) { return push.Add(list, sealed), nil })
-	if err != nil {
+	if err := a.changePush(ctx, id, func(list []push.Config) []push.Config { return push.Add(list, sealed) }); err != nil {
 		return nil, err
 	}
 	return shownConfig(id, sealed), nil
@@ -148,26 +148,24 @@ func (a agent) pushConfigs(ctx context.Context, id a2a.TaskID) ([]push.Config, e
 }
 
 // changePush changes the configurations of a task, with the permissions of the caller.
-func (a agent) changePush(ctx context.Context, id a2a.TaskID, change func([]push.Config) ([]push.Config, error)) error {
+func (a agent) changePush(ctx context.Context, id a2a.TaskID, change func([]push.Config) []push.Config) error {
 	if a.push == nil {
 		return a2a.ErrPushNotificationNotSupported
 	}
 	if isTurn(id) {
 		return errNoPushInChats
 	}
-	return wrapped(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	return failure(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		task, err := a.task(ctx, id)
 		if err != nil {
 			return err
 		}
 		before := task.DeepCopy()
-		list, err := change(push.Read(task))
-		if err != nil {
-			return err
-		}
-		if err := push.Write(task, list); errors.Is(err, push.ErrTooMany) {
+		err = push.Write(task, change(push.Read(task)))
+		if errors.Is(err, push.ErrTooMany) {
 			return a2a.NewError(a2a.ErrInvalidParams, err.Error())
-		} else if err != nil {
+		}
+		if err != nil {
 			return err
 		}
 		return a.caller.API.Patch(ctx, task, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))

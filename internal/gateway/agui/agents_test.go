@@ -68,13 +68,13 @@ func (a *agents) Task(_ context.Context, _, name string) (*v1beta1.AgentTask, er
 func (a *agents) Tasks(_ context.Context, _ string, selector labels.Selector) ([]v1beta1.AgentTask, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var found []v1beta1.AgentTask
+	var tasks []v1beta1.AgentTask
 	for _, task := range a.tasks {
 		if selector.Matches(labels.Set(task.Labels)) {
-			found = append(found, *task.DeepCopy())
+			tasks = append(tasks, *task.DeepCopy())
 		}
 	}
-	return found, nil
+	return tasks, nil
 }
 
 // open returns the wait that has no reply yet.
@@ -108,12 +108,7 @@ func (a *agents) FollowTask(_ context.Context, _, name string, from run.Cursor) 
 			defer a.mu.Lock()
 			return yield(e, nil)
 		}
-		var task *v1beta1.AgentTask
-		for _, t := range a.tasks {
-			if t.Name == name {
-				task = t
-			}
-		}
+		task := a.tasks[slices.IndexFunc(a.tasks, func(t *v1beta1.AgentTask) bool { return t.Name == name })]
 		open := a.open()
 		for _, e := range a.history {
 			if e.Kind == run.Waiting {
@@ -225,8 +220,9 @@ func post(t *testing.T, a *agents, in map[string]any) (int, []received) {
 		t.Fatal(err)
 	}
 	recorder := httptest.NewRecorder()
-	serve(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/ag-ui/team-a/coder", bytes.NewReader(body)), a, "team-a", "coder")
-	if recorder.Code != http.StatusOK {
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/ag-ui/team-a/coder", bytes.NewReader(body))
+	if err := serve(recorder, r, a, "team-a", "coder"); err != nil {
+		New().WriteError(recorder, err)
 		return recorder.Code, []received{{"message": recorder.Body.String()}}
 	}
 	var events []received
@@ -250,7 +246,8 @@ var brackets = []struct{ open, end, field string }{
 	{typeReasoningOpen, typeReasoningClose, "messageId"}, {typeStepStarted, typeStepFinished, "stepName"}, {typeSubagentStarted, typeSubagentFinished, "subagentRunId"},
 }
 
-// checkOrder checks the rules of AG-UI: a run starts and ends once, and everything that was opened is closed in between.
+// checkOrder checks the rules of AG-UI: a run starts and ends once, and everything that was opened is closed in
+// between.
 func checkOrder(t *testing.T, events []received) {
 	t.Helper()
 	if len(events) < 2 || events[0]["type"] != typeRunStarted {

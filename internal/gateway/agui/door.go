@@ -45,49 +45,43 @@ func New() *Door { return &Door{} }
 func (d *Door) Name() string { return doorName }
 
 func (d *Door) Routes(mux *gateway.Mux) {
-	mux.Handle("POST /ag-ui/{namespace}/{role}", func(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
-		serve(w, r, caller, r.PathValue("namespace"), r.PathValue("role"))
+	mux.Handle("POST /ag-ui/{namespace}/{role}", func(w http.ResponseWriter, r *http.Request, caller *run.Caller) error {
+		return serve(w, r, caller, r.PathValue("namespace"), r.PathValue("role"))
 	})
 }
 
-func (d *Door) WriteError(w http.ResponseWriter, err error) { writeError(w, err) }
-
-// writeError writes an error before the stream began.
-func writeError(w http.ResponseWriter, err error) {
+func (d *Door) WriteError(w http.ResponseWriter, err error) {
 	p := gateway.ProblemOf(err)
 	p.WriteHeaders(w)
 	gateway.WriteJSON(w, p.Code, map[string]any{"message": p.Message, "code": p.Reason})
 }
 
-func serve(w http.ResponseWriter, r *http.Request, all runs, namespace, role string) {
+func serve(w http.ResponseWriter, r *http.Request, all runs, namespace, role string) error {
 	if len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Label(role)) > 0 {
 		http.NotFound(w, r)
-		return
+		return nil
 	}
 	if !acceptsEvents(r) {
-		writeError(w, &apierrors.StatusError{ErrStatus: notAcceptable})
-		return
+		return &apierrors.StatusError{ErrStatus: notAcceptable}
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		writeError(w, err)
-		return
+		return err
 	}
 	in, err := parseInput(body)
 	if err != nil {
-		writeError(w, apierrors.NewBadRequest(err.Error()))
-		return
+		return apierrors.NewBadRequest(err.Error())
 	}
 	t := thread{runs: all, in: in, namespace: namespace, role: role}
 	where, err := t.open(r.Context())
 	if err != nil {
-		writeError(w, err)
-		return
+		return err
 	}
 	stream := gateway.NewEventStream(w)
 	defer stream.Close()
-	// The client has disconnected if an event cannot be sent; the run continues.
+	// An event cannot be sent if the client has disconnected; the run continues.
 	_ = t.stream(r.Context(), where, func(e event) error { return stream.Send("", e) })
+	return nil
 }
 
 // acceptsEvents reports whether the client takes server-sent events.

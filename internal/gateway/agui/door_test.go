@@ -53,8 +53,8 @@ func TestRunWithInterrupts(t *testing.T) {
 	if !slices.Equal(a.replies, []string{"Green", "true nice"}) || len(a.tasks) != 1 {
 		t.Errorf("replies %q, %d tasks", a.replies, len(a.tasks))
 	}
-	if said := replay(t, third); said != "It is green." {
-		t.Errorf("the client shows %q", said)
+	if text := replay(t, third); text != "It is green." {
+		t.Errorf("the client shows %q", text)
 	}
 }
 
@@ -78,22 +78,22 @@ func TestClientsWithoutInterrupts(t *testing.T) {
 	if text != "Which colour?" {
 		t.Errorf("the question is %q", text)
 	}
-	asked := map[string]any{"id": question, "role": "assistant", "content": text}
-	_, events = post(t, a, old("r2", asked, map[string]any{"id": "m2", "role": "user", "content": "Green"}))
+	questionMessage := map[string]any{"id": question, "role": "assistant", "content": text}
+	_, events = post(t, a, old("r2", questionMessage, map[string]any{"id": "m2", "role": "user", "content": "Green"}))
 	approval, text := shown(events)
 	if !strings.Contains(text, "paint") || !strings.Contains(text, "Required by policy team/paint") {
 		t.Errorf("the approval is %q", text)
 	}
 	answered := map[string]any{"id": "m2", "role": "user", "content": "Green"}
 	needed := map[string]any{"id": approval, "role": "assistant", "content": text}
-	_, events = post(t, a, old("r3", asked, answered, needed, map[string]any{"id": "m3", "role": "user", "content": "approve"}))
+	_, events = post(t, a, old("r3", questionMessage, answered, needed, map[string]any{"id": "m3", "role": "user", "content": "approve"}))
 	if at(t, find(events, typeRunFinished), "outcome", "type") != outcomeSuccess || len(a.replies) != 2 || a.replies[0] != "Green" {
 		t.Errorf("%v, replies %q", events, a.replies)
 	}
 	_, events = post(t, flow(), request("r1", nil))
 	for _, e := range events {
 		if id, _ := e["messageId"].(string); strings.HasPrefix(id, askPrefix) {
-			t.Errorf("a client that knows interrupts gets a message: %v", e)
+			t.Errorf("a client that supports interrupts received a message: %v", e)
 		}
 	}
 }
@@ -111,11 +111,11 @@ func replay(t *testing.T, events []received) string {
 		case typeTextContent:
 			shown[id] += e["delta"].(string)
 		case typeMessages:
-			kept := map[string]bool{}
+			valid := map[string]bool{}
 			for i := range e["messages"].([]any) {
-				kept[at(t, e, "messages", i, "id").(string)] = true
+				valid[at(t, e, "messages", i, "id").(string)] = true
 			}
-			order = slices.DeleteFunc(order, func(id string) bool { return !kept[id] })
+			order = slices.DeleteFunc(order, func(id string) bool { return !valid[id] })
 		}
 	}
 	text := ""
@@ -155,8 +155,8 @@ func TestStaleResume(t *testing.T) {
 	}
 	a.tasks[0].Status.Phase = v1beta1.TaskWaiting
 	_, second := post(t, a, request("r2", resume(question, statusResolved, map[string]any{"answer": "Red"})))
-	if said := replay(t, second); !strings.HasPrefix(said, unused) || !slices.Equal(a.replies, []string{"Green"}) {
-		t.Errorf("the client reads %q; replies %q", said, a.replies)
+	if text := replay(t, second); !strings.HasPrefix(text, unused) || !slices.Equal(a.replies, []string{"Green"}) {
+		t.Errorf("the client shows %q; replies %q", text, a.replies)
 	}
 	shown := interruptIn(t, second)
 	for _, e := range a.history {
@@ -165,8 +165,8 @@ func TestStaleResume(t *testing.T) {
 		}
 	}
 	_, third := post(t, a, request("r3", resume(shown, statusResolved, map[string]any{"approved": true})))
-	if said := replay(t, third); !strings.HasPrefix(said, unused) || len(a.replies) != 1 || interruptIn(t, third) == shown {
-		t.Errorf("the client reads %q; replies %q", said, a.replies)
+	if text := replay(t, third); !strings.HasPrefix(text, unused) || len(a.replies) != 1 || interruptIn(t, third) == shown {
+		t.Errorf("the client shows %q; replies %q", text, a.replies)
 	}
 	post(t, a, request("r4", resume(shown, statusCancelled, nil)))
 	if len(a.replies) != 1 {

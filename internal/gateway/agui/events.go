@@ -33,7 +33,7 @@ const (
 	typeCustom           = "CUSTOM"
 )
 
-// event is one event of the stream: one of the types below.
+// event is one of the types below.
 type event any
 
 type runStarted struct {

@@ -6,6 +6,7 @@ package agui
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -43,7 +44,6 @@ type resumeEntry struct {
 	Payload     json.RawMessage `json:"payload"`
 }
 
-// parseInput reads a RunAgentInput.
 func parseInput(body []byte) (*input, error) {
 	in := &input{}
 	if err := json.Unmarshal(body, in); err != nil {
@@ -58,12 +58,13 @@ func parseInput(body []byte) (*input, error) {
 		return nil, fmt.Errorf("messages has more than %d entries", maxMessages)
 	}
 	if len(in.Resume) > 1 {
-		return nil, fmt.Errorf("a run has one interrupt at a time: resume must have one entry")
+		return nil, errors.New("a run has one interrupt at a time: resume must have one entry")
 	}
 	return in, nil
 }
 
-// modern reports whether the client supports the events of AG-UI 1.0. Older clients stop at events that they do not know.
+// modern reports whether the client supports the events of AG-UI 1.0. Older clients fail at events that they do not
+// support.
 func (in *input) modern() bool { return in.ProtocolVersion != "" }
 
 // instruction returns the newest message of the person, with the context that the client sent along.
@@ -88,10 +89,9 @@ func (in *input) instruction() (string, error) {
 		}
 		return in.withContext(text), nil
 	}
-	return "", fmt.Errorf("messages has no message with the role user: its newest one is the instruction of the run")
+	return "", errors.New("messages has no message with the role user: its newest one is the instruction of the run")
 }
 
-// withContext appends the context that the client sent along to an instruction.
 func (in *input) withContext(instruction string) string {
 	if len(in.Context) == 0 {
 		return instruction
@@ -115,7 +115,7 @@ func contentText(content json.RawMessage) (string, error) {
 		Text string `json:"text"`
 	}
 	if err := json.Unmarshal(content, &parts); err != nil {
-		return "", fmt.Errorf("content is neither text nor a list of parts")
+		return "", errors.New("content is neither text nor a list of parts")
 	}
 	var text []string
 	for _, part := range parts {
@@ -127,9 +127,9 @@ func contentText(content json.RawMessage) (string, error) {
 	return strings.Join(text, "\n"), nil
 }
 
-// state returns the state that the client sent, as an object; any other value is left out.
+// state returns the client's state if it is an object, or else an empty one.
 func (in *input) state() map[string]any {
-	state := map[string]any{}
+	var state map[string]any
 	if json.Unmarshal(in.State, &state) != nil || state == nil {
 		return map[string]any{}
 	}

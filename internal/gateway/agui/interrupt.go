@@ -6,6 +6,7 @@ package agui
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -24,12 +25,10 @@ const (
 	statusCancelled = "cancelled"
 )
 
-var (
-	answerSchema = map[string]any{
-		"type": "object", "required": []string{"answer"},
-		"properties": map[string]any{"answer": map[string]any{"type": "string", "minLength": 1}},
-	}
-)
+var answerSchema = map[string]any{
+	"type": "object", "required": []string{"answer"},
+	"properties": map[string]any{"answer": map[string]any{"type": "string", "minLength": 1}},
+}
 
 // decisionSchema returns the schema of a decision. A call that can be edited also takes its arguments.
 func decisionSchema(ask run.Ask) map[string]any {
@@ -40,28 +39,25 @@ func decisionSchema(ask run.Ask) map[string]any {
 	return map[string]any{"type": "object", "required": []string{"approved"}, "properties": properties}
 }
 
-// position is where a run was interrupted: which task waited for which ask, as its reference, and what the client had
-// received.
+// position is where a run was interrupted: the task, the reference of its ask, and what the client had received.
 type position struct {
 	task, ask string
 	cursor    run.Cursor
 }
 
-// interruptID returns the id of an interrupt. It contains the position, so that the request that resumes the run needs nothing else.
+// interruptID returns the id of an interrupt. It contains everything that is needed to resume the run.
 func (p position) interruptID() string {
 	return strings.Join([]string{p.task, p.cursor.String(), p.ask}, "/")
 }
 
 func parsePosition(id string) (position, error) {
-	parts := strings.SplitN(id, "/", 3)
-	if len(parts) != 3 || parts[0] == "" || parts[2] == "" {
+	task, rest, _ := strings.Cut(id, "/")
+	text, ask, _ := strings.Cut(rest, "/")
+	cursor, err := run.ParseCursor(text)
+	if err != nil || task == "" || ask == "" {
 		return position{}, fmt.Errorf("this agent has no interrupt with the id %q", id)
 	}
-	cursor, err := run.ParseCursor(parts[1])
-	if err != nil {
-		return position{}, fmt.Errorf("this agent has no interrupt with the id %q", id)
-	}
-	return position{task: parts[0], ask: parts[2], cursor: cursor}, nil
+	return position{task, ask, cursor}, nil
 }
 
 func interruptOf(task string, ask run.Ask, cursor run.Cursor) interrupt {
@@ -79,8 +75,8 @@ func interruptOf(task string, ask run.Ask, cursor run.Cursor) interrupt {
 	return i
 }
 
-// askPrefix and the interrupt's id form the id of the message that shows the interrupt to clients without support for
-// interrupts.
+// askPrefix begins the id of the message that shows an interrupt to clients that do not support them; the interrupt's
+// id follows.
 const askPrefix = "ask/"
 
 // typedReply returns the newest message as the answer to an interrupt, if it follows the message that shows the
@@ -115,25 +111,25 @@ func answerOf(payload json.RawMessage) (string, error) {
 			Answer string `json:"answer"`
 		}
 		if err := json.Unmarshal(payload, &object); err != nil {
-			return "", fmt.Errorf(`the payload of an answer must be a string, or an object such as {"answer": "Green"}`)
+			return "", errors.New(`the payload of an answer must be a string, or an object such as {"answer": "Green"}`)
 		}
 		text = object.Answer
 	}
 	if strings.TrimSpace(text) == "" {
-		return "", fmt.Errorf(`the answer is empty: send a payload such as {"answer": "Green"}`)
+		return "", errors.New(`the answer is empty: send a payload such as {"answer": "Green"}`)
 	}
 	return text, nil
 }
 
 // decisionOf reads a decision from the payload: an object, a boolean, or text such as "deny: not on a Friday".
 func decisionOf(payload json.RawMessage) (run.Decision, error) {
-	const form = `the payload of a decision must be an object such as {"approved": true}, a boolean, or "approve" or "deny"`
+	noDecision := errors.New(`the payload of a decision must be an object such as {"approved": true}, a boolean, or "approve" or "deny"`)
 	var text string
 	switch trimmed := bytes.TrimSpace(payload); {
 	case json.Unmarshal(payload, &text) == nil && text != "":
 		decision, ok := run.ParseDecision(text)
 		if !ok {
-			return run.Decision{}, fmt.Errorf("%s", form)
+			return run.Decision{}, noDecision
 		}
 		return decision, nil
 	case bytes.Equal(trimmed, []byte("true")), bytes.Equal(trimmed, []byte("false")):
@@ -145,16 +141,16 @@ func decisionOf(payload json.RawMessage) (run.Decision, error) {
 		EditedArgs json.RawMessage `json:"editedArgs"`
 	}
 	if err := json.Unmarshal(payload, &object); err != nil || object.Approved == nil {
-		return run.Decision{}, fmt.Errorf("%s", form)
+		return run.Decision{}, noDecision
 	}
 	edited := object.EditedArgs
 	switch {
 	case len(edited) == 0 || string(edited) == "null":
 		edited = nil
 	case edited[0] != '{':
-		return run.Decision{}, fmt.Errorf("editedArgs must be an object")
+		return run.Decision{}, errors.New("editedArgs must be an object")
 	case !*object.Approved:
-		return run.Decision{}, fmt.Errorf("a denied call takes no editedArgs: say in comment what to do instead")
+		return run.Decision{}, errors.New("a denied call takes no editedArgs: say in comment what to do instead")
 	}
 	return run.Decision{Approve: *object.Approved, Comment: object.Comment, Arguments: string(edited)}, nil
 }

@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/utils/ptr"
+
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
@@ -21,19 +23,20 @@ const maxDescription = 500
 // The control tools that end a run: their input is the result, which is sent as text.
 var endingTools = []string{"submit_result", "submit_error"}
 
-// mapper turns the events of a run into those of one AG-UI stream. Everything that it opens, it closes before the stream ends.
+// mapper turns the events of a run into those of one AG-UI stream. It closes everything that it opens before the
+// stream ends.
 type mapper struct {
 	in   *input
 	task string
 	out  []event
-	// state is what the client sent, which a snapshot must not lose.
+	// state is the client's state, which every snapshot of the state must contain.
 	state map[string]any
-	// text is the open text message, and written is what it contains. replaced counts the messages that were void.
+	// text is the id of the open text message, and written its content. replaced counts the messages that were void.
 	text     string
 	written  string
 	replaced int
-	// said reports that the text since the last entry was sent as it was written.
-	said bool
+	// streamed reports that the text since the last entry was sent while the model wrote it.
+	streamed bool
 	// calls are the tool calls without a result, in order.
 	calls []string
 	// children are the open sub-agents, in order.
@@ -104,7 +107,8 @@ func (m *mapper) add(e run.Event) (last bool) {
 	return false
 }
 
-// addText sends a piece of the answer. The id of its message follows from the position, so that a repeated stream has the same one.
+// addText sends a piece of the answer. The id of its message follows from the position, so that a repeated stream has
+// the same one.
 func (m *mapper) addText(e run.Event) {
 	if m.text == "" {
 		m.text = fmt.Sprintf("%s-%d-%d", m.task, e.Cursor.Seq, m.replaced)
@@ -112,7 +116,7 @@ func (m *mapper) addText(e run.Event) {
 	}
 	m.send(contentEvent{typeTextContent, m.text, e.Text})
 	m.written += e.Text
-	m.said = true
+	m.streamed = true
 }
 
 // notify sends a message that is not from the run.
@@ -126,7 +130,6 @@ func (m *mapper) say(id, text string) {
 	m.send(messageEvent{typeTextStart, id, "assistant"}, contentEvent{typeTextContent, id, text}, messageEvent{Type: typeTextEnd, MessageID: id})
 }
 
-// closeText closes the open message.
 func (m *mapper) closeText() {
 	if m.text == "" {
 		return
@@ -136,10 +139,10 @@ func (m *mapper) closeText() {
 	m.text, m.written = "", ""
 }
 
-// replace removes the open message from the conversation: the reply broke off and was requested again, or was no result. A snapshot of the
-// conversation without it is the protocol's way to take something back.
+// replace removes the open message from the conversation: the reply broke off and was requested again, or was no
+// result. The protocol has no other way than a snapshot of the conversation without the message.
 func (m *mapper) replace() {
-	m.said = false
+	m.streamed = false
 	if m.text == "" {
 		return
 	}
@@ -156,11 +159,10 @@ func (m *mapper) replace() {
 	m.send(messagesEvent{typeMessages, all})
 }
 
-// addEntry sends a recorded entry.
 func (m *mapper) addEntry(e *historyv1.Entry) {
 	m.count(e.Usage)
-	if m.said && e.Outcome == nil {
-		m.replace() // what was written so far did not become the result
+	if m.streamed && e.Outcome == nil {
+		m.replace() // the streamed text is not the result
 	}
 	switch e.Kind {
 	case historyv1.EntryAssistant:
@@ -172,7 +174,7 @@ func (m *mapper) addEntry(e *historyv1.Entry) {
 	}
 }
 
-// addReply sends a reply of the model: its reasoning, its text unless that was sent as it was written, its tool calls and children.
+// addReply sends a reply of the model: its reasoning, its text unless it was streamed, its tool calls and children.
 func (m *mapper) addReply(e *historyv1.Entry) {
 	id := fmt.Sprintf("%s-%d", m.task, e.Seq)
 	m.closeText()
@@ -180,10 +182,10 @@ func (m *mapper) addReply(e *historyv1.Entry) {
 		m.addReasoning(id+"-reasoning", e.Reasoning)
 	}
 	ends := slices.ContainsFunc(e.ToolCalls, func(c historyv1.ToolCall) bool { return slices.Contains(endingTools, c.Tool) })
-	if e.Content != "" && !m.said && !ends {
+	if e.Content != "" && !m.streamed && !ends {
 		m.say(id, e.Content)
 	}
-	m.said = false
+	m.streamed = false
 	reply := message{ID: id, Role: "assistant", Content: e.Content}
 	for _, call := range e.ToolCalls {
 		if !slices.Contains(endingTools, call.Tool) {
@@ -251,14 +253,18 @@ func (m *mapper) openChild(child historyv1.ChildRun) {
 	if !m.in.modern() {
 		return
 	}
-	started := subagentStarted{Type: typeSubagentStarted, SubagentRunID: child.Name, Name: cmp.Or(child.Role, child.Tool, child.Name), Description: shorten.Head(child.Instruction, maxDescription)}
+	started := subagentStarted{
+		Type: typeSubagentStarted, SubagentRunID: child.Name, Name: cmp.Or(child.Role, child.Tool, child.Name),
+		Description: shorten.Head(child.Instruction, maxDescription),
+	}
 	if child.ToolCall != "" {
 		started.ParentToolCallID = callID(m.task, child.ToolCall)
 	}
 	m.send(started)
 }
 
-// closeChild sends the end of a sub-agent. One that was started in an earlier stream of the run is started here as well.
+// closeChild sends the end of a sub-agent. One that was started in an earlier stream of the run is started here as
+// well.
 func (m *mapper) closeChild(e *historyv1.Entry) {
 	m.openChild(historyv1.ChildRun{Name: e.Child})
 	ended := subagentEnded{Type: typeSubagentFinished, SubagentRunID: e.Child, Result: e.Content}
@@ -282,12 +288,11 @@ func (m *mapper) interrupt(e run.Event) {
 	i := interruptOf(m.task, *e.Ask, e.Cursor)
 	m.closeText()
 	for _, child := range slices.Clone(m.children) {
-		m.endChild(child, subagentEnded{Type: typeSubagentFinished, SubagentRunID: child, Outcome: &outcome{Type: outcomeSuspended, InterruptIDs: []string{i.ID}}})
+		suspended := &outcome{Type: outcomeSuspended, InterruptIDs: []string{i.ID}}
+		m.endChild(child, subagentEnded{Type: typeSubagentFinished, SubagentRunID: child, Outcome: suspended})
 	}
 	if !m.in.modern() {
-		id := askPrefix + i.ID
-		m.send(messageEvent{typeTextStart, id, "assistant"}, contentEvent{typeTextContent, id, e.Ask.Text()})
-		m.send(messageEvent{Type: typeTextEnd, MessageID: id})
+		m.say(askPrefix+i.ID, e.Ask.Text())
 	}
 	m.sendState(e.Task)
 	m.finish(&outcome{Type: outcomeInterrupt, Interrupts: []interrupt{i}}, nil)
@@ -330,20 +335,16 @@ func (m *mapper) fail(message, code string) {
 	m.send(runError{Type: typeRunError, Message: message, Code: code})
 }
 
-// count adds the usage of a model call, or of a child with everything below it. The usage of a stream is that of its own entries.
+// count adds the usage of a model call, or of a child with everything below it. The usage of a stream is that of its
+// own entries.
 func (m *mapper) count(u *historyv1.TokenUsage) {
 	if u == nil {
 		return
 	}
-	add := func(to *int64, n *int64) {
-		if n != nil {
-			*to += *n
-		}
-	}
-	add(&m.usage.InputTokens, u.PromptTokens)
-	add(&m.usage.OutputTokens, u.CompletionTokens)
-	add(&m.usage.CachedInputTokens, u.CachedTokens)
-	add(&m.usage.ReasoningTokens, u.ReasoningTokens)
+	m.usage.InputTokens += ptr.Deref(u.PromptTokens, 0)
+	m.usage.OutputTokens += ptr.Deref(u.CompletionTokens, 0)
+	m.usage.CachedInputTokens += ptr.Deref(u.CachedTokens, 0)
+	m.usage.ReasoningTokens += ptr.Deref(u.ReasoningTokens, 0)
 	m.usage.TotalTokens = m.usage.InputTokens + m.usage.OutputTokens
 }
 

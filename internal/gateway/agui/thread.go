@@ -6,6 +6,7 @@ package agui
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,10 +14,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
+	"github.com/nestor-dev/nestor/internal/view"
 )
 
 var notAcceptable = metav1.Status{
@@ -24,8 +25,8 @@ var notAcceptable = metav1.Status{
 	Message: "the events of a run are sent as text/event-stream",
 }
 
-// thread is the conversation of a request: the tasks of a role that the caller started with the same threadId. Others
-// can answer an interrupt of it, because the request names the task.
+// thread is the conversation of a request: the tasks of a role that the caller started with the same threadId. Other
+// users can answer its interrupts, because their requests name the task.
 type thread struct {
 	runs            runs
 	in              *input
@@ -40,7 +41,7 @@ type start struct {
 	created bool
 	// answered is the reference of the ask that the request answered.
 	answered string
-	// stale reports that the request answered nothing, because the ask is no longer open.
+	// stale reports that the request answers an ask that is no longer open.
 	stale bool
 }
 
@@ -67,14 +68,19 @@ func (t *thread) open(ctx context.Context) (start, error) {
 		Annotations: map[string]string{v1beta1.AnnotationRun: t.in.RunID},
 	}
 	if i := slices.IndexFunc(tasks, func(task v1beta1.AgentTask) bool { return task.Annotations[v1beta1.AnnotationRun] == t.in.RunID }); i >= 0 {
-		return t.repeat(&tasks[i], instruction)
+		if tasks[i].Spec.Instruction != instruction {
+			return start{}, run.ErrKeyReused
+		}
+		return start{task: &tasks[i]}, nil
 	}
 	if len(tasks) > 0 {
 		last := &tasks[len(tasks)-1]
-		if !ended(last) {
+		if !view.Ended(last.Status.Phase) {
 			return t.join(ctx, last)
 		}
-		request.ContinueFrom = continuable(last)
+		if last.Status.Phase == v1beta1.TaskSuccess {
+			request.ContinueFrom = last.Status.SubAgent
+		}
 	}
 	task, created, err := t.runs.Start(ctx, request)
 	return start{task: task, created: created}, err
@@ -95,44 +101,18 @@ func (t *thread) tasks(ctx context.Context) ([]v1beta1.AgentTask, error) {
 	return tasks, nil
 }
 
-// repeat returns the beginning of the run that an earlier request with the same runId started.
-func (t *thread) repeat(task *v1beta1.AgentTask, instruction string) (start, error) {
-	if task.Spec.Instruction != instruction {
-		return start{}, run.ErrKeyReused
-	}
-	return start{task: task}, nil
-}
-
-// join returns the end of a run that waits for a person, so that the client receives its interrupt. A run that works cannot take a message.
+// join follows a run that waits for a person, so that the client receives its interrupt. A run that works cannot take
+// a message.
 func (t *thread) join(ctx context.Context, task *v1beta1.AgentTask) (start, error) {
 	ask, err := t.runs.OpenAsk(ctx, task)
 	if err != nil {
 		return start{}, err
 	}
 	if ask == nil {
-		return start{}, conflict(task.Name, "this thread has a run that works: wait for its end, or repeat its runId to follow it")
+		return start{}, apierrors.NewConflict(v1beta1.GroupVersion.WithResource("agenttasks").GroupResource(), task.Name,
+			errors.New("this thread has a run that works: wait for its end, or repeat its runId to follow it"))
 	}
 	return start{task: task}, nil
-}
-
-func conflict(name, message string) error {
-	return apierrors.NewConflict(schema.GroupResource{Group: v1beta1.GroupVersion.Group, Resource: "agenttasks"}, name, fmt.Errorf("%s", message))
-}
-
-func ended(task *v1beta1.AgentTask) bool {
-	switch task.Status.Phase {
-	case v1beta1.TaskSuccess, v1beta1.TaskFailed, v1beta1.TaskCancelled:
-		return true
-	}
-	return false
-}
-
-// continuable returns the sub-agent whose history the next task of a thread continues, if there is one.
-func continuable(task *v1beta1.AgentTask) string {
-	if task.Status.Phase != v1beta1.TaskSuccess {
-		return ""
-	}
-	return task.Status.SubAgent
 }
 
 // resume answers an interrupt, and returns the position after it.
@@ -162,7 +142,8 @@ func (t *thread) resume(ctx context.Context, entry resumeEntry) (start, error) {
 	return at, t.answer(ctx, where, *ask, entry, key)
 }
 
-// answer sends the answer to an ask. The key follows from the ask and the run, so that a repeated request sends nothing twice.
+// answer sends the answer to an ask. The key follows from the ask and the run, so that a repeated request sends
+// nothing twice.
 func (t *thread) answer(ctx context.Context, where position, ask run.Ask, entry resumeEntry, key string) error {
 	decide := func(d run.Decision) error {
 		d.Shown = where.ask

@@ -21,11 +21,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
-// Limits of the requests in flight. Senders are not authenticated until their body was read, so they get few of the gateway's resources.
+// Limits of the requests in flight. Senders are not authenticated until their body was read, so they get few of the
+// gateway's resources.
 const (
 	maxRequests           = 1024
 	maxRequestsOfATrigger = 16
-	// maxSenders bounds the bodies that are being received. It is less than maxRequests, so that slow senders never use all requests.
+	// maxSenders bounds the bodies that are being received. It is less than maxRequests, so that slow senders never
+	// use all requests.
 	maxSenders = 512
 	// maxBuffered bounds the bytes of all bodies that are being received or handled.
 	maxBuffered = 256 << 20
@@ -41,7 +43,7 @@ type Deliveries interface {
 
 var errTooMany = apierrors.NewTooManyRequests("too many requests at once: try again", intake.RetryAfter)
 
-// countedBody counts the bytes of a body, which stay in memory until the request was handled.
+// countedBody counts the bytes of a body, which stay in memory until the request is handled.
 type countedBody struct {
 	io.ReadCloser
 	senders *senders
@@ -59,8 +61,8 @@ func (b *countedBody) Read(p []byte) (int, error) {
 
 func (b *countedBody) release() { b.senders.buffered.Add(-b.taken) }
 
-// senders are those whose bodies are being received. When there are too many, or too many bytes, the one that began
-// first is stopped: the others have not been slow for longer, and names of triggers cost an attacker nothing.
+// senders are those whose bodies are being received. When there are too many senders or bytes, the oldest sender is
+// stopped, whatever its trigger: an attacker can name any number of triggers.
 type senders struct {
 	// buffered is the number of bytes of all bodies.
 	buffered atomic.Int64
@@ -108,8 +110,8 @@ func New(deliveries Deliveries) gateway.Door {
 func (d *door) Name() string { return "hooks" }
 
 func (d *door) Routes(mux *gateway.Mux) {
-	mux.HandleUnread("POST /hooks/{namespace}/{trigger}", http.HandlerFunc(d.serve))
-	mux.HandleUnread("OPTIONS /hooks/{namespace}/{trigger}", http.HandlerFunc(d.permit))
+	mux.HandleUnread("POST /hooks/{namespace}/{trigger}", d.serve)
+	mux.HandleUnread("OPTIONS /hooks/{namespace}/{trigger}", d.permit)
 }
 
 func (d *door) WriteError(w http.ResponseWriter, err error) {
@@ -118,43 +120,40 @@ func (d *door) WriteError(w http.ResponseWriter, err error) {
 	gateway.WriteJSON(w, p.Code, map[string]string{"error": p.Message})
 }
 
-// permit responds to the handshake of CloudEvents, with which a sender asks whether it may send events to a URL. The
-// response is the same for all triggers and for none: the handshake keeps senders from being used against others, and
-// each event is authenticated.
-func (d *door) permit(w http.ResponseWriter, r *http.Request) {
+// permit responds to the handshake of CloudEvents, by which a sender asks for permission to send events to a URL. The
+// response does not depend on the trigger, because each event is authenticated anyway.
+func (d *door) permit(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Allow", "POST, OPTIONS")
 	if origin := r.Header.Get("WebHook-Request-Origin"); origin != "" {
 		w.Header().Set("WebHook-Allowed-Origin", origin)
 		w.Header().Set("WebHook-Allowed-Rate", "*")
 	}
 	w.WriteHeader(http.StatusOK)
+	return nil
 }
 
-func (d *door) serve(w http.ResponseWriter, r *http.Request) {
+func (d *door) serve(w http.ResponseWriter, r *http.Request) error {
 	sent := intake.Webhook{Namespace: r.PathValue("namespace"), Trigger: r.PathValue("trigger"), Header: r.Header}
 	release, err := d.requests.Open(sent.Namespace + "/" + sent.Trigger)
 	if err != nil {
-		d.WriteError(w, errTooMany)
-		return
+		return errTooMany
 	}
 	defer release()
 	body := &countedBody{ReadCloser: r.Body, senders: &d.senders}
 	defer body.release()
-	sent.Body, err = d.read(w, r, body)
-	if err != nil {
-		d.WriteError(w, err)
-		return
+	if sent.Body, err = d.read(w, r, body); err != nil {
+		return err
 	}
 	receipt, err := d.deliveries.Deliver(r.Context(), sent)
 	if err != nil {
-		d.WriteError(w, err)
-		return
+		return err
 	}
 	code := http.StatusOK
 	if receipt.Outcome == trigger.Fired {
 		code = http.StatusAccepted
 	}
 	gateway.WriteJSON(w, code, receipt)
+	return nil
 }
 
 // read reads a body. A request that has neither a token nor a signature is refused before that.

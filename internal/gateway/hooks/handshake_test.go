@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestHandshakeOfCloudEvents: the response does not reveal whether there is a trigger.
-func TestHandshakeOfCloudEvents(t *testing.T) {
+func TestCloudEventsHandshake_TriggerNotRevealed(t *testing.T) {
 	url := serveHooks(t, &operator{})
 	for _, path := range []string{"/hooks/team-a/events", "/hooks/team-a/nothing"} {
 		r := newRequest(t, url+path, "", "Authorization", "", "WebHook-Request-Origin", "sender.example.com")

@@ -20,7 +20,7 @@ import (
 	"github.com/nestor-dev/nestor/test/patience"
 )
 
-// operator accepts webhooks with the right token, and remembers the last one.
+// operator accepts webhooks with the right token, and records the last one.
 type operator struct {
 	mu   sync.Mutex
 	last intake.Webhook
@@ -128,12 +128,11 @@ func TestRefusedRequestStopsAtGateway(t *testing.T) {
 		}
 	}
 	if o.last.Trigger != "" {
-		t.Errorf("the operator got %+v", o.last)
+		t.Errorf("the operator received %+v", o.last)
 	}
 }
 
-// TestTooManyRequests fills the limits of some triggers with senders that do not send their body. Others are not
-// refused.
+// Senders that never finish their bodies use up the limits of some triggers; other triggers still work.
 func TestTooManyRequests(t *testing.T) {
 	door := New(&operator{}).(*door)
 	door.bodyTimeout = 2 * patience.Limit() // on a busy machine the first senders must not give up before the last one is served
@@ -178,7 +177,6 @@ func TestTooManyRequests(t *testing.T) {
 	}
 }
 
-// TestOldestSenderIsStopped: when there are too many senders or bytes, the one that began first is stopped.
 func TestOldestSenderIsStopped(t *testing.T) {
 	var s senders
 	stopped := map[int]bool{}

@@ -65,15 +65,15 @@ func (a *agents) Start(_ context.Context, r run.Request) (*v1beta1.AgentTask, bo
 	if r.Key != "" {
 		name = r.Role + "-" + r.Key
 	}
-	found, ok := a.runs[name]
-	if ok && found.request.Instruction != r.Instruction {
+	started, ok := a.runs[name]
+	if ok && started.request.Instruction != r.Instruction {
 		return nil, false, run.ErrKeyReused
 	}
 	if !ok {
-		found = &agentRun{request: r, name: name, changed: make(chan struct{})}
-		a.runs[name] = found
+		started = &agentRun{request: r, name: name, changed: make(chan struct{})}
+		a.runs[name] = started
 	}
-	return a.task(found), !ok, nil
+	return a.task(started), !ok, nil
 }
 
 func (a *agents) task(r *agentRun) *v1beta1.AgentTask {
@@ -245,7 +245,10 @@ func serve(t *testing.T, a *agents) string {
 			}
 			return testRoles, nil
 		}
-		h.serve(w, r, &visit{place: placeOf(path, user), user: user, runs: a, roles: roles, pageURL: "https://page.example", ended: r.Context().Done()})
+		v := &visit{place: placeOf(path, user), user: user, runs: a, roles: roles, pageURL: "https://page.example", ended: r.Context().Done()}
+		if err := h.serve(w, r, v); err != nil {
+			t.Error(err)
+		}
 	}))
 	t.Cleanup(server.Close)
 	return server.URL + "/mcp"
@@ -314,10 +317,10 @@ func textOf(result *sdk.CallToolResult) string {
 	return strings.Join(words, "\n")
 }
 
-// person answers forms: questions with an answer, approvals with a decision.
-func person(seen *[]string, action string) func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+// person answers forms, and appends their messages to forms: questions with an answer, approvals with a decision.
+func person(forms *[]string, action string) func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	return func(_ context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-		*seen = append(*seen, req.Params.Message)
+		*forms = append(*forms, req.Params.Message)
 		if action != actionAccept {
 			return &sdk.ElicitResult{Action: action}, nil
 		}

@@ -6,6 +6,7 @@ package mcp
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -53,13 +54,12 @@ func (r reply) key(shown string) string {
 	return doorName + "/" + hex.EncodeToString(sum[:])
 }
 
-// readReply reads the content of a form. shown is the reference of its ask: a client returns a form under the
-// reference that it got.
+// readReply reads the content of a form. shown is the reference of its ask, with which a client returns the form.
 func readReply(approval bool, shown string, content map[string]any) (reply, error) {
 	field := func(name string) string { value, _ := content[name].(string); return strings.TrimSpace(value) }
 	if !approval {
 		if field("answer") == "" {
-			return reply{}, fmt.Errorf("the answer is empty")
+			return reply{}, errors.New("the answer is empty")
 		}
 		return reply{answer: field("answer")}, nil
 	}
@@ -74,8 +74,8 @@ func readReply(approval bool, shown string, content map[string]any) (reply, erro
 	return reply{decision: decision}, nil
 }
 
-// requestState names the run and the ask of a request for input. It is no secret and needs no signature: everything that it leads to is done with
-// the permissions of the caller that sends it back.
+// requestState names the run of a request for input. It is no secret and needs no signature: the call that contains it
+// has the permissions of its own caller only.
 type requestState struct{ namespace, task string }
 
 // stateVersion begins a state, so that a later release can distinguish its own from this one.
@@ -88,7 +88,7 @@ func (s requestState) String() string {
 func parseRequestState(text string) (requestState, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) != 3 || parts[0] != stateVersion || parts[1] == "" || parts[2] == "" {
-		return requestState{}, fmt.Errorf("requestState is not from this server: repeat the call without it")
+		return requestState{}, errors.New("requestState is not from this server: repeat the call without it")
 	}
 	return requestState{namespace: parts[1], task: parts[2]}, nil
 }

@@ -21,11 +21,11 @@ func TestPersonAnswersDuringTheCall(t *testing.T) {
 	for _, revision := range revisions {
 		t.Run(revision, func(t *testing.T) {
 			a := &agents{asks: []run.Ask{question("Which colour?"), approval("write")}}
-			var seen []string
+			var forms []string
 			var mu sync.Mutex
 			var notes []string
 			session := connection{url: serve(t, a) + "/team-a", user: "jane", revision: revision, options: sdk.ClientOptions{
-				ElicitationHandler: person(&seen, actionAccept),
+				ElicitationHandler: person(&forms, actionAccept),
 				ProgressNotificationHandler: func(_ context.Context, n *sdk.ProgressNotificationClientRequest) {
 					mu.Lock()
 					defer mu.Unlock()
@@ -41,8 +41,8 @@ func TestPersonAnswersDuringTheCall(t *testing.T) {
 			if s := stateIn(t, result); result.IsError || s.Phase != v1beta1.TaskSuccess || textOf(result) != "Green, true fine" {
 				t.Errorf("%+v %q", s, textOf(result))
 			}
-			if len(seen) != 2 || !strings.Contains(seen[0], "Which colour?") || !strings.Contains(seen[1], "write") || !strings.Contains(seen[1], "Required by policy") {
-				t.Errorf("the person saw %q", seen)
+			if len(forms) != 2 || !strings.Contains(forms[0], "Which colour?") || !strings.Contains(forms[1], "write") || !strings.Contains(forms[1], "Required by policy") {
+				t.Errorf("the person saw %q", forms)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -61,8 +61,8 @@ func TestClosedFormDecidesNothing(t *testing.T) {
 		for _, action := range []string{"decline", "cancel"} {
 			t.Run(revision+" "+action, func(t *testing.T) {
 				a := &agents{asks: []run.Ask{approval("write")}}
-				var seen []string
-				session := connection{url: serve(t, a) + "/team-a", user: "jane", revision: revision, options: sdk.ClientOptions{ElicitationHandler: person(&seen, action)}}.connect(t)
+				var forms []string
+				session := connection{url: serve(t, a) + "/team-a", user: "jane", revision: revision, options: sdk.ClientOptions{ElicitationHandler: person(&forms, action)}}.connect(t)
 				result, s := callTool(t, session, toolRun, map[string]any{"role": "general", "instruction": "Paint it"})
 				if s.Phase != v1beta1.TaskWaiting || s.Waiting == nil || !strings.Contains(textOf(result), "kubectl nestor approve -n team-a general-0") ||
 					!strings.Contains(textOf(result), "Required by policy") || a.submissions != 0 {
@@ -102,14 +102,7 @@ func TestClientsWithoutForms(t *testing.T) {
 					t.Errorf("%s: %+v %v, %d messages", tool, refused, err, a.submissions)
 				}
 			}
-			task, err := a.Task(t.Context(), "team-a", s.Task)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ask, _ := a.OpenAsk(t.Context(), task)
-			if _, err := a.Decide(t.Context(), *ask, run.Decision{Comment: "not today", Shown: ask.Ref()}, "elsewhere"); err != nil {
-				t.Fatal(err)
-			}
+			decideElsewhere(t, a, s.Task, "not today")
 			result, s = callTool(t, session, toolGet, map[string]any{"task": s.Task, "waitSeconds": 60})
 			if s.Phase != v1beta1.TaskSuccess || textOf(result) != "Green, false not today" {
 				t.Errorf("%+v %q", s, textOf(result))
@@ -118,9 +111,10 @@ func TestClientsWithoutForms(t *testing.T) {
 	}
 }
 
-// TestRepeatedAnswerIsOne repeats the request that carries an answer, as a client does that lost the response.
-func TestRepeatedAnswerIsOne(t *testing.T) {
-	a := &agents{asks: []run.Ask{question("Which colour?"), question("Which size?")}}
+// callByHand makes a call that returns a form, and returns the next call with the content of that form. The client
+// does not repeat the call itself.
+func callByHand(t *testing.T, a *agents, content map[string]any) (*sdk.ClientSession, *sdk.CallToolParams) {
+	t.Helper()
 	options := sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{}}}
 	options.MultiRoundTrip = &sdk.MultiRoundTripOptions{Disabled: true}
 	session := connection{url: serve(t, a) + "/team-a", user: "jane", options: options}.connect(t)
@@ -131,8 +125,28 @@ func TestRepeatedAnswerIsOne(t *testing.T) {
 	}
 	params.RequestState, params.InputResponses = first.RequestState, sdk.InputResponseMap{}
 	for id := range first.InputRequests {
-		params.InputResponses[id] = &sdk.ElicitResult{Action: actionAccept, Content: map[string]any{"answer": "Green"}}
+		params.InputResponses[id] = &sdk.ElicitResult{Action: actionAccept, Content: content}
 	}
+	return session, params
+}
+
+// decideElsewhere denies the call that a task waits for, as a person at another client.
+func decideElsewhere(t *testing.T, a *agents, task, comment string) {
+	t.Helper()
+	waiting, err := a.Task(t.Context(), "team-a", task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask, _ := a.OpenAsk(t.Context(), waiting)
+	if _, err := a.Decide(t.Context(), *ask, run.Decision{Comment: comment, Shown: ask.Ref()}, "elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A client that lost the response repeats the request with the answer.
+func TestRepeatedAnswerIsOne(t *testing.T) {
+	a := &agents{asks: []run.Ask{question("Which colour?"), question("Which size?")}}
+	session, params := callByHand(t, a, map[string]any{"answer": "Green"})
 	for range 2 {
 		second, err := session.CallTool(t.Context(), params)
 		if err != nil || !second.NeedsInput() || len(second.InputRequests) != 1 {
@@ -153,46 +167,28 @@ func TestRepeatedAnswerIsOne(t *testing.T) {
 	}
 }
 
-// TestFormAfterStart decides in a form of get_task, for a task that start_task began.
+// The form belongs to get_task, and the task to start_task.
 func TestFormAfterStart(t *testing.T) {
 	for _, revision := range revisions {
 		t.Run(revision, func(t *testing.T) {
 			a := &agents{asks: []run.Ask{approval("write")}}
-			var seen []string
-			options := sdk.ClientOptions{ElicitationHandler: person(&seen, actionAccept)}
+			var forms []string
+			options := sdk.ClientOptions{ElicitationHandler: person(&forms, actionAccept)}
 			session := connection{url: serve(t, a) + "/team-a", user: "jane", revision: revision, options: options}.connect(t)
 			_, s := callTool(t, session, toolStart, map[string]any{"role": "general", "instruction": "Paint it"})
 			result, s := callTool(t, session, toolGet, map[string]any{"task": s.Task, "waitSeconds": 60})
-			if s.Phase != v1beta1.TaskSuccess || textOf(result) != "true fine" || len(seen) != 1 {
-				t.Errorf("%+v %q, the person saw %q", s, textOf(result), seen)
+			if s.Phase != v1beta1.TaskSuccess || textOf(result) != "true fine" || len(forms) != 1 {
+				t.Errorf("%+v %q, the person saw %q", s, textOf(result), forms)
 			}
 		})
 	}
 }
 
-// TestStaleForm returns the form of a call that a colleague has decided, while another call waits.
+// A colleague has decided about the call of the form, and another call waits.
 func TestStaleForm(t *testing.T) {
 	a := &agents{asks: []run.Ask{approval("write"), approval("burn")}}
-	options := sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{}}}
-	options.MultiRoundTrip = &sdk.MultiRoundTripOptions{Disabled: true}
-	session := connection{url: serve(t, a) + "/team-a", user: "jane", options: options}.connect(t)
-	params := &sdk.CallToolParams{Name: toolRun, Arguments: map[string]any{"role": "general", "instruction": "Paint it"}}
-	first, err := session.CallTool(t.Context(), params)
-	if err != nil || !first.NeedsInput() {
-		t.Fatalf("%+v %v", first, err)
-	}
-	task, err := a.Task(t.Context(), "team-a", "general-0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ask, _ := a.OpenAsk(t.Context(), task)
-	if _, err := a.Decide(t.Context(), *ask, run.Decision{Shown: ask.Ref()}, "elsewhere"); err != nil {
-		t.Fatal(err)
-	}
-	params.RequestState, params.InputResponses = first.RequestState, sdk.InputResponseMap{}
-	for id := range first.InputRequests {
-		params.InputResponses[id] = &sdk.ElicitResult{Action: actionAccept, Content: map[string]any{"decision": "approve"}}
-	}
+	session, params := callByHand(t, a, map[string]any{"decision": "approve"})
+	decideElsewhere(t, a, "general-0", "")
 	second, err := session.CallTool(t.Context(), params)
 	if err != nil || !second.NeedsInput() || a.submissions != 1 {
 		t.Fatalf("%+v %v, %d messages", second, err, a.submissions)
@@ -205,8 +201,8 @@ func TestStaleForm(t *testing.T) {
 	}
 }
 
-// TestSomebodyElseAnswers resolves an ask elsewhere while the client shows its form.
-func TestSomebodyElseAnswers(t *testing.T) {
+// Another person answers while the client shows the form.
+func TestAnswerElsewhere_OpenForm(t *testing.T) {
 	a := &agents{asks: []run.Ask{question("Which colour?")}}
 	shown, over := make(chan struct{}), make(chan struct{})
 	session := connection{url: serve(t, a) + "/team-a", user: "jane", revision: "2025-11-25", options: sdk.ClientOptions{

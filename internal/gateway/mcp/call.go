@@ -68,7 +68,7 @@ func placeOf(path, user string) place {
 	return place{}
 }
 
-// visit is who sent a request, and where.
+// visit is the caller of a request and the namespace that it applies to.
 type visit struct {
 	place
 	user  string
@@ -76,7 +76,8 @@ type visit struct {
 	roles func(ctx context.Context, namespace string) ([]role.Role, error)
 	// pageURL is the address of the web page, or empty.
 	pageURL string
-	// ended is closed with the HTTP request. In a session of an earlier revision a call would outlive it, although its result could not be delivered.
+	// ended is closed with the HTTP request. In a session of an earlier revision, a call would continue after it, and its
+	// result could not be delivered.
 	ended <-chan struct{}
 }
 
@@ -180,11 +181,12 @@ func (c *call) performRole(ctx context.Context, name string) (*sdk.CallToolResul
 	if i < 0 {
 		return nil, unknown
 	}
-	if problem, err := c.checker.Problem(ctx, name, roleSchema(all[i]), c.rawArguments()); err != nil || problem != "" {
+	called := all[i]
+	if problem, err := c.checker.Problem(ctx, name, roleSchema(called), c.rawArguments()); err != nil || problem != "" {
 		return refusal(cmp.Or(err, errors.New(problem))), nil
 	}
-	r := run.Request{Namespace: c.namespace, Role: all[i].Name, Arguments: c.rawArguments()}
-	if all[i].InputSchema() == nil {
+	r := run.Request{Namespace: c.namespace, Role: called.Name, Arguments: c.rawArguments()}
+	if called.InputSchema() == nil {
 		var in struct{ Task string }
 		if err := json.Unmarshal(r.Arguments, &in); err != nil {
 			return refusal(err), nil
@@ -199,7 +201,7 @@ func (c *call) start(ctx context.Context, r run.Request, wait bool) (*sdk.CallTo
 	if text := c.request.Params.RequestState; text != "" && wait {
 		s, err := parseRequestState(text)
 		if err == nil && s.namespace != r.Namespace {
-			err = fmt.Errorf("requestState is from another namespace: repeat the call without it")
+			err = errors.New("requestState is from another namespace: repeat the call without it")
 		}
 		if err != nil {
 			return refusal(err), nil
@@ -256,8 +258,8 @@ func (c *call) current(ctx context.Context, namespace, name string) (*sdk.CallTo
 	return c.report(task, ask, run.Answer(task)), nil
 }
 
-// resolve answers a question, and returns the state of the run when it no longer waits for that. No tool decides about
-// a call: models call tools, and a person decides.
+// resolve answers a question, and returns the state of the run once it no longer waits for the answer. No tool decides
+// about a call, because models call tools and a person must decide.
 func (c *call) resolve(ctx context.Context, a arguments) (*sdk.CallToolResult, error) {
 	task, err := c.runs.Task(ctx, a.Namespace, a.Task)
 	if err != nil {

@@ -29,24 +29,23 @@ func (d *Door) Name() string { return doorName }
 func (d *Door) Routes(mux *gateway.Mux) {
 	mux.Handle("/mcp", d.serve)
 	mux.Handle("/mcp/{namespace}", d.serve)
-	mux.HandleUnread("POST /register", http.HandlerFunc(refuseRegistration))
+	mux.HandleUnread("POST /register", refuseRegistration)
 }
 
-// refuseRegistration responds to clients that try to sign in with OAuth after their token was refused, such as mcp-
-// remote: they show this response, and not the one that refused the token.
-func refuseRegistration(w http.ResponseWriter, _ *http.Request) {
+// refuseRegistration responds to clients that try to sign in with OAuth after their token was refused, such as
+// mcp-remote: they show this response, and not the one that refused the token.
+func refuseRegistration(w http.ResponseWriter, _ *http.Request) error {
 	gateway.WriteJSON(w, http.StatusNotFound, map[string]string{
 		"error": "invalid_request", "error_description": "The gateway has no sign-in. " + gateway.ErrNoToken.ErrStatus.Message,
 	})
+	return nil
 }
-
-func (d *Door) WriteError(w http.ResponseWriter, err error) { writeError(w, err) }
 
 // errorCode is the code of errors of the server in JSON-RPC.
 const errorCode = -32000
 
-// writeError writes an error that is not the answer to a message, as JSON-RPC without an id.
-func writeError(w http.ResponseWriter, err error) {
+// WriteError writes an error that is not the answer to a message, as JSON-RPC without an id.
+func (d *Door) WriteError(w http.ResponseWriter, err error) {
 	p := gateway.ProblemOf(err)
 	p.WriteHeaders(w)
 	gateway.WriteJSON(w, p.Code, map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{
@@ -54,17 +53,20 @@ func writeError(w http.ResponseWriter, err error) {
 	}})
 }
 
-func (d *Door) serve(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
+func (d *Door) serve(w http.ResponseWriter, r *http.Request, caller *run.Caller) error {
 	namespace := r.PathValue("namespace")
 	if namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
 		http.NotFound(w, r)
-		return
+		return nil
 	}
-	d.handler.serve(w, r, &visit{place: placeOf(namespace, caller.User), user: caller.User, runs: caller, roles: rolesOf(caller), pageURL: d.pageURL, ended: r.Context().Done()})
+	return d.handler.serve(w, r, &visit{
+		place: placeOf(namespace, caller.User), user: caller.User, runs: caller, roles: usableRoles(caller), pageURL: d.pageURL,
+		ended: r.Context().Done(),
+	})
 }
 
-// rolesOf returns a function that lists the roles of a namespace that can be used.
-func rolesOf(caller *run.Caller) func(context.Context, string) ([]role.Role, error) {
+// usableRoles returns a function that lists the usable roles of a namespace.
+func usableRoles(caller *run.Caller) func(context.Context, string) ([]role.Role, error) {
 	return func(ctx context.Context, namespace string) ([]role.Role, error) {
 		entries, err := caller.Roles(ctx, namespace)
 		if err != nil {

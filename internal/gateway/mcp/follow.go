@@ -14,7 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
-// heartbeat is the interval of progress notifications while nothing happens. Clients end calls without progress after a while.
+// heartbeat is the interval of progress notifications while nothing happens. Clients end calls without progress after
+// a while.
 const heartbeat = 15 * time.Second
 
 // eventOrError is one item of a run's events.
@@ -34,14 +35,14 @@ type elicited struct {
 type follower struct {
 	*call
 	progress *progress
-	// submitted are the asks that were answered by this call, until their effect shows.
+	// submitted has the references of the asks that this call answered. The run may still report them for a moment.
 	submitted map[string]bool
 	// asking cancels the open elicitation; elicited receives its answer.
 	asking   context.CancelFunc
 	elicited chan elicited
 	// blocked returns the result for a run that cannot start.
 	blocked func(context.Context, run.Event) *sdk.CallToolResult
-	// unused is the notice about a form of the request that was not used, or empty.
+	// unused is the notice about an unused form of the request, or empty.
 	unused string
 }
 
@@ -112,7 +113,7 @@ func (f *follower) handle(ctx context.Context, e run.Event) *sdk.CallToolResult 
 	return nil
 }
 
-// noted adds to a result that a form of the request was not used.
+// noted adds the notice about an unused form to a result.
 func (f *follower) noted(result *sdk.CallToolResult) *sdk.CallToolResult {
 	if f.unused != "" {
 		result.Content = append([]sdk.Content{&sdk.TextContent{Text: f.unused}}, result.Content...)
@@ -149,7 +150,7 @@ func (c *call) unusedForms(ctx context.Context, namespace, name string) string {
 	return ""
 }
 
-// ask gets the input that the run waits for, and returns the result if the call ends for it.
+// ask requests the input that the run waits for, and returns a result if the call ends with the request.
 func (f *follower) ask(ctx context.Context, e run.Event) *sdk.CallToolResult {
 	f.asking()
 	if f.submitted[e.Ask.Ref()] {
@@ -187,17 +188,17 @@ func (f *follower) ask(ctx context.Context, e run.Event) *sdk.CallToolResult {
 	return nil
 }
 
-// takesForms reports whether the client can show forms to a person.
 func (f *follower) takesForms() bool {
 	capabilities := f.request.ClientCapabilities()
 	if capabilities == nil || capabilities.Elicitation == nil {
 		return false
 	}
-	// A client that names no kind of elicitation has forms, and nothing else.
+	// A client that names no kind of elicitation supports only forms.
 	return capabilities.Elicitation.Form != nil || capabilities.Elicitation.URL == nil
 }
 
-// receive submits the answer of a person. A form that was closed or declined, or is incomplete, submits nothing: the run still waits.
+// receive submits the answer of a person. A form that is closed, declined or incomplete submits nothing, and the run
+// still waits.
 func (f *follower) receive(ctx context.Context, form elicited) *sdk.CallToolResult {
 	if form.err != nil || form.result.Action != actionAccept {
 		return f.waits(ctx, form.ask)
@@ -221,7 +222,7 @@ func (f *follower) waits(ctx context.Context, ask run.Ask) *sdk.CallToolResult {
 	return f.report(s, &ask, "")
 }
 
-// progress notifies the client of what happens.
+// progress sends progress notifications.
 type progress struct {
 	task    string
 	session *sdk.ServerSession
@@ -233,7 +234,8 @@ func (c *call) newProgress(task string) *progress {
 	return &progress{task: task, session: c.request.Session, token: c.request.Params.GetProgressToken()}
 }
 
-// notify sends a notification if the client requested them. One that cannot be sent is lost: the result does not depend on it.
+// notify sends a notification if the client requested them. An error does not matter: the result does not depend on
+// it.
 func (p *progress) notify(ctx context.Context, message string) {
 	if p.token == nil {
 		return
@@ -254,7 +256,11 @@ func describe(e historyv1.Entry) string {
 		if len(e.ToolCalls) == 0 {
 			return "replied"
 		}
-		return "calls " + e.ToolCalls[0].Tool + more(len(e.ToolCalls)-1)
+		text := "calls " + e.ToolCalls[0].Tool
+		if more := len(e.ToolCalls) - 1; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		return text
 	case historyv1.EntryToolResult:
 		if len(e.ToolCalls) > 0 {
 			return e.ToolCalls[0].Tool + " ended"
@@ -263,11 +269,4 @@ func describe(e historyv1.Entry) string {
 		return e.Child + " ended"
 	}
 	return string(e.Kind)
-}
-
-func more(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" and %d more", n)
 }

@@ -28,9 +28,9 @@ const (
 	doorName = "mcp"
 	// sessionTimeout ends the sessions of earlier revisions that are not used.
 	sessionTimeout = 30 * time.Minute
-	// maxSessions bounds the sessions of earlier revisions. Only clients that can be asked during a call have one.
+	// maxSessions bounds the sessions of earlier revisions. Only clients that take forms have one.
 	maxSessions = 1000
-	// dispatcher is the name of the one tool that the SDK knows; it performs the calls of all tools.
+	// dispatcher is the only tool that is registered with the SDK. It performs the calls of all tools.
 	dispatcher = "dispatch"
 
 	headerSession  = "Mcp-Session-Id"
@@ -43,7 +43,8 @@ const (
 const instructions = "Runs agents of Nestor in Kubernetes. Each run is an AgentTask that outlives this connection. run_agent returns the result of an agent; " +
 	"start_task and get_task are for work that takes longer than a call may. Answers to questions and decisions about tool calls come from a person: ask one, do not make them up."
 
-// undeclared are capabilities that the server does not declare. The SDK would answer some of their methods, with empty lists.
+// undeclared are capabilities that the server does not have. The SDK would return empty lists for some of their
+// methods.
 var undeclared = []string{"completion", "logging", "prompts", "resources"}
 
 type (
@@ -51,11 +52,11 @@ type (
 	toolKey  struct{}
 )
 
-// handler serves MCP to callers who are known.
+// handler serves MCP to authenticated callers.
 type handler struct {
 	checker tool.Checker
-	// stateless serves revision 2026-07-28, and earlier clients that take no forms; stateful serves those that do, because the answer to a
-	// form arrives in another request.
+	// stateless serves revision 2026-07-28, and earlier clients that take no forms; stateful serves those that do,
+	// because the answer to a form arrives in another request.
 	stateless, stateful http.Handler
 	sessions            *sdk.Server
 }
@@ -94,7 +95,8 @@ func (h *handler) newServer() *sdk.Server {
 	return server
 }
 
-// receive answers for the tools, which depend on the caller. Calls go to the dispatcher, so that the SDK treats their results as those of a tool.
+// receive lists the tools, which depend on the caller. It passes calls to the dispatcher, so that the SDK treats their
+// results as those of a tool.
 func (h *handler) receive(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		switch method {
@@ -129,11 +131,10 @@ func (h *handler) dispatch(ctx context.Context, req *sdk.CallToolRequest) (*sdk.
 	return c.perform(ctx, name)
 }
 
-func (h *handler) serve(w http.ResponseWriter, r *http.Request, v *visit) {
+func (h *handler) serve(w http.ResponseWriter, r *http.Request, v *visit) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		writeError(w, err)
-		return
+		return err
 	}
 	r = r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -142,12 +143,13 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, v *visit) {
 	case r.Header.Get(headerSession) != "":
 		h.stateful.ServeHTTP(w, r)
 	case wants && h.countSessions() >= maxSessions:
-		writeError(w, apierrors.NewTooManyRequests("There are too many sessions: use revision "+revisionStateless+", which has none, or try again later.", 60))
+		return apierrors.NewTooManyRequests("There are too many sessions: use revision "+revisionStateless+", which has none, or try again later.", 60)
 	case wants:
 		h.stateful.ServeHTTP(w, r)
 	default:
 		h.stateless.ServeHTTP(w, r)
 	}
+	return nil
 }
 
 func (h *handler) countSessions() (n int) {

@@ -166,8 +166,8 @@ func TestRepeatedRequestStartsNothingTwice(t *testing.T) {
 
 func TestSessionBelongsToItsUser(t *testing.T) {
 	url := serve(t, &agents{asks: []run.Ask{question("Which colour?")}}) + "/team-a"
-	var seen []string
-	session := connection{url: url, user: "jane", revision: "2025-11-25", options: sdk.ClientOptions{ElicitationHandler: person(&seen, actionAccept)}}.connect(t)
+	var forms []string
+	session := connection{url: url, user: "jane", revision: "2025-11-25", options: sdk.ClientOptions{ElicitationHandler: person(&forms, actionAccept)}}.connect(t)
 	if session.ID() == "" {
 		t.Fatal("there is no session")
 	}

@@ -38,7 +38,8 @@ type waiting struct {
 	Arguments string              `json:"arguments,omitempty"`
 }
 
-// report returns the state of a run as the result of a call. answer is the whole answer, which the status of a task may have shortened.
+// report returns the state of a run as the result of a call. answer is the whole answer; the status may have a
+// shortened one.
 func (c *call) report(task *v1beta1.AgentTask, ask *run.Ask, answer string) *sdk.CallToolResult {
 	s := state{
 		Namespace: task.Namespace, Task: task.Name, Role: task.Spec.Role, Phase: cmp.Or(task.Status.Phase, v1beta1.TaskPending),
@@ -88,8 +89,8 @@ func (c *call) howToDecide(ask run.Ask) string {
 	return fmt.Sprintf("A person has to decide, on %s/%s/runs/%s or with: %s.", c.pageURL, ask.Namespace, task, command)
 }
 
-// cannotStart returns the result of a call whose run cannot start, because the person who can change that may not know of it. The run stays, unless
-// the call created it and its role does not exist.
+// cannotStart returns the result of a call whose run cannot start until a person creates a missing object. The run
+// remains, unless the call created it and its role does not exist.
 func (c *call) cannotStart(created bool) func(context.Context, run.Event) *sdk.CallToolResult {
 	return func(ctx context.Context, e run.Event) *sdk.CallToolResult {
 		if err := run.CannotStart(ctx, c.runs, e, created); apierrors.IsNotFound(err) {

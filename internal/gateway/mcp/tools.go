@@ -4,8 +4,8 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -100,8 +100,8 @@ var outputSchema = json.RawMessage(`{
   }
 }`)
 
-// definition returns the tool as clients see it. A door without a namespace of its own takes it as an argument, which is required unless the
-// caller has a default.
+// definition returns the tool for clients. Without a namespace in the path, the tool takes it as an argument, which is
+// required unless the caller has a default.
 func (t runTool) definition(door place) *sdk.Tool {
 	annotations := t.annotations
 	return &sdk.Tool{
@@ -139,14 +139,13 @@ func roleSchema(r role.Role) json.RawMessage {
 }
 
 func roleTool(r role.Role) *sdk.Tool {
-	description := r.Description
-	if description == "" {
-		description = fmt.Sprintf("Runs the agent %s and returns its result.", r.Name)
+	return &sdk.Tool{
+		Name: r.AsTool.Name, Title: r.DisplayName, Description: cmp.Or(r.Description, "Runs the agent "+r.Name+" and returns its result."),
+		InputSchema: withType(roleSchema(r)), OutputSchema: outputSchema, Annotations: &sdk.ToolAnnotations{},
 	}
-	return &sdk.Tool{Name: r.AsTool.Name, Title: r.DisplayName, Description: description, InputSchema: withType(roleSchema(r)), OutputSchema: outputSchema, Annotations: &sdk.ToolAnnotations{}}
 }
 
-// withType returns a schema with type object, which MCP requires and a role may leave out.
+// withType adds the type object to a schema. MCP requires it, and a role may omit it.
 func withType(source json.RawMessage) any {
 	var object schema
 	if json.Unmarshal(source, &object) != nil {
@@ -156,7 +155,8 @@ func withType(source json.RawMessage) any {
 	return object
 }
 
-// offered returns the roles that are offered as tools. A tool for runs, and the first role with a name, win over a later role with that name.
+// offered returns the roles that are offered as tools. A role is left out if its tool has the name of a tool for runs
+// or of an earlier role's tool.
 func offered(all []role.Role) []role.Role {
 	var result []role.Role
 	for _, r := range all {

@@ -11,21 +11,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
 // The answers to two questions may be the same request. The second one is not delivered, because it may be a
 // repetition of the first one, and its response shows the second question instead of waiting for its answer.
-func TestAnswerThatIsEqualToEarlierOne(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
+func TestAnswer_EqualToEarlierOne(t *testing.T) {
 	task := &v1beta1.AgentTask{}
 	task.Namespace, task.Name = "a", "work"
-	caller := &run.Caller{User: "alice", API: fake.NewClientBuilder().WithScheme(scheme).WithObjects(task).Build()}
-	request := inquiry{model: "a/coder", turns: []turn{user("yes")}, metadata: map[string]string{"task": "a/work"}}
+	caller := &run.Caller{User: "alice", API: fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(task).Build()}
+	q := request{model: "a/coder", turns: []turn{user("yes")}, metadata: map[string]string{"task": "a/work"}}
 	ask := func(call string) exchange {
 		t.Helper()
 		task.Status.Phase = v1beta1.TaskWaiting
@@ -33,7 +30,7 @@ func TestAnswerThatIsEqualToEarlierOne(t *testing.T) {
 		if err := caller.API.Update(t.Context(), task); err != nil {
 			t.Fatal(err)
 		}
-		e, err := request.resume(t.Context(), caller, "a", "work", nil, user("yes"))
+		e, err := q.resume(t.Context(), caller, "a", "work", nil, user("yes"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,14 +45,13 @@ func TestAnswerThatIsEqualToEarlierOne(t *testing.T) {
 	if e := ask("q2"); e.answered != "" || e.notice != noticeStale || !strings.Contains(e.noticeText(), "a new Idempotency-Key") {
 		t.Errorf("an equal request after the second question: %+v", e)
 	}
-	request.key = "second"
+	q.key = "second"
 	if e := ask("q2"); e.answered != "q2@work" || e.notice != "" {
 		t.Errorf("the second answer, with a key of its own: %+v", e)
 	}
 }
 
-// Completions and responses have the same text, in one piece or as a stream. A decision in reply to it is about the call.
-func TestApprovalSaysWhyPoliciesRequireIt(t *testing.T) {
+func TestApprovalText_PolicyReasons(t *testing.T) {
 	ask := run.Ask{Ask: view.NewAsk("", "work", v1beta1.Waiting{
 		Kind: v1beta1.WaitingApproval, Tool: "github__push", ToolCall: "c1", Arguments: &runtime.RawExtension{Raw: []byte(`{"branch":"main"}`)},
 		PolicyReasons: v1beta1.PolicyReasons{

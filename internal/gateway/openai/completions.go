@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
-// completionRequest is a request for a chat completion. Sampling parameters are accepted and have no effect: the role decides.
+// completionRequest is a request for a chat completion. Sampling parameters have no effect: those of the role apply.
 type completionRequest struct {
 	Model    string `json:"model"`
 	Messages []struct {
@@ -32,7 +32,7 @@ const (
 	whySamples = "a run has one result."
 )
 
-// refusedInCompletions are the parameters that have no meaning for runs.
+// refusedInCompletions has the parameters that are not supported, each with the reason.
 var refusedInCompletions = map[string]string{
 	"n": whySamples, "logprobs": "a run has no token probabilities.", "top_logprobs": "a run has no token probabilities.",
 	"logit_bias": "a run calls models several times, and the role decides how.", "tools": whyTools, "tool_choice": whyTools, "functions": whyTools,
@@ -41,41 +41,36 @@ var refusedInCompletions = map[string]string{
 }
 
 // complete serves POST /v1/chat/completions.
-func (d door) complete(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
+func (d door) complete(w http.ResponseWriter, r *http.Request, caller *run.Caller) error {
 	var in completionRequest
 	if err := decodeBody(r, &in, refusedInCompletions); err != nil {
-		d.WriteError(w, err)
-		return
+		return err
 	}
-	q := inquiry{model: in.Model, metadata: in.Metadata, schemaParam: "response_format"}
+	q := request{model: in.Model, metadata: in.Metadata, schemaParam: "response_format"}
 	q.key, q.repeated = header(r)
 	var err error
 	if q.schema, err = in.Format.schema(q.schemaParam); err != nil {
-		d.WriteError(w, err)
-		return
+		return err
 	}
 	if q.target, err = parseModel(in.Model); err != nil {
-		d.WriteError(w, err)
-		return
+		return err
 	}
 	for _, m := range in.Messages {
 		if m.Role == "tool" || m.Role == "function" {
-			d.WriteError(w, badf("messages", "Messages with the role %s are not supported: %s", m.Role, whyTools))
-			return
+			return badf("messages", "Messages with the role %s are not supported: %s", m.Role, whyTools)
 		}
 		q.turns = append(q.turns, turn{Role: m.Role, Text: m.Content.text, Images: m.Content.images})
 	}
 	e, err := q.begin(r.Context(), caller)
 	if err != nil {
-		d.WriteError(w, err)
-		return
+		return err
 	}
 	c := completion{Object: "chat.completion", Created: d.now().Unix(), Model: in.Model, ID: "chatcmpl-" + e.name(), Metadata: e.metadata()}
 	if in.Stream {
-		d.streamCompletion(w, r, caller, e, c, in.StreamOptions.IncludeUsage)
-		return
+		streamCompletion(w, r, caller, e, c, in.StreamOptions.IncludeUsage)
+		return nil
 	}
-	d.wholeCompletion(w, r, caller, e, c)
+	return wholeCompletion(w, r, caller, e, c)
 }
 
 // completion is a chat completion, or a chunk of one.
@@ -126,17 +121,15 @@ func (e exchange) name() string {
 	return e.task
 }
 
-// metadataAsk is the key of an approval's reference: in a response of the one that it shows, in a request of the
-// one that the client was shown.
+// metadataAsk is the metadata key of an approval's reference. A response has the approval that it shows, and a request
+// the one that the client was shown.
 const metadataAsk = "ask"
 
-// metadata returns where the run is, for kubectl and for later requests.
+// metadata names the task or chat, for kubectl and for later requests.
 func (e exchange) metadata() map[string]string {
-	metadata := map[string]string{}
+	metadata := map[string]string{"task": e.namespace + "/" + e.task}
 	if e.chat != "" {
-		metadata["chat"] = e.namespace + "/" + e.chat
-	} else {
-		metadata["task"] = e.namespace + "/" + e.task
+		metadata = map[string]string{"chat": e.namespace + "/" + e.chat}
 	}
 	if e.notice != "" {
 		metadata["notice"] = string(e.notice)
@@ -147,9 +140,9 @@ func (e exchange) metadata() map[string]string {
 // reply collects the text of a response.
 type reply struct {
 	text strings.Builder
-	// continued means that a part of the text was sent by an earlier response.
+	// continued means that an earlier response has sent a part of the text.
 	continued bool
-	// notice is the part of the text that is not from the run.
+	// notice is the text before that of the run.
 	notice string
 }
 
@@ -181,15 +174,14 @@ func (r *reply) add(e run.Event) string {
 	return piece
 }
 
-func (d door) wholeCompletion(w http.ResponseWriter, r *http.Request, caller *run.Caller, e exchange, c completion) {
+func wholeCompletion(w http.ResponseWriter, r *http.Request, caller *run.Caller, e exchange, c completion) error {
 	var whole reply
 	for event, err := range e.follow(r.Context(), caller) {
 		if err == nil {
 			err = failure(event)
 		}
 		if err != nil {
-			d.WriteError(w, err)
-			return
+			return err
 		}
 		if event.Kind == run.Replace {
 			whole.replace()
@@ -202,6 +194,7 @@ func (d door) wholeCompletion(w http.ResponseWriter, r *http.Request, caller *ru
 	text, stop := whole.text.String(), "stop"
 	c.Choices = []choice{{Message: &message{Role: "assistant", Content: &text}, FinishReason: &stop}}
 	gateway.WriteJSON(w, http.StatusOK, c)
+	return nil
 }
 
 func addState(metadata map[string]string, e run.Event) {
@@ -216,7 +209,7 @@ func addState(metadata map[string]string, e run.Event) {
 	}
 }
 
-func (d door) streamCompletion(w http.ResponseWriter, r *http.Request, caller *run.Caller, e exchange, c completion, withUsage bool) {
+func streamCompletion(w http.ResponseWriter, r *http.Request, caller *run.Caller, e exchange, c completion, withUsage bool) {
 	out := gateway.NewEventStream(w)
 	defer out.Close()
 	c.Object = "chat.completion.chunk"

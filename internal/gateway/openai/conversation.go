@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
@@ -37,7 +38,7 @@ func splitLast(turns []turn) (before []turn, last turn, err error) {
 	return turns[:end], last, nil
 }
 
-// instruction returns the instruction of a task for a conversation: the last message, after what was said before.
+// instruction returns the instruction of a task for a conversation: the earlier messages, then the last one.
 func instruction(before []turn, last turn) (string, error) {
 	var rules, messages []string
 	for _, t := range before {
@@ -61,7 +62,7 @@ func instruction(before []turn, last turn) (string, error) {
 		b.WriteString("The request:\n\n")
 	}
 	b.WriteString(last.Text)
-	if n := len([]rune(b.String())); n > maxInstruction {
+	if n := utf8.RuneCountInString(b.String()); n > maxInstruction {
 		return "", badf("messages", "The conversation has %d characters, and an instruction at most %d: send less of it, or use a chat (metadata.chat), which keeps its own history.", n, maxInstruction)
 	}
 	return b.String(), nil
@@ -78,7 +79,8 @@ func digest(model string, turns []turn) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// earlierRequests returns the digests of the requests that this conversation may have begun with: its beginnings before each reply.
+// earlierRequests returns the digests of the conversation's beginnings before each reply. One of them may be the
+// request that started the run.
 func earlierRequests(model string, turns []turn) []string {
 	var digests []string
 	for i, t := range turns {

@@ -106,16 +106,16 @@ func TestDigest(t *testing.T) {
 	}
 	image := user("a")
 	image.Images = []v1beta1.Attachment{{Name: "1"}}
-	seen := map[string]string{digest("m", base): "the conversation"}
+	digests := map[string]string{digest("m", base): "the conversation"}
 	for name, d := range map[string]string{
 		"another model": digest("n", base), "another text": digest("m", []turn{user("c"), assistant("b")}), "another role": digest("m", []turn{system("a"), assistant("b")}),
 		"fewer turns": digest("m", base[:1]), "another order": digest("m", []turn{assistant("b"), user("a")}), "one text": digest("m", []turn{user("a9:assistant1:b")}),
 		"an image": digest("m", []turn{image, assistant("b")}), "no turns": digest("m", nil),
 	} {
-		if other, ok := seen[d]; ok {
+		if other, ok := digests[d]; ok {
 			t.Errorf("%s has the digest of %s", name, other)
 		}
-		seen[d] = name
+		digests[d] = name
 	}
 }
 

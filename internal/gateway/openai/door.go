@@ -30,8 +30,8 @@ func (d door) Routes(mux *gateway.Mux) {
 	mux.Handle("POST /v1/responses", d.createResponse)
 	mux.Handle("GET /v1/responses/{id}", d.getResponse)
 	mux.Handle("POST /v1/responses/{id}/cancel", d.cancelResponse)
-	mux.Handle("/v1/", func(w http.ResponseWriter, r *http.Request, _ *run.Caller) {
-		d.WriteError(w, run.NotFound("There is no "+r.Method+" "+r.URL.Path+": Nestor serves models, chat completions and responses of this API."))
+	mux.Handle("/v1/", func(_ http.ResponseWriter, r *http.Request, _ *run.Caller) error {
+		return run.NotFound("There is no " + r.Method + " " + r.URL.Path + ": Nestor serves models, chat completions and responses of this API.")
 	})
 }
 
@@ -58,7 +58,7 @@ type runFailed struct{ kind, message string }
 
 func (f *runFailed) Error() string { return f.message }
 
-func (d door) WriteError(w http.ResponseWriter, err error) {
+func (door) WriteError(w http.ResponseWriter, err error) {
 	code, body := describe(err)
 	gateway.ProblemOf(err).WriteHeaders(w)
 	if code != http.StatusTooManyRequests && code != http.StatusServiceUnavailable && code != http.StatusBadGateway {
@@ -68,13 +68,12 @@ func (d door) WriteError(w http.ResponseWriter, err error) {
 	gateway.WriteJSON(w, code, map[string]any{"error": body})
 }
 
-// describe returns the status and the body of an error.
 func describe(err error) (int, apiError) {
 	switch e := err.(type) { //nolint:errorlint // these errors are never wrapped
 	case *badRequest:
 		return http.StatusBadRequest, apiError{Message: e.message, Type: typeInvalid, Param: optional(e.param)}
 	case *runFailed:
-		// Clients repeat requests that end with most other statuses and, in a stream, with most other types; see run.CannotStart.
+		// Clients repeat requests after most other statuses and, in a stream, most other types; see run.CannotStart.
 		return http.StatusBadRequest, apiError{Message: e.message, Type: typeInvalid, Code: optional(e.kind)}
 	}
 	problem := gateway.ProblemOf(err)

@@ -6,6 +6,7 @@ package openai
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -21,8 +22,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
-// inquiry is a request of either API.
-type inquiry struct {
+// request is a request of either API.
+type request struct {
 	model    string
 	target   target
 	turns    []turn
@@ -50,11 +51,10 @@ type exchange struct {
 	cancelled bool
 	// created reports that the request created the task.
 	created bool
-	// typed reports that the text of the response is the data of the result.
+	// typed reports that the text of the response is the structured result.
 	typed bool
 	// shown is the reference of the ask that the response ends with. It is only in the ID of a response that has ended.
-	shown string
-	// notice says why the request changed nothing.
+	shown  string
 	notice notice
 }
 
@@ -67,7 +67,6 @@ const (
 	noticeUndecided notice = "undecided"
 )
 
-// text returns the beginning of a response whose request changed nothing.
 func (n notice) text() string {
 	switch n {
 	case noticeStale:
@@ -88,7 +87,7 @@ func header(r *http.Request) (key string, repeated bool) {
 }
 
 // begin starts or continues the run of a request.
-func (q inquiry) begin(ctx context.Context, caller *run.Caller) (exchange, error) {
+func (q request) begin(ctx context.Context, caller *run.Caller) (exchange, error) {
 	before, last, err := splitLast(q.turns)
 	if err != nil {
 		return exchange{}, err
@@ -116,9 +115,9 @@ func (q inquiry) begin(ctx context.Context, caller *run.Caller) (exchange, error
 		}
 		return q.resume(ctx, caller, namespace, task, before, last)
 	}
-	answer, err := q.find(ctx, caller, before, last)
-	if answer != nil || err != nil {
-		return valueOf(answer), err
+	answer, ok, err := q.find(ctx, caller, before, last)
+	if ok || err != nil {
+		return answer, err
 	}
 	text, err := instruction(before, last)
 	if err != nil {
@@ -127,22 +126,14 @@ func (q inquiry) begin(ctx context.Context, caller *run.Caller) (exchange, error
 	return q.start(ctx, caller, text, "")
 }
 
-func valueOf(e *exchange) exchange {
-	if e == nil {
-		return exchange{}
-	}
-	return *e
-}
-
-func (q inquiry) start(ctx context.Context, caller *run.Caller, text, continueFrom string) (exchange, error) {
+func (q request) start(ctx context.Context, caller *run.Caller, text, continueFrom string) (exchange, error) {
 	start := caller.Start
 	if q.key == "" {
 		start = caller.StartOnce
 	}
 	task, created, err := start(ctx, run.Request{
-		Namespace: q.target.namespace, Role: q.target.role, Instruction: text, Key: q.key, Door: doorName, ContinueFrom: continueFrom, OutputSchema: q.schema,
-		Repeated: q.repeated,
-		Labels:   map[string]string{v1beta1.LabelConversation: digest(q.model, q.turns)},
+		Namespace: q.target.namespace, Role: q.target.role, Instruction: text, Key: q.key, Door: doorName, ContinueFrom: continueFrom,
+		OutputSchema: q.schema, Repeated: q.repeated, Labels: map[string]string{v1beta1.LabelConversation: digest(q.model, q.turns)},
 	})
 	if err != nil {
 		return exchange{}, err
@@ -150,56 +141,55 @@ func (q inquiry) start(ctx context.Context, caller *run.Caller, text, continueFr
 	return exchange{namespace: task.Namespace, task: task.Name, created: created, typed: q.schema != nil}, nil
 }
 
-// find returns the run that the last reply in a conversation is from, after answering what that reply asked. It
-// returns nil if the conversation has no such run. Clients repeat the conversation in each request, so the run is the
-// one that was started by one of its beginnings.
-func (q inquiry) find(ctx context.Context, caller *run.Caller, before []turn, last turn) (*exchange, error) {
+// find finds the run that the last reply in a conversation is from, and answers it. It reports false if the
+// conversation has no such run. Clients repeat the conversation in each request, so one of its beginnings started the
+// run.
+func (q request) find(ctx context.Context, caller *run.Caller, before []turn, last turn) (exchange, bool, error) {
 	reply := lastReply(before)
 	if reply == "" {
-		return nil, nil
+		return exchange{}, false, nil
 	}
-	tasks, err := q.begun(ctx, caller)
+	tasks, err := q.startedRuns(ctx, caller)
 	if err != nil {
-		return nil, err
+		return exchange{}, false, err
 	}
 	for i := range tasks {
 		task := &tasks[i]
 		ask, err := caller.OpenAsk(ctx, task)
 		if err != nil {
-			return nil, err
+			return exchange{}, false, err
 		}
 		if ask != nil && run.ShownIn(reply, *ask) == ask.Ref() {
 			answer, err := q.reply(ctx, caller, task, []run.Ask{*ask}, ask.Ref(), last)
-			return &answer, err
+			return answer, true, err
 		}
-		// The question may have been answered by an earlier attempt of this request.
-		if found, err := q.repeatedAnswer(ctx, caller, task); found != nil || err != nil {
-			return found, err
+		// An earlier attempt of this request may have answered the question.
+		if earlier, ok, err := q.repeatedAnswer(ctx, caller, task); ok || err != nil {
+			return earlier, ok, err
 		}
 	}
-	shown := run.ShownIn(reply)
-	_, decides := run.ParseDecision(last.Text)
+	approval := run.ShownIn(reply) != ""
 	for i := range tasks {
-		asked := shown != ""
-		if !asked {
-			if asked, err = caller.HasAsked(ctx, &tasks[i], reply); err != nil {
-				return nil, err
+		isQuestion := false
+		if !approval {
+			if isQuestion, err = caller.HasAsked(ctx, &tasks[i], reply); err != nil {
+				return exchange{}, false, err
 			}
 		}
-		if asked {
-			found := exchangeOf(&tasks[i])
-			found.notice = noticeStale
-			return &found, nil
+		if approval || isQuestion {
+			stale := exchangeOf(&tasks[i])
+			stale.notice = noticeStale
+			return stale, true, nil
 		}
 	}
-	if shown != "" && decides {
-		return nil, badf("messages", "Nothing was decided: there is no run of this conversation that waits for this decision.")
+	if _, decides := run.ParseDecision(last.Text); approval && decides {
+		return exchange{}, false, badf("messages", "Nothing was decided: there is no run of this conversation that waits for this decision.")
 	}
-	return nil, nil
+	return exchange{}, false, nil
 }
 
-// begun returns the runs that the caller started with a beginning of the conversation, the newest first.
-func (q inquiry) begun(ctx context.Context, caller *run.Caller) ([]v1beta1.AgentTask, error) {
+// startedRuns returns the runs that the caller started with a beginning of the conversation, the newest first.
+func (q request) startedRuns(ctx context.Context, caller *run.Caller) ([]v1beta1.AgentTask, error) {
 	digests := earlierRequests(q.model, q.turns)
 	if len(digests) == 0 {
 		return nil, nil
@@ -215,7 +205,7 @@ func (q inquiry) begun(ctx context.Context, caller *run.Caller) ([]v1beta1.Agent
 
 // answerKey returns the idempotency key of an answer. Without a key in the request, an answer to the same response is
 // the same request, or one with the same conversation.
-func (q inquiry) answerKey() string {
+func (q request) answerKey() string {
 	if q.key != "" {
 		return q.key
 	}
@@ -225,15 +215,12 @@ func (q inquiry) answerKey() string {
 	return digest(q.model, q.turns) + digest(q.metadata[metadataAsk], nil)
 }
 
-// repeatedAnswer returns the exchange of an earlier attempt of this request that answered a run, or nil.
-func (q inquiry) repeatedAnswer(ctx context.Context, caller *run.Caller, of *v1beta1.AgentTask) (*exchange, error) {
-	answers, answered, err := caller.HasAnswered(ctx, of.Namespace, of.Name, q.answerKey())
-	if !answered || err != nil {
-		return nil, err
-	}
-	previous := exchangeOf(of)
-	previous.answered = answers
-	return &previous, nil
+// repeatedAnswer returns the exchange of an earlier attempt of this request, and whether that attempt answered the
+// run.
+func (q request) repeatedAnswer(ctx context.Context, caller *run.Caller, task *v1beta1.AgentTask) (e exchange, ok bool, err error) {
+	e = exchangeOf(task)
+	e.answered, ok, err = caller.HasAnswered(ctx, task.Namespace, task.Name, q.answerKey())
+	return e, ok, err
 }
 
 func exchangeOf(task *v1beta1.AgentTask) exchange {
@@ -241,7 +228,7 @@ func exchangeOf(task *v1beta1.AgentTask) exchange {
 }
 
 // shown returns the reference of the ask that the client was shown, as far as the request has it.
-func (q inquiry) shown(before []turn, open []run.Ask) string {
+func (q request) shown(before []turn, open []run.Ask) string {
 	if q.previous != nil && q.previous.shown != "" {
 		return q.previous.shown
 	}
@@ -251,8 +238,8 @@ func (q inquiry) shown(before []turn, open []run.Ask) string {
 	return run.ShownIn(lastReply(before), open...)
 }
 
-// resume continues a run: it answers its question, or gives it further work once it has ended.
-func (q inquiry) resume(
+// resume answers the question of a run, or continues a run that has ended with further work.
+func (q request) resume(
 	ctx context.Context, caller *run.Caller, namespace, name string, before []turn, last turn,
 ) (exchange, error) {
 	task, err := caller.Task(ctx, namespace, name)
@@ -269,8 +256,8 @@ func (q inquiry) resume(
 	}
 	shown := q.shown(before, open)
 	if ask == nil || shown != "" && shown != ask.Ref() {
-		if found, err := q.repeatedAnswer(ctx, caller, task); found != nil || err != nil {
-			return valueOf(found), err
+		if earlier, ok, err := q.repeatedAnswer(ctx, caller, task); ok || err != nil {
+			return earlier, err
 		}
 	}
 	if _, decides := run.ParseDecision(last.Text); ask != nil || shown != "" || decides {
@@ -278,7 +265,7 @@ func (q inquiry) resume(
 	}
 	if !view.Ended(task.Status.Phase) {
 		return exchange{}, apierrors.NewConflict(v1beta1.GroupVersion.WithResource("agenttasks").GroupResource(), name,
-			fmt.Errorf("the run is still working and waits for nothing: follow it with GET /v1/responses/ID"))
+			errors.New("the run is still working and waits for nothing: follow it with GET /v1/responses/ID"))
 	}
 	q.target = target{namespace, task.Spec.Role}
 	text, err := instruction(nil, last)
@@ -289,13 +276,13 @@ func (q inquiry) resume(
 }
 
 // reply answers an ask of a run, or of an agent below it. A reply to anything but an open ask changes nothing.
-func (q inquiry) reply(
-	ctx context.Context, caller *run.Caller, of *v1beta1.AgentTask, open []run.Ask, shown string, last turn,
+func (q request) reply(
+	ctx context.Context, caller *run.Caller, task *v1beta1.AgentTask, open []run.Ask, shown string, last turn,
 ) (exchange, error) {
-	if err := q.checkSchema(of.Spec.OutputSchema); err != nil {
+	if err := q.checkSchema(task.Spec.OutputSchema); err != nil {
 		return exchange{}, err
 	}
-	e := exchangeOf(of)
+	e := exchangeOf(task)
 	use, ask := run.Judge(open, last.Text, shown)
 	switch {
 	case use == run.UseStale || len(open) == 0:
@@ -315,11 +302,11 @@ func (q inquiry) reply(
 		return e, nil
 	}
 	// A request without a conversation may be equal to the one that answered the previous question.
-	earlier, err := q.repeatedAnswer(ctx, caller, of)
+	earlier, ok, err := q.repeatedAnswer(ctx, caller, task)
 	if err != nil {
 		return exchange{}, err
 	}
-	if earlier != nil && earlier.answered != open[0].ID() {
+	if ok && earlier.answered != open[0].ID() {
 		e.notice = noticeStale
 		return e, nil
 	}
@@ -327,9 +314,9 @@ func (q inquiry) reply(
 	return e, caller.Answer(ctx, open[0], last.Text, q.answerKey())
 }
 
-// talk sends a message to a chat, or decides about the call that the client was shown. A message in reply to a question
-// is the answer to it.
-func (q inquiry) talk(
+// talk sends a message to a chat, or decides about the call that the client was shown. A message in reply to a
+// question is the answer to it.
+func (q request) talk(
 	ctx context.Context, caller *run.Caller, namespace, chat string, before []turn, last turn,
 ) (exchange, error) {
 	if q.schema != nil {
@@ -375,7 +362,7 @@ func (q inquiry) talk(
 	return e, nil
 }
 
-// follow returns the events of an exchange: those of its run until it has ended, or waits for another answer.
+// follow returns the events of a run until it has ended or waits for another answer.
 func (e exchange) follow(ctx context.Context, caller *run.Caller) iter.Seq2[run.Event, error] {
 	events := caller.FollowTask(ctx, e.namespace, e.task, e.from)
 	if e.chat != "" {
@@ -403,7 +390,7 @@ func (e exchange) follow(ctx context.Context, caller *run.Caller) iter.Seq2[run.
 	}
 }
 
-// isOutdated reports whether a state of the run does not include the answer or the cancel of the request yet.
+// isOutdated reports whether a state of the run is older than the answer or the cancel of the request.
 func (e exchange) isOutdated(event run.Event) bool {
 	switch event.Kind {
 	case run.Waiting:
@@ -414,8 +401,7 @@ func (e exchange) isOutdated(event run.Event) bool {
 	return false
 }
 
-// noticeText returns the beginning of the response's text that is not from the run. The text of a typed run is data
-// and nothing else.
+// noticeText returns the text before that of the run. A typed run has none, because its text must be valid data.
 func (e exchange) noticeText() string {
 	if e.typed {
 		return ""
@@ -448,11 +434,11 @@ func failure(e run.Event) error {
 		return &runFailed{kind: "Deleted", message: "the chat was deleted"}
 	}
 	failed := &runFailed{kind: "Failed", message: "the chat could not handle the message"}
-	switch still := view.OfChat(e.Chat); {
-	case still.Is(view.WaitStatePaused):
-		failed.kind, failed.message = still.Reason, "the chat "+e.Chat.Name+" is "+still.String()
-	case still != nil:
-		failed.kind, failed.message = still.Reason, "the chat "+e.Chat.Name+" is not ready: "+still.Message
+	switch wait := view.OfChat(e.Chat); {
+	case wait.Is(view.WaitStatePaused):
+		failed.kind, failed.message = wait.Reason, "the chat "+e.Chat.Name+" is "+wait.String()
+	case wait != nil:
+		failed.kind, failed.message = wait.Reason, "the chat "+e.Chat.Name+" is not ready: "+wait.Message
 	}
 	return failed
 }

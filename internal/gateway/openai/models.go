@@ -31,17 +31,16 @@ type model struct {
 }
 
 // listModels lists the roles of the namespaces that the caller may use.
-func (d door) listModels(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
+func (door) listModels(w http.ResponseWriter, r *http.Request, caller *run.Caller) error {
 	models := []model{}
 	namespaces := r.URL.Query()["namespace"]
-	for _, namespace := range namespacesOf(r.Context(), caller, namespaces) {
+	for _, namespace := range modelNamespaces(r.Context(), caller, namespaces) {
 		entries, err := caller.Roles(r.Context(), namespace)
 		if apierrors.IsForbidden(err) && len(namespaces) == 0 {
 			continue
 		}
 		if err != nil {
-			d.WriteError(w, err)
-			return
+			return err
 		}
 		for _, e := range entries {
 			if e.Problem == "" {
@@ -50,11 +49,12 @@ func (d door) listModels(w http.ResponseWriter, r *http.Request, caller *run.Cal
 		}
 	}
 	gateway.WriteJSON(w, http.StatusOK, map[string]any{"object": "list", "data": models})
+	return nil
 }
 
-// namespacesOf returns the namespaces to list: those in the request, else the caller's own and those that have ModelProviders, as far as the
-// caller may list them.
-func namespacesOf(ctx context.Context, caller *run.Caller, requested []string) []string {
+// modelNamespaces returns the namespaces to list: those in the request, or else the caller's own namespace and those
+// with ModelProviders, if the caller may list them.
+func modelNamespaces(ctx context.Context, caller *run.Caller, requested []string) []string {
 	if len(requested) > 0 {
 		return requested[:min(len(requested), maxNamespaces)]
 	}
@@ -74,26 +74,20 @@ func namespacesOf(ctx context.Context, caller *run.Caller, requested []string) [
 	return namespaces[:min(len(namespaces), maxNamespaces)]
 }
 
-func (d door) getModel(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
+func (door) getModel(w http.ResponseWriter, r *http.Request, caller *run.Caller) error {
 	wanted, err := parseModel(r.PathValue("model"))
 	if err != nil {
-		d.WriteError(w, err)
-		return
+		return err
 	}
 	definition, err := caller.Role(r.Context(), wanted.namespace, wanted.role)
+	if _, ok := err.(apierrors.APIStatus); ok {
+		return err
+	}
 	if err != nil {
-		d.WriteError(w, asNotFound(err))
-		return
+		return run.NotFound(err.Error())
 	}
 	gateway.WriteJSON(w, http.StatusOK, model{
 		ID: wanted.namespace + "/" + definition.Name, Object: "model", OwnedBy: cmp.Or(definition.Namespace, "nestor"), Description: definition.Description,
 	})
-}
-
-// asNotFound returns the error for a role that does not exist.
-func asNotFound(err error) error {
-	if _, ok := err.(apierrors.APIStatus); ok {
-		return err
-	}
-	return run.NotFound(err.Error())
+	return nil
 }

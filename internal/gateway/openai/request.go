@@ -26,7 +26,7 @@ type turn struct {
 	reference bool
 }
 
-// decodeBody decodes a request, and refuses what has no meaning for runs.
+// decodeBody decodes a request without parameters that are not supported.
 func decodeBody(r *http.Request, into any, refused map[string]string) error {
 	var fields map[string]json.RawMessage
 	if err := json.NewDecoder(r.Body).Decode(&fields); err != nil {
@@ -54,7 +54,7 @@ func decodeBody(r *http.Request, into any, refused map[string]string) error {
 	return nil
 }
 
-// isUnset reports whether a field has the value that it would have without being set.
+// isUnset reports whether a field has its default value.
 func isUnset(name string, value json.RawMessage) bool {
 	switch text := string(value); text {
 	case "null", "false", "[]", "{}", `""`:
@@ -137,7 +137,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// decodeImage decodes an image in a data URL. The gateway does not fetch images from elsewhere.
+// decodeImage decodes an image in a data URL.
 func decodeImage(value json.RawMessage, number int) (v1beta1.Attachment, error) {
 	var object struct {
 		URL string `json:"url"`
@@ -145,11 +145,12 @@ func decodeImage(value json.RawMessage, number int) (v1beta1.Attachment, error) 
 	if json.Unmarshal(value, &object.URL) != nil && json.Unmarshal(value, &object) != nil {
 		return v1beta1.Attachment{}, errors.New("image_url must be a URL")
 	}
-	kind, data, ok := strings.Cut(strings.TrimPrefix(object.URL, "data:"), ";base64,")
-	bytes, err := base64.StdEncoding.DecodeString(data)
-	if !ok || err != nil || !strings.HasPrefix(object.URL, "data:") {
+	content, isData := strings.CutPrefix(object.URL, "data:")
+	kind, encoded, ok := strings.Cut(content, ";base64,")
+	data, err := base64.StdEncoding.DecodeString(encoded)
+	if !ok || err != nil || !isData {
 		return v1beta1.Attachment{}, errors.New("images must be in data URLs (data:image/png;base64,...): the gateway fetches nothing")
 	}
 	_, extension, _ := strings.Cut(kind, "/")
-	return v1beta1.Attachment{Name: fmt.Sprintf("image-%d.%s", number, extension), MediaType: kind, Data: bytes}, nil
+	return v1beta1.Attachment{Name: fmt.Sprintf("image-%d.%s", number, extension), MediaType: kind, Data: data}, nil
 }

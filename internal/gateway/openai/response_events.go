@@ -43,7 +43,7 @@ type response struct {
 	of exchange
 }
 
-// responseError is the error in a response. Type and Param are not in OpenAI's, but clients expect them.
+// responseError is the error in a response. OpenAI's has no Type and Param, but clients expect them.
 type responseError struct {
 	Type    string  `json:"type"`
 	Code    string  `json:"code"`
@@ -87,8 +87,8 @@ func (d door) newResponse(e exchange, model string) response {
 	}
 }
 
-// show adds what the response ends with to its ID, so that a decision in reply to it is about nothing else. The ID in
-// the first events of a stream does not have it yet.
+// show adds the reference of an ask to the ID of the response, so that a decision in reply applies to that ask only.
+// The ID in the first events of a stream does not have it yet.
 func (r *response) show(ask run.Ask) {
 	r.of.shown = ask.Ref()
 	r.ID = r.of.id()
@@ -101,7 +101,6 @@ func (r *response) add(text string) {
 	}
 }
 
-// itemID returns the ID of the next message.
 func (r response) itemID() string { return itemPrefix + r.of.encode() }
 
 func newItem(id, status, text string) item {
@@ -135,18 +134,16 @@ func (r *response) finish(e run.Event) {
 	}
 }
 
-// wholeResponse waits for the end of the exchange. isNew means that the request created the response: then the failure
-// of the run is the failure of the request, because clients read the output of a response without looking at its
-// status.
-func (d door) wholeResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller, e exchange, out response, isNew bool) {
+// wholeResponse waits for the end of the exchange. If the request created the response (isNew), a failure of the run
+// is an error of the request, because clients use the output of a response without checking its status.
+func wholeResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller, e exchange, out response, isNew bool) error {
 	var whole reply
 	for event, err := range e.follow(r.Context(), caller) {
 		if err == nil && isNew {
 			err = failure(event)
 		}
 		if err != nil {
-			d.WriteError(w, err)
-			return
+			return err
 		}
 		if event.Kind == run.Replace {
 			whole.replace()
@@ -166,33 +163,32 @@ func (d door) wholeResponse(w http.ResponseWriter, r *http.Request, caller *run.
 		}
 	}
 	gateway.WriteJSON(w, http.StatusOK, out)
+	return nil
 }
 
-// currentResponse returns the state of an exchange without waiting for its end.
-func (d door) currentResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller, e exchange, out response) {
+// currentResponse returns the state of an exchange. It does not wait for the end of a task.
+func currentResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller, e exchange, out response) error {
 	if e.chat == "" {
 		task, err := caller.Task(r.Context(), e.namespace, e.task)
 		if err != nil {
-			d.WriteError(w, err)
-			return
+			return err
 		}
 		out.Model, out.CreatedAt = e.namespace+"/"+task.Spec.Role, task.CreationTimestamp.Unix()
 		ask, err := caller.OpenAsk(r.Context(), task)
 		if err != nil {
-			d.WriteError(w, err)
-			return
+			return err
 		}
 		if !view.Ended(task.Status.Phase) && (ask == nil || ask.ID() == e.answered) {
 			out.Background = true
 			gateway.WriteJSON(w, http.StatusOK, out)
-			return
+			return nil
 		}
 	}
-	d.wholeResponse(w, r, caller, e, out, false)
+	return wholeResponse(w, r, caller, e, out, false)
 }
 
-// Sequence numbers are a function of the recorded history, so that a stream can be continued on another replica: the entry before the event,
-// and the bytes of the text after it.
+// Sequence numbers follow from the recorded history, so that another replica can continue a stream: the entry before
+// the event, and the bytes of text after that entry.
 const (
 	numbersPerEntry = 1 << 24
 	// beforeText is the number of events before the first piece of text.
@@ -203,7 +199,7 @@ const (
 	firstNumber = 2
 )
 
-// noticeCursor is the position of the text that is not from the run, before everything that is recorded.
+// noticeCursor is the position of a notice, before the recorded history.
 var noticeCursor = run.Cursor{Seq: -1, Offset: firstNumber}
 
 // number returns the sequence number of a piece of text that ends at a cursor.
@@ -226,7 +222,7 @@ type responseStream struct {
 	out   *gateway.EventStream
 	after int64 // events up to this number are skipped
 	body  response
-	said  reply
+	reply reply
 	// open reports that a message has begun, and item is its ID.
 	open bool
 	item string
@@ -265,14 +261,17 @@ func (s *responseStream) fail(number int64, problem apiError) error {
 }
 
 // streamResponse streams an exchange, after the event with the given number.
-func (d door) streamResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller, e exchange, body response, after int64) {
-	begin := e.from
+func streamResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller, e exchange, body response, after int64) {
 	if after >= 0 {
-		e.from = cursorOf(after, begin)
+		e.from = cursorOf(after, e.from)
 	}
-	s := &responseStream{out: gateway.NewEventStream(w), after: after, body: body, open: e.from.Offset > 0, said: reply{continued: e.from.Offset > 0}, item: body.itemID()}
+	continued := e.from.Offset > 0
+	s := &responseStream{
+		out: gateway.NewEventStream(w), after: after, body: body, open: continued, reply: reply{continued: continued}, item: body.itemID(),
+	}
 	defer s.out.Close()
-	if s.send(streamEvent{Type: "response.created", Number: 0, Response: &body}) != nil || s.send(streamEvent{Type: "response.in_progress", Number: 1, Response: &body}) != nil {
+	if s.send(streamEvent{Type: "response.created", Number: 0, Response: &body}) != nil ||
+		s.send(streamEvent{Type: "response.in_progress", Number: 1, Response: &body}) != nil {
 		return
 	}
 	for event, err := range e.follow(r.Context(), caller) {
@@ -300,8 +299,8 @@ func (s *responseStream) handle(e run.Event) error {
 	}
 	last := n + endNumber
 	first := max(firstNumber, n-n%numbersPerEntry)
-	before := s.said.text.String()
-	piece := s.said.add(e)
+	before := s.reply.text.String()
+	piece := s.reply.add(e)
 	if e.Kind == run.Waiting {
 		s.body.show(*e.Ask)
 		if s.open { // the text before the ask is a message of its own
@@ -325,12 +324,12 @@ func (s *responseStream) handle(e run.Event) error {
 		return s.end(n+1, last, piece, e)
 	case e.Kind == run.End && e.Task != nil: // the stream may have begun in the middle of the answer
 		text := e.Answer
-		if s.said.notice != "" {
-			text = s.said.notice + "\n\n" + text
+		if s.reply.notice != "" {
+			text = s.reply.notice + "\n\n" + text
 		}
 		return s.end(n+1, last, text, e)
 	case e.Kind == run.End:
-		return s.end(n+1, last, s.said.text.String(), e)
+		return s.end(n+1, last, s.reply.text.String(), e)
 	}
 	return nil
 }

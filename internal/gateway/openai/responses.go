@@ -33,7 +33,6 @@ type responseRequest struct {
 	Metadata map[string]string `json:"metadata"`
 }
 
-// refusedInResponses are the parameters that have no meaning for runs.
 var refusedInResponses = map[string]string{
 	"tools": whyTools, "tool_choice": whyTools, "top_logprobs": "a run has no token probabilities.", "conversation": "use previous_response_id, or metadata.chat.",
 	"prompt": "the prompt of a run is that of its role.", "max_tool_calls": "set the limits in the AgentRole.",
@@ -71,8 +70,8 @@ func (i *input) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// repliesTo returns the response that the last messages of the user reply to, if the input has the ID of its message.
-// References to earlier responses need not be resolved then, because the run that continues has them in its memory.
+// repliesTo returns the response that the user's last messages reply to, if the input has the ID of its message. Then
+// references to earlier responses need not be resolved, because the run has them in its memory.
 func (i input) repliesTo() (*exchange, error) {
 	var last *exchange
 	for _, t := range i.turns {
@@ -111,14 +110,14 @@ const (
 	itemPrefix = "msg_"
 )
 
-// id returns the ID of a response, which contains everything that is needed to find it again, and what it showed.
+// id returns the ID of a response. It contains the exchange, because nothing is stored about it.
 func (e exchange) id() string { return idPrefix + e.encode() }
 
 // encode returns the ID without a prefix.
 func (e exchange) encode() string {
 	text, err := json.Marshal(reference{e.namespace, e.task, e.chat, e.message, e.from.Seq, e.answered, e.typed, e.shown, e.notice})
 	if err != nil {
-		panic(err) // it is all strings, numbers and a bool
+		panic(err) // impossible: the fields are strings, numbers and a bool
 	}
 	return base64.RawURLEncoding.EncodeToString(text)
 }
@@ -138,21 +137,19 @@ func parseID(param, prefix, id string) (*exchange, error) {
 }
 
 // createResponse serves POST /v1/responses.
-func (d door) createResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
+func (d door) createResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller) error {
 	var in responseRequest
 	if err := decodeBody(r, &in, refusedInResponses); err != nil {
-		d.WriteError(w, err)
-		return
+		return err
 	}
-	q := inquiry{model: in.Model, metadata: in.Metadata, turns: in.Input.turns, schemaParam: "text.format"}
+	q := request{model: in.Model, metadata: in.Metadata, turns: in.Input.turns, schemaParam: "text.format"}
 	q.key, q.repeated = header(r)
 	if in.Instructions != "" {
 		q.turns = append([]turn{{Role: "developer", Text: in.Instructions}}, q.turns...)
 	}
 	var err error
 	if q.schema, err = in.Text.Format.schema(q.schemaParam); err != nil {
-		d.WriteError(w, err)
-		return
+		return err
 	}
 	if in.Previous != "" {
 		q.previous, err = parseID("previous_response_id", idPrefix, in.Previous)
@@ -160,17 +157,14 @@ func (d door) createResponse(w http.ResponseWriter, r *http.Request, caller *run
 		q.previous, err = in.Input.repliesTo()
 	}
 	if err != nil {
-		d.WriteError(w, err)
-		return
+		return err
 	}
 	if q.target, err = parseModel(in.Model); err != nil && q.previous == nil {
-		d.WriteError(w, err)
-		return
+		return err
 	}
 	e, err := q.begin(r.Context(), caller)
 	if err != nil {
-		d.WriteError(w, err)
-		return
+		return err
 	}
 	out := d.newResponse(e, in.Model)
 	if in.Previous != "" {
@@ -178,13 +172,14 @@ func (d door) createResponse(w http.ResponseWriter, r *http.Request, caller *run
 	}
 	switch {
 	case in.Stream:
-		d.streamResponse(w, r, caller, e, out, -1)
+		streamResponse(w, r, caller, e, out, -1)
 	case in.Background:
-		out.Status, out.Background = statusInProgress, true
+		out.Background = true
 		gateway.WriteJSON(w, http.StatusOK, out)
 	default:
-		d.wholeResponse(w, r, caller, e, out, true)
+		return wholeResponse(w, r, caller, e, out, true)
 	}
+	return nil
 }
 
 func (e exchange) read(ctx context.Context, caller *run.Caller) error {
@@ -195,34 +190,31 @@ func (e exchange) read(ctx context.Context, caller *run.Caller) error {
 	return caller.API.Get(ctx, client.ObjectKey{Namespace: e.namespace, Name: e.chat}, &v1beta1.AgentChat{})
 }
 
-// getResponse serves GET /v1/responses/ID: it waits for the end, streams from a position, or returns the current state.
-func (d door) getResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
+// getResponse serves GET /v1/responses/ID: it streams from a position, or returns the current state.
+func (d door) getResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller) error {
 	e, err := parseID("response_id", idPrefix, r.PathValue("id"))
 	if err != nil {
-		d.WriteError(w, err)
-		return
+		return err
 	}
 	if err := e.read(r.Context(), caller); err != nil {
-		d.WriteError(w, err)
-		return
+		return err
 	}
 	out := d.newResponse(*e, "")
 	if r.URL.Query().Get("stream") != "true" {
-		d.currentResponse(w, r, caller, *e, out)
-		return
+		return currentResponse(w, r, caller, *e, out)
 	}
 	after := int64(-1)
 	if text := r.URL.Query().Get("starting_after"); text != "" {
 		if after, err = strconv.ParseInt(text, 10, 64); err != nil || after < 0 {
-			d.WriteError(w, badf("starting_after", "starting_after is a sequence number, not %q.", text))
-			return
+			return badf("starting_after", "starting_after is a sequence number, not %q.", text)
 		}
 	}
-	d.streamResponse(w, r, caller, *e, out, after)
+	streamResponse(w, r, caller, *e, out, after)
+	return nil
 }
 
 // cancelResponse serves POST /v1/responses/ID/cancel.
-func (d door) cancelResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller) {
+func (d door) cancelResponse(w http.ResponseWriter, r *http.Request, caller *run.Caller) error {
 	e, err := parseID("response_id", idPrefix, r.PathValue("id"))
 	if err == nil && e.chat != "" {
 		err = badf("response_id", "This response belongs to a chat: cancel its work with kubectl nestor cancel %s.", e.chat)
@@ -231,9 +223,8 @@ func (d door) cancelResponse(w http.ResponseWriter, r *http.Request, caller *run
 		err = caller.Cancel(r.Context(), e.namespace, e.task, "cancel")
 	}
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		d.WriteError(w, err)
-		return
+		return err
 	}
 	e.cancelled = true
-	d.wholeResponse(w, r, caller, *e, d.newResponse(*e, ""), false)
+	return wholeResponse(w, r, caller, *e, d.newResponse(*e, ""), false)
 }

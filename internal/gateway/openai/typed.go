@@ -14,11 +14,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// A request with a JSON schema starts a run with that outputSchema, and the text of the response is the data of its result. A question or
-// approval on the way is text, as in other runs.
+// A request with a JSON schema starts a run with that outputSchema, and the text of the response is the structured
+// result. Questions and approvals before it are text, as in other runs.
 
-// format is the form of the result that a request asks for. Its fields are beside the type in responses, and inside JSONSchema in chat
-// completions. Every schema is strict here, and its name has no meaning for runs.
+// format is the form of the result that a request asks for. Its fields are beside the type in responses, and inside
+// JSONSchema in chat completions. Every schema is strict here, and its name has no meaning for runs.
 type format struct {
 	Type       string          `json:"type"`
 	Schema     json.RawMessage `json:"schema"`
@@ -49,8 +49,8 @@ func (f format) schema(param string) (json.RawMessage, error) {
 	return nil, badf(param, "%s of the type %q is not supported: use json_schema, which has the result in the form of your schema, or text.", param, f.Type)
 }
 
-// checkSchema returns an error if a request that continues a run asks for another schema than that of the run.
-func (q inquiry) checkSchema(ofRun *runtime.RawExtension) error {
+// checkSchema returns an error if a request that continues a run has another schema than the run.
+func (q request) checkSchema(ofRun *runtime.RawExtension) error {
 	if q.schema == nil {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (q inquiry) checkSchema(ofRun *runtime.RawExtension) error {
 	return badf(q.schemaParam, "The run that this request continues was started with another schema, or none: repeat its first request with the schema, or leave out %s.", q.schemaParam)
 }
 
-// dataOnly replaces the text of a run by the data of its result.
+// dataOnly replaces the text of a run with its structured result.
 func dataOnly(events iter.Seq2[run.Event, error]) iter.Seq2[run.Event, error] {
 	return func(yield func(run.Event, error) bool) {
 		for event, err := range events {
@@ -75,7 +75,7 @@ func dataOnly(events iter.Seq2[run.Event, error]) iter.Seq2[run.Event, error] {
 					return
 				}
 				event.Answer = string(data)
-				// Its number is the same each time that the stream is read.
+				// The position follows from the data, so that a repeated stream has the same sequence numbers.
 				text := run.Event{Kind: run.Text, Begin: true, Text: event.Answer, Cursor: run.Cursor{Seq: event.Cursor.Seq, Offset: len(event.Answer)}}
 				if !yield(text, nil) {
 					return

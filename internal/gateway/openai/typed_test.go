@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/gateway/run"
 )
 
-// The response of a typed run has the data of its result and no other text, or fails: it is never empty or cut.
+// The response of a typed run is its complete structured result, or an error.
 func TestTypedRunsReturnOnlyData(t *testing.T) {
 	data := &runtime.RawExtension{Raw: []byte(`{"count":3}`)}
 	ended := func(phase v1beta1.TaskPhase, result *v1beta1.TaskResult) *v1beta1.AgentTask {
@@ -35,20 +35,21 @@ func TestTypedRunsReturnOnlyData(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.end.Kind, test.end.Cursor = run.End, run.Cursor{Seq: 7}
-			var said reply
+			var sent reply
 			kind, last := "", run.Event{}
 			for event, err := range dataOnly(func(yield func(run.Event, error) bool) {
-				_ = yield(run.Event{Kind: run.Text, Text: "I have"}, nil) && yield(run.Event{Kind: run.Replace}, nil) && yield(run.Event{Kind: run.Text, Text: "three."}, nil) && yield(test.end, nil)
+				_ = yield(run.Event{Kind: run.Text, Text: "I have"}, nil) && yield(run.Event{Kind: run.Replace}, nil) &&
+					yield(run.Event{Kind: run.Text, Text: "three."}, nil) && yield(test.end, nil)
 			}) {
 				if failed := (*runFailed)(nil); errors.As(err, &failed) {
 					kind = failed.kind
 					continue
 				}
-				said.add(event)
+				sent.add(event)
 				last = event
 			}
-			if kind != test.fail || said.text.String() != test.text || test.fail == "" && (last.Kind != run.End || last.Answer != test.text) {
-				t.Errorf("text %q, failure %q, last event %+v", said.text.String(), kind, last)
+			if kind != test.fail || sent.text.String() != test.text || test.fail == "" && (last.Kind != run.End || last.Answer != test.text) {
+				t.Errorf("text %q, failure %q, last event %+v", sent.text.String(), kind, last)
 			}
 		})
 	}
