@@ -36,7 +36,7 @@ func (r *room) messages() []v1beta1.AgentMessage {
 	return r.Messages(func(m v1beta1.AgentMessage) bool { return m.Spec.Role == v1beta1.RoleUser })
 }
 
-// TestA2AChat talks to a chat: each message is a task in the context of the chat, and repeated messages have no effect.
+// Each message to a chat is a task in the context of the chat, and repeated messages have no effect.
 func TestA2AChat(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -96,13 +96,7 @@ func TestA2AChatCancel(t *testing.T) {
 	r.Expect(err).To(MatchError(ContainSubstring("not for the turns of a chat")))
 	_, err = remote.CancelTask(t.Context(), &a2a.CancelTaskRequest{ID: question.ID})
 	r.Expect(err).NotTo(HaveOccurred())
-	r.Eventually(func() (a2a.TaskState, error) {
-		read, err := remote.GetTask(t.Context(), &a2a.GetTaskRequest{ID: question.ID})
-		if err != nil {
-			return "", err
-		}
-		return read.Status.State, nil
-	}).Should(Equal(a2a.TaskStateCanceled))
+	r.waitForState(remote, question.ID, a2a.TaskStateCanceled)
 
 	_, err = remote.SendMessage(t.Context(), inContext("chat/nowhere", "Greet Ada"))
 	r.Expect(err).To(MatchError(ContainSubstring("there is no chat nowhere")))
@@ -113,15 +107,11 @@ func TestA2AChatCancel(t *testing.T) {
 	r.Expect(err).To(MatchError(a2a.ErrTaskNotFound))
 	_, err = remote.GetTask(t.Context(), &a2a.GetTaskRequest{ID: "turn.nothing"})
 	r.Expect(err).To(MatchError(a2a.ErrTaskNotFound))
-	viewer, err := r.Token(t.Context(), r.Namespace, "viewer", "nestor-viewer")
-	r.Expect(err).NotTo(HaveOccurred())
-	reading, err := r.dial(viewer, "orchestrator", a2a.TransportProtocolJSONRPC)
-	r.Expect(err).NotTo(HaveOccurred())
-	_, err = reading.SendMessage(t.Context(), inContext("chat/lounge", "Greet Ada"))
+	_, err = r.viewer("orchestrator").SendMessage(t.Context(), inContext("chat/lounge", "Greet Ada"))
 	r.Expect(err).To(MatchError(a2a.ErrUnauthorized))
 }
 
-// TestA2ARejectedAnswer sends answers whose AgentMessages are rejected: the request ends, and the task waits as before.
+// When the AgentMessage of an answer is rejected, the request ends and the task still waits.
 func TestA2ARejectedAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -135,9 +125,11 @@ func TestA2ARejectedAnswer(t *testing.T) {
 	alice, err := client.New(config, client.Options{Scheme: r.API.Scheme()})
 	r.Expect(err).NotTo(HaveOccurred())
 	reject := func(answer *a2a.SendMessageRequest) *a2a.SendMessageRequest {
-		bad := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: caller.MessageName(r.Namespace, string(question.ID), "a2a/"+answer.Message.ID)}}
+		task := string(question.ID)
+		bad := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: caller.MessageName(r.Namespace, task, "a2a/"+answer.Message.ID)}}
 		bad.Annotations = map[string]string{v1beta1.AnnotationAnswers: question.Status.Message.ID}
-		bad.Spec = v1beta1.AgentMessageSpec{Task: string(question.ID), Role: v1beta1.RoleUser, User: caller.User, Approval: &v1beta1.Approval{Task: string(question.ID), ToolCall: "nothing", Decision: v1beta1.DecisionApprove}}
+		approval := &v1beta1.Approval{Task: task, ToolCall: "nothing", Decision: v1beta1.DecisionApprove}
+		bad.Spec = v1beta1.AgentMessageSpec{Task: task, Role: v1beta1.RoleUser, User: caller.User, Approval: approval}
 		r.Expect(alice.Create(t.Context(), bad)).To(Succeed())
 		return answer
 	}

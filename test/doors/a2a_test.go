@@ -34,6 +34,28 @@ func (r *room) url(role string) string {
 	return r.GatewayURL + "/a2a/" + r.Namespace + "/" + role
 }
 
+// viewer returns a client of an agent for a person who may only read.
+func (r *room) viewer(role string) *a2aclient.Client {
+	r.t.Helper()
+	token, err := r.Token(r.t.Context(), r.Namespace, "viewer", "nestor-viewer")
+	r.Expect(err).NotTo(HaveOccurred())
+	client, err := r.dial(token, role, a2a.TransportProtocolJSONRPC)
+	r.Expect(err).NotTo(HaveOccurred())
+	return client
+}
+
+// waitForState waits until a task has a state.
+func (r *room) waitForState(client *a2aclient.Client, id a2a.TaskID, state a2a.TaskState) {
+	r.t.Helper()
+	r.Eventually(func() (a2a.TaskState, error) {
+		task, err := client.GetTask(r.t.Context(), &a2a.GetTaskRequest{ID: id})
+		if err != nil {
+			return "", err
+		}
+		return task.Status.State, nil
+	}).Should(Equal(state))
+}
+
 func (r *room) client(binding a2a.TransportProtocol) *a2aclient.Client {
 	r.t.Helper()
 	client, err := r.dial(r.token, "releaser", binding)
@@ -64,7 +86,7 @@ func (r *room) send(client *a2aclient.Client, req *a2a.SendMessageRequest) *a2a.
 	return task
 }
 
-// TestA2AQuestionAndApproval runs a whole flow over each binding, and repeats each message as after a lost response.
+// Each message is repeated, as after a lost response.
 func TestA2AQuestionAndApproval(t *testing.T) {
 	t.Parallel()
 	for _, binding := range []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC, a2a.TransportProtocolHTTPJSON} {
@@ -108,7 +130,6 @@ func TestA2AQuestionAndApproval(t *testing.T) {
 	}
 }
 
-// TestA2AStream streams a run, answers in the middle, and subscribes again.
 func TestA2AStream(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -131,7 +152,7 @@ func TestA2AStream(t *testing.T) {
 	for _, words := range []string{"2.0", "deny: not today"} {
 		parts := []*a2a.Part{a2a.NewTextPart(words)}
 		if question := last.(*a2a.TaskStatusUpdateEvent).Status.Message; question.Parts[1].Data().(map[string]any)["kind"] == "approval" {
-			parts = append(parts, question.Parts[1]) // what the decision is about
+			parts = append(parts, question.Parts[1]) // names the call
 		}
 		request := &a2a.SendMessageRequest{Message: a2a.NewMessageForTask(a2a.MessageRoleUser, task, parts...)}
 		for event, err := range client.SendStreamingMessage(t.Context(), request) {
@@ -155,8 +176,7 @@ func TestA2AStream(t *testing.T) {
 	r.Expect(streamed.String()).To(Equal("Hello, world!"))
 }
 
-// TestA2AArtifacts reads the structured result and the reported changes: from a stream, from the task and in a
-// notification.
+// The structured result and the reported changes are in the stream, in the task and in a notification.
 func TestA2AArtifacts(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -182,11 +202,11 @@ func TestA2AArtifacts(t *testing.T) {
 	}
 	expect(streamed)
 	byID := func(task *a2a.Task) map[a2a.ArtifactID]*a2a.Artifact {
-		found := map[a2a.ArtifactID]*a2a.Artifact{}
+		artifacts := map[a2a.ArtifactID]*a2a.Artifact{}
 		for _, artifact := range task.Artifacts {
-			found[artifact.ID] = artifact
+			artifacts[artifact.ID] = artifact
 		}
-		return found
+		return artifacts
 	}
 	read, err := client.GetTask(t.Context(), &a2a.GetTaskRequest{ID: id})
 	r.Expect(err).NotTo(HaveOccurred())
@@ -235,8 +255,6 @@ func TestA2ABlockedRun(t *testing.T) {
 	r.Expect(textOf(blocked.Status.Message.Parts)).To(ContainSubstring("later"), "what is missing")
 }
 
-// TestA2ACallerPermissions tries what a caller may not do: without a token, with an invalid one, and in another
-// namespace.
 func TestA2ACallerPermissions(t *testing.T) {
 	t.Parallel()
 	r, other := newRoom(t), newRoom(t)
@@ -244,37 +262,26 @@ func TestA2ACallerPermissions(t *testing.T) {
 		_, err := r.dial(token, "releaser", a2a.TransportProtocolJSONRPC)
 		r.Expect(err).To(HaveOccurred(), "the card with the token %q", token)
 	}
-	viewer, err := r.Token(t.Context(), r.Namespace, "viewer", "nestor-viewer")
-	r.Expect(err).NotTo(HaveOccurred())
-	client, err := r.dial(viewer, "releaser", a2a.TransportProtocolJSONRPC)
-	r.Expect(err).NotTo(HaveOccurred())
-	_, err = client.SendMessage(t.Context(), say("Say hello"))
+	_, err := r.viewer("releaser").SendMessage(t.Context(), say("Say hello"))
 	r.Expect(err).To(MatchError(a2a.ErrUnauthorized))
 	r.Expect(r.Standalone()).To(BeEmpty())
 	_, err = r.dial(r.token, "nobody", a2a.TransportProtocolJSONRPC)
 	r.Expect(err).To(MatchError(ContainSubstring("404")))
 }
 
-// TestA2ATaskOfKubectl continues a task that was created as an object.
-func TestA2ATaskOfKubectl(t *testing.T) {
+func TestA2ATask_CreatedAsObject(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	task := &v1beta1.AgentTask{Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Role: "releaser", Instruction: "Release the notes"}}
 	task.Namespace, task.Name = r.Namespace, "release"
 	r.Create(task)
 	client := r.client(a2a.TransportProtocolJSONRPC)
-	r.Eventually(func() (a2a.TaskState, error) {
-		shown, err := client.GetTask(t.Context(), &a2a.GetTaskRequest{ID: "release"})
-		if err != nil {
-			return "", err
-		}
-		return shown.Status.State, nil
-	}).Should(Equal(a2a.TaskStateInputRequired))
+	r.waitForState(client, "release", a2a.TaskStateInputRequired)
 	shown := r.send(client, replyTo(a2a.TaskInfo{TaskID: "release", ContextID: "release"}, a2a.NewTextPart("3.0")))
 	r.Expect(textOf(shown.Status.Message.Parts)).To(ContainSubstring("box__write"))
 }
 
-// TestA2AForeignClient runs a whole flow with the client of the A2A SDK for JavaScript.
+// The client is that of the A2A SDK for JavaScript.
 func TestA2AForeignClient(t *testing.T) {
 	t.Parallel()
 	for _, binding := range []string{"JSONRPC", "HTTP+JSON"} {

@@ -4,8 +4,6 @@
 package doors
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -24,10 +22,10 @@ type outputItem struct {
 
 // responded is a part of a response of the OpenAI API.
 type responded struct {
-	ID       string
-	Output   []outputItem
-	Metadata map[string]string
-	Error    *struct{ Message, Param string }
+	ID, Status string
+	Output     []outputItem
+	Metadata   map[string]string
+	Error      *struct{ Message, Param string }
 }
 
 func (a responded) text() string {
@@ -42,33 +40,28 @@ func (a responded) text() string {
 func (r *room) responses(body map[string]any) (int, responded) {
 	r.t.Helper()
 	body["model"] = r.Namespace + "/releaser"
-	text, err := json.Marshal(body)
+	request, err := json.Marshal(body)
 	r.Expect(err).NotTo(HaveOccurred())
-	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.GatewayURL+"/v1/responses", bytes.NewReader(text))
-	r.Expect(err).NotTo(HaveOccurred())
-	got, err := (&http.Client{Transport: bearer(r.token)}).Do(req)
-	r.Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = got.Body.Close() }()
+	code, text := r.raw(http.MethodPost, "/v1/responses", string(request))
 	var answer responded
 	if body["stream"] == nil {
-		r.Expect(json.NewDecoder(got.Body).Decode(&answer)).To(Succeed())
-		return got.StatusCode, answer
+		r.Expect(json.Unmarshal([]byte(text), &answer)).To(Succeed())
+		return code, answer
 	}
-	for lines := bufio.NewScanner(got.Body); lines.Scan(); {
+	for line := range strings.Lines(text) {
 		event := struct{ Response *responded }{&answer}
-		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+		if data, ok := strings.CutPrefix(line, "data: "); ok {
 			r.Expect(json.Unmarshal([]byte(data), &event)).To(Succeed())
 		}
 	}
-	return got.StatusCode, answer
+	return code, answer
 }
 
 func userItem(text string) map[string]any {
 	return map[string]any{"role": "user", "content": []any{map[string]any{"type": "input_text", "text": text}}}
 }
 
-// TestResponsesConversation has a whole flow of several turns over responses, in the forms that clients send what was
-// said before.
+// Clients send the earlier replies of a conversation in several forms.
 func TestResponsesConversation(t *testing.T) {
 	t.Parallel()
 	for name, earlier := range map[string]func(outputItem) map[string]any{
@@ -110,17 +103,16 @@ func TestResponsesConversation(t *testing.T) {
 	}
 }
 
-// TestResponsesReferences refuses references that cannot be resolved, instead of leaving them out.
-func TestResponsesReferences(t *testing.T) {
+func TestResponsesReferences_NotResolvable(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
 	reference := func(id string) map[string]any { return map[string]any{"type": "item_reference", "id": id} }
-	_, asked := r.responses(map[string]any{"input": "Release the notes"})
+	_, question := r.responses(map[string]any{"input": "Release the notes"})
 	for name, input := range map[string][]any{
 		"of another server": {userItem("a"), reference("msg_123"), userItem("b")},
 		"not a message":     {userItem("a"), reference("rs_123"), userItem("b")},
 		"of an earlier reply": {
-			userItem("a"), reference(asked.Output[0].ID), userItem("b"), map[string]any{"role": "assistant", "content": "c"}, userItem("d"),
+			userItem("a"), reference(question.Output[0].ID), userItem("b"), map[string]any{"role": "assistant", "content": "c"}, userItem("d"),
 		},
 		"a call": {userItem("a"), map[string]any{"type": "function_call_output", "call_id": "1", "output": "x"}, userItem("b")},
 	} {
@@ -131,12 +123,12 @@ func TestResponsesReferences(t *testing.T) {
 	r.Expect(r.Standalone()).To(HaveLen(1), "nothing was started")
 }
 
-// TestLateRepliesStartNothing answers and decides with the Kubernetes API before the client does.
+// Another person answers and decides with the Kubernetes API before the client does.
 func TestLateRepliesStartNothing(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	_, asked := r.responses(map[string]any{"input": "Release the notes"})
-	_, task, _ := strings.Cut(asked.Metadata["task"], "/")
+	_, question := r.responses(map[string]any{"input": "Release the notes"})
+	_, task, _ := strings.Cut(question.Metadata["task"], "/")
 	answer := &v1beta1.AgentMessage{Spec: v1beta1.AgentMessageSpec{Task: task, Role: v1beta1.RoleUser, Content: "2.0"}}
 	answer.Namespace, answer.Name = r.Namespace, "answer-of-bob"
 	r.Create(answer)
@@ -145,13 +137,13 @@ func TestLateRepliesStartNothing(t *testing.T) {
 		return now.Status.Waiting != nil && now.Status.Waiting.Kind == v1beta1.WaitingApproval, err
 	}).Should(BeTrue())
 	for _, reply := range []map[string]any{
-		{"input": "1.2", "previous_response_id": asked.ID},
+		{"input": "1.2", "previous_response_id": question.ID},
 		{"input": []any{userItem("Release the notes"), map[string]any{"role": "assistant", "content": "Which version?"}, userItem("1.2")}},
 	} {
 		_, late := r.responses(reply)
 		r.Expect(late.text()).To(And(HavePrefix("This reply was not used"), ContainSubstring("notes-2.0")))
 		r.Expect(late.Metadata).To(HaveKeyWithValue("notice", "stale"))
-		asked = late
+		question = late
 	}
 	r.Decide(task, r.WaitForApproval(task), v1beta1.DecisionApprove, "")
 	r.Eventually(func() (v1beta1.TaskPhase, error) {
@@ -159,7 +151,7 @@ func TestLateRepliesStartNothing(t *testing.T) {
 		return now.Status.Phase, err
 	}).Should(Equal(v1beta1.TaskSuccess))
 	for _, stream := range []any{nil, true} {
-		_, late := r.responses(map[string]any{"input": "approve", "previous_response_id": asked.ID, "stream": stream})
+		_, late := r.responses(map[string]any{"input": "approve", "previous_response_id": question.ID, "stream": stream})
 		r.Expect(late.text()).To(And(HavePrefix("This reply was not used"), HaveSuffix("Released the notes: wrote notes-2.0.")))
 	}
 	r.Expect(r.Standalone()).To(HaveLen(1))

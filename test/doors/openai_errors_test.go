@@ -68,7 +68,6 @@ func TestOpenAIBlockedRun(t *testing.T) {
 	r.Expect(r.Standalone()).To(HaveLen(2), "a run that has ended is not found")
 }
 
-// TestOpenAIBlockedRunCancel: the response of a cancel is the run's end, even if the run could not start.
 func TestOpenAIBlockedRunCancel(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
@@ -81,7 +80,6 @@ func TestOpenAIBlockedRunCancel(t *testing.T) {
 	r.Expect(answer.Status).To(Equal("cancelled"))
 }
 
-// TestOpenAIFailedResponses: a failure is visible in every way to request a response.
 func TestOpenAIFailedResponses(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)

@@ -17,8 +17,8 @@ func TestOpenAIClient(t *testing.T) {
 	r := newRoom(t)
 	r.Expect(r.npm("openai.mjs")).To(Equal("ok\n"))
 	r.Expect(r.box.files()).To(ConsistOf("notes-1.2", "notes-1.3"))
-	// Two releases, one greeting, one continued run, one in the background, one with a key and one that gave up: no retry started another, and
-	// the one with a role that does not exist left no task.
+	// Two releases, one greeting, one continued run, one in the background, one with a key and one that gave up: no
+	// retry started another, and the one with a role that does not exist left no task.
 	r.Expect(r.Standalone()).To(HaveLen(7))
 }
 
@@ -33,8 +33,7 @@ func TestOpenAIStructuredOutputs(t *testing.T) {
 func TestOpenAIChat(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)
-	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "talk"}}
-	r.Create(chat)
+	r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "talk"}})
 	r.Expect(r.npm("openai-chat.mjs")).To(Equal("ok\n"))
 	r.Expect(r.box.files()).To(ConsistOf("notes-2.0"))
 }

@@ -21,32 +21,32 @@ import (
 
 const released = "Released the notes: wrote notes-1.2."
 
-// TestRunSurvivesTheOperator starts a run over A2A, kills the operator and the gateway while its stream is open, decides with the Kubernetes API, and reads
-// the end over A2A and the OpenAI API. It has a stack of its own, because the other tests need their operator.
+// A run starts over A2A, a decision comes over the Kubernetes API, and the end is read over A2A and the OpenAI API.
+// The test has its own stack, because the others need their operator.
 func TestRunSurvivesTheOperator(t *testing.T) {
 	t.Parallel()
 	own := world.Start(t, options())
 	r := newRoomIn(t, own)
 	remote := r.client(a2a.TransportProtocolJSONRPC)
 	to := r.receiver()
-	asked, err := lastStatus(remote.SendStreamingMessage(t.Context(), registered(say("Release the notes"), &a2a.PushConfig{URL: to.URL, Token: "t0ken"})))
+	question, err := lastStatus(remote.SendStreamingMessage(t.Context(), registered(say("Release the notes"), &a2a.PushConfig{URL: to.URL, Token: "t0ken"})))
 	r.Expect(err).NotTo(HaveOccurred())
-	r.Expect(asked.state).To(Equal(a2a.TaskStateInputRequired))
-	r.Expect(asked.message).To(ContainSubstring("Which version?"))
-	r.waitForNotified(to, a2a.TaskID(asked.task), "INPUT_REQUIRED Which version?")
+	r.Expect(question.state).To(Equal(a2a.TaskStateInputRequired))
+	r.Expect(question.message).To(ContainSubstring("Which version?"))
+	r.waitForNotified(to, a2a.TaskID(question.task), "INPUT_REQUIRED Which version?")
 
-	r.killDuring(remote, asked)
+	r.killDuring(remote, question)
 	r.Expect(own.StartOperator(t.Context())).To(Succeed())
 	r.Expect(own.StartGateway(t.Context())).To(Succeed())
 	r.Expect(r.box.files()).To(BeEmpty(), "nothing is written before the approval")
 
 	entered, release := r.box.hold()
-	r.waitForNotified(to, a2a.TaskID(asked.task), "INPUT_REQUIRED releaser wants to run box__write")
-	r.Decide(asked.task, r.WaitForApproval(asked.task), v1beta1.DecisionApprove, "")
+	r.waitForNotified(to, a2a.TaskID(question.task), "INPUT_REQUIRED releaser wants to run box__write")
+	r.Decide(question.task, r.WaitForApproval(question.task), v1beta1.DecisionApprove, "")
 	r.Eventually(entered).Should(Receive(), "the approved call runs")
-	r.WaitForPhase(asked.task, v1beta1.TaskRunning)
+	r.WaitForPhase(question.task, v1beta1.TaskRunning)
 	ended, err := lastStatus(func(yield func(a2a.Event, error) bool) {
-		for event, err := range remote.SubscribeToTask(t.Context(), &a2a.SubscribeToTaskRequest{ID: a2a.TaskID(asked.task)}) {
+		for event, err := range remote.SubscribeToTask(t.Context(), &a2a.SubscribeToTaskRequest{ID: a2a.TaskID(question.task)}) {
 			if release != nil {
 				close(release) // the subscription has begun
 				release = nil
@@ -60,24 +60,23 @@ func TestRunSurvivesTheOperator(t *testing.T) {
 	r.Expect(ended.state).To(Equal(a2a.TaskStateCompleted))
 	r.Expect(ended.artifact).To(Equal(released))
 
-	r.waitForNotified(to, a2a.TaskID(asked.task), "COMPLETED Released.")
-	status, answer := r.openAIResponse(asked.task)
+	r.waitForNotified(to, a2a.TaskID(question.task), "COMPLETED Released.")
+	status, answer := r.openAIResponse(question.task)
 	r.Expect(status).To(Equal("completed"))
 	r.Expect(answer).To(Equal(released))
 	r.Expect(r.box.files()).To(Equal([]string{"notes-1.2"}), "the tool ran once")
 	r.Expect(r.Standalone()).To(HaveLen(1))
 }
 
-// killDuring answers the question of a run, and kills the operator and the gateway while the stream of the answer is open. The model is stopped meanwhile,
-// so that the run cannot come to its next ask.
-func (r *room) killDuring(remote *a2aclient.Client, asked seen) {
+// killDuring answers the question of a run, and kills the operator and the gateway while the stream of the answer is
+// open. The model is stopped meanwhile, so that the run cannot reach its next ask.
+func (r *room) killDuring(remote *a2aclient.Client, question shownTask) {
 	r.t.Helper()
 	r.Expect(r.Model.Signal(syscall.SIGSTOP)).To(Succeed())
-	answer := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("1.2"))
-	answer.TaskID, answer.ContextID = a2a.TaskID(asked.task), asked.context
+	answer := replyTo(a2a.TaskInfo{TaskID: a2a.TaskID(question.task), ContextID: question.context}, a2a.NewTextPart("1.2"))
 	opened := false
 	last, _ := lastStatus(func(yield func(a2a.Event, error) bool) { // clients may report the end of the connection as an error
-		for event, err := range remote.SendStreamingMessage(r.t.Context(), &a2a.SendMessageRequest{Message: answer}) {
+		for event, err := range remote.SendStreamingMessage(r.t.Context(), answer) {
 			if !opened {
 				r.Expect(err).NotTo(HaveOccurred())
 				opened = true
@@ -104,16 +103,16 @@ func (token bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(req)
 }
 
-// seen is what a stream showed of a task.
-type seen struct {
+// shownTask is a task as a stream shows it.
+type shownTask struct {
 	task, context     string
 	state             a2a.TaskState
 	message, artifact string
 }
 
 // lastStatus reads a stream to its end.
-func lastStatus(events func(yield func(a2a.Event, error) bool)) (seen, error) {
-	var s seen
+func lastStatus(events func(yield func(a2a.Event, error) bool)) (shownTask, error) {
+	var s shownTask
 	for event, err := range events {
 		if err != nil {
 			return s, err
@@ -144,28 +143,16 @@ func textOf(parts a2a.ContentParts) string {
 	return b.String()
 }
 
-// openAIResponse reads a run over the OpenAI API. The ID of a response contains the run, whichever protocol started it.
+// openAIResponse reads a run over the OpenAI API. The ID of a response contains the run, whichever protocol started
+// it.
 func (r *room) openAIResponse(task string) (status, text string) {
 	r.t.Helper()
 	reference, err := json.Marshal(map[string]string{"n": r.Namespace, "t": task})
 	r.Expect(err).NotTo(HaveOccurred())
-	id := "resp_" + base64.RawURLEncoding.EncodeToString(reference)
-	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.GatewayURL+"/v1/responses/"+id, http.NoBody)
-	r.Expect(err).NotTo(HaveOccurred())
-	got, err := (&http.Client{Transport: bearer(r.token)}).Do(req)
-	r.Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = got.Body.Close() }()
-	r.Expect(got.StatusCode).To(Equal(http.StatusOK))
-	var body struct {
-		Status string `json:"status"`
-		Output []struct {
-			Content []struct {
-				Text string `json:"text"`
-			} `json:"content"`
-		} `json:"output"`
-	}
-	r.Expect(json.NewDecoder(got.Body).Decode(&body)).To(Succeed())
-	r.Expect(body.Output).To(HaveLen(1))
-	r.Expect(body.Output[0].Content).To(HaveLen(1))
-	return body.Status, body.Output[0].Content[0].Text
+	code, body := r.raw(http.MethodGet, "/v1/responses/resp_"+base64.RawURLEncoding.EncodeToString(reference), "")
+	r.Expect(code).To(Equal(http.StatusOK), body)
+	var answer responded
+	r.Expect(json.Unmarshal([]byte(body), &answer)).To(Succeed())
+	r.Expect(answer.Output).To(HaveLen(1))
+	return answer.Status, answer.text()
 }

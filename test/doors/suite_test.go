@@ -73,8 +73,7 @@ func newRoomIn(t *testing.T, in *world.World) *room {
 	return r
 }
 
-// npm runs a script with clients from npm, and returns what it prints. The script gets the gateway's address, the token
-// and the namespace.
+// npm runs a script with clients from npm, and returns its output.
 func (r *room) npm(script string, env ...string) string {
 	r.t.Helper()
 	env = append([]string{"NESTOR_URL=" + r.GatewayURL, "NESTOR_TOKEN=" + r.token, "NESTOR_NAMESPACE=" + r.Namespace}, env...)
@@ -84,16 +83,15 @@ func (r *room) npm(script string, env ...string) string {
 // toolbox is an MCP server that writes, which needs an approval.
 type toolbox struct {
 	*httptest.Server
-	// entered receives a value when a write begins, and the write then waits for release; both are nil unless a test holds
-	// writes.
+	// entered receives a value when a write begins, and the write then waits for release; both are nil unless a test
+	// holds writes.
 	entered, release chan struct{}
 
 	mu      sync.Mutex
 	written []string
 }
 
-// hold makes writes wait. The first channel reports that a write began, and closing the second lets the writes
-// continue.
+// hold makes writes wait. The first channel reports that a write began; closing the second one resumes the writes.
 func (b *toolbox) hold() (entered <-chan struct{}, release chan<- struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
