@@ -60,12 +60,11 @@ var _ = class(
 		name:    "an unspecified address leads to this machine",
 		attempt: "0.0.0.0 and :: with the port of a service on loopback",
 		defence: "the address is checked when the operator connects",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			v := r.victim()
 			checkEndpointRefused(r, "0.0.0.0:"+port(v.URL), "[::]:"+port(v.URL), "[::ffff:0.0.0.0]:"+port(v.URL))
 			r.Expect(v.visits.Load()).To(BeZero())
-		},
+		}),
 		control: checkReachable,
 	},
 	attack{
@@ -84,32 +83,30 @@ var _ = class(
 		name:    "a redirect leads elsewhere",
 		attempt: "a tool server and a provider redirect the operator's requests, with their headers, to another service",
 		defence: "redirects are not followed",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			v := r.victim()
 			url := r.serve(redirect(v.URL))
 			r.Eventually(r.toolServer("foe", url)).Should(HavePrefix(notAllowed))
 			r.Eventually(r.provider("foe", url)).Should(HavePrefix(notAllowed))
 			r.Expect(v.visits.Load()).To(BeZero())
-		},
+		}),
 		control: checkReachable,
 	},
 	attack{
 		name:    "an internal service is read through errors",
 		attempt: "a tool server and a provider name another service; the attacker reads the conditions and the error of a task",
 		defence: "responses in another protocol are not quoted",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			v := r.victim()
 			server, provider := r.toolServer("foe", v.URL), r.provider("foe", v.URL)
 			task := r.ask("task", "foe")
 			r.Eventually(server).Should(HavePrefix("False Unreachable: "))
 			r.Eventually(task).Should(HavePrefix("Failed ModelError"))
 			r.Eventually(v.visits.Load).Should(BeNumerically(">=", 3))
-			for _, said := range []string{server(), provider(), task()} {
-				r.Expect(said).NotTo(ContainSubstring(secretWord))
+			for _, status := range []string{server(), provider(), task()} {
+				r.Expect(status).NotTo(ContainSubstring(secretWord))
 			}
-		},
+		}),
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			r.provider("foe", r.serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -123,20 +120,18 @@ var _ = class(
 		name:    "a token endpoint leads to an internal service",
 		attempt: "a tool server gets its tokens from the metadata service, from an endpoint that redirects with the client secret, and from another service whose response the attacker wants to read",
 		defence: "token endpoints are reached like tool servers, and their responses are not quoted",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			v := r.victim()
 			r.Eventually(r.protectedServer("metadata", "https://169.254.169.254/token")).Should(HavePrefix(notAllowed))
 			r.Eventually(r.protectedServer("redirect", r.serve(redirect(v.URL)))).Should(HavePrefix(notAllowed))
 			r.Expect(v.visits.Load()).To(BeZero())
-			said := r.protectedServer("other", v.URL)
-			r.Eventually(said).Should(And(HavePrefix("False InvalidResponse: "), Not(ContainSubstring(secretWord))))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+			status := r.protectedServer("other", v.URL)
+			r.Eventually(status).Should(And(HavePrefix("False InvalidResponse: "), Not(ContainSubstring(secretWord))))
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			v := r.victim()
 			r.protectedServer("other", v.URL)
 			r.Eventually(v.visits.Load).Should(BeNumerically(">=", 1))
-		},
+		}),
 	},
 )

@@ -67,17 +67,23 @@ func (r *testNamespace) messageOutcome(name string) func() string {
 	}
 }
 
+// decide creates a decision as its author, and checks its outcome and its effect on the task.
+func (r *testNamespace) decide(decision *v1beta1.AgentMessage, want string) {
+	r.t.Helper()
+	r.Expect(r.As(decision.Spec.User, user).Create(r.t.Context(), decision)).To(Succeed())
+	r.Eventually(r.messageOutcome(decision.Name)).Should(Equal(want))
+	task := r.TaskPhase(decision.Spec.Approval.Task)
+	if want == v1beta1.ReasonHandled {
+		r.Eventually(task).Should(Equal(v1beta1.TaskSuccess))
+		return
+	}
+	r.Expect(task()).To(Equal(v1beta1.TaskWaiting), "the call must still wait")
+}
+
 // approveTask makes a person approve a task of the chat, and checks the result.
 func (r *testNamespace) approveTask(person, task, want string) {
 	r.t.Helper()
-	decision := r.approval("decision-of-"+person, person, task)
-	r.Expect(r.As(person, user).Create(r.t.Context(), decision)).To(Succeed())
-	r.Eventually(r.messageOutcome(decision.Name)).Should(Equal(want))
-	if want == v1beta1.ReasonHandled {
-		r.Eventually(r.TaskPhase(task)).Should(Equal(v1beta1.TaskSuccess))
-		return
-	}
-	r.Expect(r.TaskPhase(task)()).To(Equal(v1beta1.TaskWaiting), "the call must still wait")
+	r.decide(r.approval("decision-of-"+person, person, task), want)
 }
 
 // createStandalone creates a task whose agent needs an approval for every call by a person who is not a requester.
@@ -99,13 +105,7 @@ func (r *testNamespace) approveStandalone(person, want string) {
 	r.Expect(r.Get("work", &task)).To(Succeed())
 	decision := r.approval("decision-of-"+person, person, "work")
 	decision.Spec.Chat, decision.Spec.Task, decision.Spec.Approval.ToolCall = "", "work", task.Status.Waiting.ToolCall
-	r.Expect(r.As(person, user).Create(r.t.Context(), decision)).To(Succeed())
-	r.Eventually(r.messageOutcome(decision.Name)).Should(Equal(want))
-	if want == v1beta1.ReasonHandled {
-		r.Eventually(r.TaskPhase("work")).Should(Equal(v1beta1.TaskSuccess))
-		return
-	}
-	r.Expect(r.TaskPhase("work")()).To(Equal(v1beta1.TaskWaiting), "the call must still wait")
+	r.decide(decision, want)
 }
 
 var _ = class(
@@ -137,44 +137,38 @@ var _ = class(
 		name:    "the creator of a standalone task approves its calls",
 		attempt: "alice creates a task whose role demands separation, and approves the call of its agent",
 		defence: "spec.user of the task is a requester",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.createStandalone("alice")
 			r.approveStandalone("alice", v1beta1.ReasonRequesterDenied)
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.createStandalone("alice")
 			r.approveStandalone("bob", v1beta1.ReasonHandled)
-		},
+		}),
 	},
 	attack{
 		name:    "a standalone task without a user is approved",
 		attempt: "alice creates the task without spec.user, and bob approves",
 		defence: "while the requester is unknown, all decisions are rejected",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.createStandalone("")
 			r.approveStandalone("bob", v1beta1.ReasonRequesterDenied)
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.createStandalone("alice")
 			r.approveStandalone("bob", v1beta1.ReasonHandled)
-		},
+		}),
 	},
 	attack{
 		name:    "a standalone task is created in another's name",
 		attempt: "mallory creates a task with spec.user alice, to be allowed to approve its calls",
 		defence: "the tasks policy: spec.user must be the authenticated user",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
-			r.Expect(r.As("mallory", runner).Create(t.Context(), r.toolTask("forged", "alice"))).To(MatchError(ContainSubstring("spec.user must be you")))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
-			r.Expect(r.As("alice", runner).Create(t.Context(), r.toolTask("own", "alice"))).To(Succeed())
-		},
+		run: inNamespace(func(r *testNamespace) {
+			r.Expect(r.As("mallory", runner).Create(r.t.Context(), r.toolTask("forged", "alice"))).To(MatchError(ContainSubstring("spec.user must be you")))
+		}),
+		control: inNamespace(func(r *testNamespace) {
+			r.Expect(r.As("alice", runner).Create(r.t.Context(), r.toolTask("own", "alice"))).To(Succeed())
+		}),
 	},
 	attack{
 		name:    "an approval runs other arguments than those that were shown",
@@ -219,8 +213,7 @@ var _ = class(
 		name:    "an edit of a call that was never shown",
 		attempt: "mallory edits without a digest, with the digest of the edit, in a denial and in an allowance",
 		defence: "the CRD, and the digest of the exact call",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.waitWith(v1beta1.ApprovalPolicy{Editable: true})
 			for name, change := range map[string]func(*v1beta1.Approval){
 				"no-digest": func(a *v1beta1.Approval) { a.ArgumentsDigest = "" },
@@ -229,14 +222,12 @@ var _ = class(
 			} {
 				decision := r.edit(name, "mallory")
 				change(decision.Spec.Approval)
-				r.Expect(r.As("mallory", user).Create(t.Context(), decision)).To(Satisfy(apierrors.IsInvalid), name)
+				r.Expect(r.As("mallory", user).Create(r.t.Context(), decision)).To(Satisfy(apierrors.IsInvalid), name)
 			}
 			stale := r.edit("stale", "mallory")
 			stale.Spec.Approval.ArgumentsDigest = agent.CallDigest("calculator", editedSum)
-			r.Expect(r.As("mallory", user).Create(t.Context(), stale)).To(Succeed())
-			r.Eventually(r.messageOutcome("stale")).Should(Equal(v1beta1.ReasonDigestMismatch))
-			r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1beta1.TaskWaiting))
-		},
+			r.decide(stale, v1beta1.ReasonDigestMismatch)
+		}),
 		control: func(t *testing.T, w *target) {
 			editChat(w.newNamespace(t), v1beta1.ApprovalPolicy{Editable: true}, "mallory", v1beta1.ReasonHandled)
 		},
@@ -245,20 +236,17 @@ var _ = class(
 		name:    "a call is edited through its status or an annotation",
 		attempt: "mallory, an admin of the namespace, writes other arguments into the status and onto the posted request, and bob approves",
 		defence: "RBAC; the operator reads a call from its own record only, and the digest does not match",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.waitWith(v1beta1.ApprovalPolicy{Editable: true})
 			admin := r.As("mallory", "nestor-admin")
 			task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "chat-1"}}
 			status := client.RawPatch(types.MergePatchType, []byte(`{"status":{"waiting":{"arguments":{"expression":"6 * 9"}}}}`))
-			r.Expect(admin.Status().Patch(t.Context(), task, status)).To(Satisfy(apierrors.IsForbidden))
+			r.Expect(admin.Status().Patch(r.t.Context(), task, status)).To(Satisfy(apierrors.IsForbidden))
 			decision := r.approval("decision", "bob", "chat-1")
 			decision.Annotations = map[string]string{"nestor.dev/arguments": editedSum}
 			decision.Spec.Approval.ArgumentsDigest = agent.CallDigest("calculator", editedSum)
-			r.Expect(r.As("bob", user).Create(t.Context(), decision)).To(Succeed())
-			r.Eventually(r.messageOutcome("decision")).Should(Equal(v1beta1.ReasonDigestMismatch))
-			r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1beta1.TaskWaiting))
-		},
+			r.decide(decision, v1beta1.ReasonDigestMismatch)
+		}),
 		control: func(t *testing.T, w *target) {
 			editChat(w.newNamespace(t), v1beta1.ApprovalPolicy{Editable: true}, "bob", v1beta1.ReasonHandled)
 		},
@@ -267,80 +255,67 @@ var _ = class(
 		name:    "a decision is made in another's name",
 		attempt: "mallory approves with spec.user bob",
 		defence: "the messages policy",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
-			err := r.As("mallory", user).Create(t.Context(), r.approval("forged", "bob", "chat-1"))
+		run: inNamespace(func(r *testNamespace) {
+			err := r.As("mallory", user).Create(r.t.Context(), r.approval("forged", "bob", "chat-1"))
 			r.Expect(err).To(MatchError(ContainSubstring("spec.user must be you")))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
-			r.Expect(r.As("bob", user).Create(t.Context(), r.approval("own", "bob", "chat-1"))).To(Succeed())
-		},
+		}),
+		control: inNamespace(func(r *testNamespace) {
+			r.Expect(r.As("bob", user).Create(r.t.Context(), r.approval("own", "bob", "chat-1"))).To(Succeed())
+		}),
 	},
 	attack{
 		name:    "a decision without a name",
 		attempt: "mallory approves without spec.user, so that the decision is anonymous",
 		defence: "the CRD: a decision needs spec.user",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
-			r.Expect(r.As("mallory", user).Create(t.Context(), r.approval("nameless", "", "chat-1"))).To(Satisfy(apierrors.IsInvalid))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
-			r.Expect(r.As("mallory", user).Create(t.Context(), r.approval("named", "mallory", "chat-1"))).To(Succeed())
-		},
+		run: inNamespace(func(r *testNamespace) {
+			r.Expect(r.As("mallory", user).Create(r.t.Context(), r.approval("nameless", "", "chat-1"))).To(Satisfy(apierrors.IsInvalid))
+		}),
+		control: inNamespace(func(r *testNamespace) {
+			r.Expect(r.As("mallory", user).Create(r.t.Context(), r.approval("named", "mallory", "chat-1"))).To(Succeed())
+		}),
 	},
 	attack{
 		name:    "a call is approved through another chat",
 		attempt: "mallory approves a call of the chat with a message to their own chat",
 		defence: "the task must be below the chat of the message, by the UIDs of its owners",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
-			r.createGuardedChat(false)
-			r.sendMessage(r.As("alice", user), "ask", "alice", sum)
-			r.waitForApproval("chat-1")
+		run: inNamespace(func(r *testNamespace) {
+			r.requestSum(false)
 			r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "other"}})
 			decision := r.approval("odd", "mallory", "chat-1")
 			decision.Spec.Chat = "other"
-			r.Expect(r.As("mallory", user).Create(t.Context(), decision)).To(Succeed())
-			r.Eventually(r.messageOutcome("odd")).Should(Equal(v1beta1.ReasonTaskNotFound))
-			r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1beta1.TaskWaiting))
-		},
+			r.decide(decision, v1beta1.ReasonTaskNotFound)
+		}),
 		control: func(t *testing.T, w *target) { decideDigest(w.newNamespace(t), "", v1beta1.ReasonHandled) },
 	},
 	attack{
 		name:    "a viewer approves",
 		attempt: "a person with read access creates a decision",
 		defence: "RBAC",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
-			r.Expect(r.As("eve", viewer).Create(t.Context(), r.approval("look", "eve", "chat-1"))).To(Satisfy(apierrors.IsForbidden))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
-			r.Expect(r.As("eve", user).Create(t.Context(), r.approval("look", "eve", "chat-1"))).To(Succeed())
-		},
+		run: inNamespace(func(r *testNamespace) {
+			r.Expect(r.As("eve", viewer).Create(r.t.Context(), r.approval("look", "eve", "chat-1"))).To(Satisfy(apierrors.IsForbidden))
+		}),
+		control: inNamespace(func(r *testNamespace) {
+			r.Expect(r.As("eve", user).Create(r.t.Context(), r.approval("look", "eve", "chat-1"))).To(Succeed())
+		}),
 	},
 	attack{
 		name:    "a decision is rewritten after it was made",
 		attempt: "mallory, an admin of the namespace, turns a denial into an approval",
 		defence: "the spec of a message is immutable, and no role has the verb",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			decision := r.approval("kept", "bob", "chat-1")
 			decision.Spec.Approval.Decision = v1beta1.DecisionDeny
-			r.Expect(r.As("bob", user).Create(t.Context(), decision)).To(Succeed())
+			r.Expect(r.As("bob", user).Create(r.t.Context(), decision)).To(Succeed())
 			change := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"approval":{"decision":"Approve"}}}`))
-			r.Expect(r.As("mallory", "nestor-admin").Patch(t.Context(), decision, change)).To(Satisfy(apierrors.IsForbidden))
-			r.Expect(r.API.Patch(t.Context(), decision, change)).To(Satisfy(apierrors.IsInvalid), "nor can an administrator of the cluster")
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+			r.Expect(r.As("mallory", "nestor-admin").Patch(r.t.Context(), decision, change)).To(Satisfy(apierrors.IsForbidden))
+			r.Expect(r.API.Patch(r.t.Context(), decision, change)).To(Satisfy(apierrors.IsInvalid), "nor can an administrator of the cluster")
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			decision := r.approval("kept", "bob", "chat-1")
-			r.Expect(r.As("bob", user).Create(t.Context(), decision)).To(Succeed())
+			r.Expect(r.As("bob", user).Create(r.t.Context(), decision)).To(Succeed())
 			change := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"note":"changed"}}}`))
-			r.Expect(r.API.Patch(t.Context(), decision, change)).To(Succeed(), "metadata can change")
-		},
+			r.Expect(r.API.Patch(r.t.Context(), decision, change)).To(Succeed(), "metadata can change")
+		}),
 	},
 )
 
@@ -350,10 +325,16 @@ func (r *testNamespace) toolTask(name, person string) *v1beta1.AgentTask {
 	}}
 }
 
-func decideChat(r *testNamespace, person, want string) {
-	r.createGuardedChat(true)
+// requestSum creates a chat in which alice has requested a call that waits for an approval.
+func (r *testNamespace) requestSum(separation bool) {
+	r.t.Helper()
+	r.createGuardedChat(separation)
 	r.sendMessage(r.As("alice", user), "ask", "alice", sum)
 	r.waitForApproval("chat-1")
+}
+
+func decideChat(r *testNamespace, person, want string) {
+	r.requestSum(true)
 	if person == "alice" {
 		decision := r.approval("decision-of-alice", "alice", "chat-1")
 		r.Expect(r.API.Create(r.t.Context(), decision)).NotTo(Succeed(), "the administrator is not alice")
@@ -379,24 +360,17 @@ func decideUnnamed(r *testNamespace, asker, want string) {
 }
 
 func decideDigest(r *testNamespace, digest, want string) {
-	r.createGuardedChat(false)
-	r.sendMessage(r.As("alice", user), "ask", "alice", sum)
-	r.waitForApproval("chat-1")
+	r.requestSum(false)
 	decision := r.approval("decision", "bob", "chat-1")
 	decision.Spec.Approval.ArgumentsDigest = digest
-	r.Expect(r.As("bob", user).Create(r.t.Context(), decision)).To(Succeed())
-	r.Eventually(r.messageOutcome("decision")).Should(Equal(want))
-	if want == v1beta1.ReasonHandled {
-		r.Eventually(r.TaskPhase("chat-1")).Should(Equal(v1beta1.TaskSuccess))
-	} else {
-		r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1beta1.TaskWaiting))
-	}
+	r.decide(decision, want)
 }
 
 // editedSum are the arguments that a person writes instead of those of sum.
 const editedSum = `{"expression":"6 * 9"}`
 
-// waitWith makes a call of the chat's orchestrator, whose role has an approval policy, wait for a decision. alice requests it.
+// waitWith makes a call of the chat's orchestrator, whose role has an approval policy, wait for a decision. alice
+// requests it.
 func (r *testNamespace) waitWith(approval v1beta1.ApprovalPolicy) {
 	r.t.Helper()
 	approval.Mode = v1beta1.ApprovalAlways
@@ -415,16 +389,13 @@ func (r *testNamespace) edit(name, person string) *v1beta1.AgentMessage {
 
 func editChat(r *testNamespace, approval v1beta1.ApprovalPolicy, person, want string) {
 	r.waitWith(approval)
-	r.Expect(r.As(person, user).Create(r.t.Context(), r.edit("decision", person))).To(Succeed())
-	r.Eventually(r.messageOutcome("decision")).Should(Equal(want))
+	r.decide(r.edit("decision", person), want)
 	if want != v1beta1.ReasonHandled {
-		r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1beta1.TaskWaiting), "the call must still wait")
 		return
 	}
-	r.Eventually(r.TaskPhase("chat-1")).Should(Equal(v1beta1.TaskSuccess))
 	var task v1beta1.AgentTask
 	r.Expect(r.Get("chat-1", &task)).To(Succeed())
-	r.Expect(task.Status.Result.Summary).To(ContainSubstring("54"), "the tool got the arguments of "+person)
+	r.Expect(task.Status.Result.Summary).To(ContainSubstring("54"), "the tool received the arguments of "+person)
 }
 
 // editIntoPolicy makes bob edit a call so that a policy requires another approval, which a person gives.
@@ -448,11 +419,5 @@ func editIntoPolicy(r *testNamespace, person, want string) {
 	r.Eventually(asks).Should(Equal(agent.CallDigest("calculator", editedSum)))
 	decision := r.approval("decision", person, "chat-1")
 	decision.Spec.Approval.ToolCall = task.Status.Waiting.ToolCall
-	r.Expect(r.As(person, user).Create(r.t.Context(), decision)).To(Succeed())
-	r.Eventually(r.messageOutcome("decision")).Should(Equal(want))
-	if want == v1beta1.ReasonHandled {
-		r.Eventually(r.TaskPhase("chat-1")).Should(Equal(v1beta1.TaskSuccess))
-		return
-	}
-	r.Expect(r.TaskPhase("chat-1")()).To(Equal(v1beta1.TaskWaiting))
+	r.decide(decision, want)
 }

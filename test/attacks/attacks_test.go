@@ -31,8 +31,8 @@ func class(name string, attacks ...attack) struct{} {
 	return struct{}{}
 }
 
-// TestAttacks runs with SQLite. What depends on the database is in the conformance suite of the ledgers: fences, bytes of a
-// namespace, retention, records of earlier namespaces, and damaged rows.
+// TestAttacks runs with SQLite. What depends on the database is in the conformance suite of the ledgers: fences,
+// bytes of a namespace, retention, records of earlier namespaces, and damaged rows.
 func TestAttacks(t *testing.T) {
 	w := start(t)
 	for name, attacks := range classes {
@@ -65,12 +65,12 @@ func TestAttacksAreDescribed(t *testing.T) {
 		if !strings.Contains(string(page), "`"+name+"`") {
 			t.Errorf("docs/concepts/security.md does not name the class of attacks `%s`", name)
 		}
-		var seen []string
+		var names []string
 		for _, a := range attacks {
-			if a.attempt == "" || a.defence == "" || a.run == nil || a.control == nil || slices.Contains(seen, a.name) {
+			if a.attempt == "" || a.defence == "" || a.run == nil || a.control == nil || slices.Contains(names, a.name) {
 				t.Errorf("attack %q of class %q: describe what it attempts and what stops it, once, and add a control", a.name, name)
 			}
-			seen = append(seen, a.name)
+			names = append(names, a.name)
 		}
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/nestor-dev/nestor/test/world"
 )
 
-// damagedStack is a separate stack whose operator was killed and restarted after one record of each room was damaged in the ledger. The
-// attacks of the class share it, because a start takes long.
+// damagedStack is a separate stack whose operator was killed and restarted after one record of each room was damaged
+// in the ledger. The attacks of the class share it, because a start takes long.
 type damagedStack struct {
 	*target
 	rooms map[string]*testNamespace
@@ -168,7 +168,8 @@ func (r *testNamespace) checkContinues(task string) {
 	r.Eventually(r.TaskPhase(task)).Should(Equal(v1beta1.TaskSuccess))
 }
 
-// undamagedControl is the control of every damaged record: without damage the same agent continues after the same restart.
+// undamagedControl is the control of every damaged record: without damage the same agent continues after the same
+// restart.
 func undamagedControl(t *testing.T, w *target) {
 	w.damagedStack(t).namespace(t, "intact").checkWaits("victim")
 }
@@ -176,10 +177,10 @@ func undamagedControl(t *testing.T, w *target) {
 // checkWaits checks that a task is unchanged after the restart.
 func (r *testNamespace) checkWaits(task string) {
 	r.t.Helper()
-	found, err := r.Task(task)()
+	now, err := r.Task(task)()
 	r.Expect(err).NotTo(HaveOccurred())
-	r.Expect(found.Status.Phase).To(Equal(v1beta1.TaskWaiting))
-	r.Expect(found.Status.Error).To(BeNil())
+	r.Expect(now.Status.Phase).To(Equal(v1beta1.TaskWaiting))
+	r.Expect(now.Status.Error).To(BeNil())
 }
 
 var _ = class("poisoned-records", damagedRecordAttacks()...)
@@ -228,11 +229,10 @@ func damagedRecordAttacks() []attack {
 				r.Eventually(r.posts).Should(ContainSubstring("Hello, Bob!"))
 				r.checkContinues("bystander")
 			},
-			control: func(t *testing.T, w *target) {
-				r := w.newNamespace(t)
+			control: inNamespace(func(r *testNamespace) {
 				r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("before", "Greet Bob"))
 				r.Eventually(r.posts).Should(ContainSubstring("Hello, Bob!"))
-			},
+			}),
 		},
 		attack{
 			name:    "a parent waits forever for a damaged child",
@@ -243,11 +243,10 @@ func damagedRecordAttacks() []attack {
 				r.Eventually(r.posts).Should(And(ContainSubstring("Report of chat-1"), ContainSubstring("cannot be read")))
 				r.checkContinues("bystander")
 			},
-			control: func(t *testing.T, w *target) {
-				r := w.newNamespace(t)
+			control: inNamespace(func(r *testNamespace) {
 				r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}}, newMessage("delegate", "Delegate to general: Submit it"))
 				r.Eventually(r.posts).Should(And(ContainSubstring("Report of chat-1"), Not(ContainSubstring("cannot be read"))))
-			},
+			}),
 		},
 		attack{
 			name:    "damage takes the result of a finished task",

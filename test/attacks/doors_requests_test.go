@@ -94,8 +94,8 @@ func (v *visitor) slowly(path, token, rest string) (code int, closed bool) {
 	return v.postSlowly(strings.TrimPrefix(v.GatewayURL, "http://"), path, token, slowBegin, rest)
 }
 
-// postSlowly sends a request whose body stops after its beginning. It returns the status of the response, and whether the
-// server has closed the connection after it; rest, if not empty, is sent before the response is read.
+// postSlowly sends a request whose body stops after its beginning. It returns the status of the response, and whether
+// the server has closed the connection after it; rest, if not empty, is sent before the response is read.
 func (r *testNamespace) postSlowly(host, path, token, begin, rest string) (code int, closed bool) {
 	r.t.Helper()
 	conn, err := new(net.Dialer).DialContext(r.t.Context(), "tcp", host)
@@ -167,42 +167,37 @@ var _ = class(
 		name:    "a slow body without a token holds a connection",
 		attempt: "Send the beginning of a body with an invalid token, and never the rest.",
 		defence: "The gateway responds before it reads the body, and closes the connection.",
-		run: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		run: asVisitor(func(v *visitor) {
 			code, closed := v.slowly("/v1/responses", "nonsense", "")
 			v.Expect(code).To(Equal(http.StatusUnauthorized))
 			v.Expect(closed).To(BeTrue())
-		},
-		control: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		}),
+		control: asVisitor(func(v *visitor) {
 			rest := strings.TrimPrefix(v.background("general", ""), slowBegin)
 			code, closed := v.slowly("/v1/responses", v.token, rest)
 			v.Expect(code).To(Equal(http.StatusOK))
 			v.Expect(closed).To(BeFalse())
-		},
+		}),
 	},
 	attack{
 		name:    "a slow body on an unknown path holds a connection",
 		attempt: "Send the beginning of a body to a path that nothing serves.",
 		defence: "The gateway responds before it reads the body, and closes the connection.",
-		run: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		run: asVisitor(func(v *visitor) {
 			code, closed := v.slowly("/nothing", v.token, "")
 			v.Expect(code).To(Equal(http.StatusNotFound))
 			v.Expect(closed).To(BeTrue())
-		},
-		control: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		}),
+		control: asVisitor(func(v *visitor) {
 			code, _ := v.request("", http.MethodGet, "/", "")
 			v.Expect(code).To(Equal(http.StatusOK))
-		},
+		}),
 	},
 	attack{
 		name:    "a large body is kept in memory",
 		attempt: "Send 8 MiB to each door.",
 		defence: "The gateway reads at most 2 MiB of a body.",
-		run: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		run: asVisitor(func(v *visitor) {
 			large := `{"input":"` + strings.Repeat("a", 8<<20) + `"}`
 			for door, sent := range doorRequests(v.Namespace) {
 				_, path, _ := strings.Cut(sent[0], " ")
@@ -213,21 +208,19 @@ var _ = class(
 				v.Expect(code).To(Equal(http.StatusRequestEntityTooLarge), door)
 			}
 			v.Expect(v.started()).To(BeZero())
-		},
-		control: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		}),
+		control: asVisitor(func(v *visitor) {
 			padded := v.background("general", strings.Repeat(" ", 1<<20))
 			code, text := v.request(v.token, http.MethodPost, "/v1/responses", padded)
 			v.Expect(code).To(Equal(http.StatusOK), text)
 			v.Expect(v.started()).To(Equal(1))
-		},
+		}),
 	},
 	attack{
 		name:    "a forged token opens a door",
 		attempt: "Send no token, a changed one, one without a signature, and a valid one where it does not belong.",
 		defence: "The API server checks each token; the gateway reads it from one header only.",
-		run: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		run: asVisitor(func(v *visitor) {
 			parts := strings.Split(v.token, ".")
 			unsigned := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + parts[1] + "."
 			for door, sent := range doorRequests(v.Namespace) {
@@ -244,15 +237,14 @@ var _ = class(
 				v.Expect(code).To(Equal(http.StatusUnauthorized), door)
 			}
 			v.Expect(v.started()).To(BeZero())
-		},
-		control: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		}),
+		control: asVisitor(func(v *visitor) {
 			for door, sent := range doorRequests(v.Namespace) {
 				method, path, _ := strings.Cut(sent[0], " ")
 				code, text := v.request(v.token, method, path, sent[1])
 				v.Expect(code).To(Equal(http.StatusOK), "%s: %s", door, text)
 			}
-		},
+		}),
 	},
 	attack{
 		name:    "a forged response id reads a run of another namespace",
@@ -264,11 +256,10 @@ var _ = class(
 			v.Expect(code).To(Equal(http.StatusForbidden))
 			v.Expect(text).NotTo(ContainSubstring("the-secret-plan"))
 		},
-		control: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		control: asVisitor(func(v *visitor) {
 			code, _ := v.request(v.token, http.MethodGet, "/v1/responses/"+forgedID(v.Namespace, v.addRun()), "")
 			v.Expect(code).To(Equal(http.StatusOK))
-		},
+		}),
 	},
 	attack{
 		name:    "the stream of a forbidden run begins",
@@ -285,19 +276,17 @@ var _ = class(
 			code, _ = v.request(v.token, http.MethodGet, "/v1/responses/"+chat+"?stream=true", "")
 			v.Expect(code).To(Equal(http.StatusNotFound))
 		},
-		control: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		control: asVisitor(func(v *visitor) {
 			code, text := v.request(v.token, http.MethodPost, "/v1/responses", v.background("general", `,"stream":true`))
 			v.Expect(code).To(Equal(http.StatusOK))
 			v.Expect(text).To(ContainSubstring("response.created"))
-		},
+		}),
 	},
 	attack{
 		name:    "reading a run deletes it",
 		attempt: "Stream a run whose role was removed for a moment, with a token that may delete tasks.",
 		defence: "The gateway discards a task only in the request that created it.",
-		run: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		run: asVisitor(func(v *visitor) {
 			v.grantRules(v.Namespace, v.user, may("delete", "agenttasks"))
 			v.Create(&v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Name: "waits"}, Spec: v1beta1.AgentTaskSpec{
 				Type: v1beta1.TaskAgent, Role: "pruned", Instruction: "Calculate 6 * 7",
@@ -306,13 +295,12 @@ var _ = class(
 			v.Expect(text).To(ContainSubstring("cannot start yet"))
 			v.Create(&v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "pruned"}, Spec: v1beta1.AgentRoleSpec{SystemPrompt: "You calculate."}})
 			v.Eventually(v.TaskPhase("waits")).Should(Equal(v1beta1.TaskSuccess))
-		},
-		control: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		}),
+		control: asVisitor(func(v *visitor) {
 			code, text := v.request(v.token, http.MethodPost, "/v1/responses", `{"model":"`+v.Namespace+`/pruned","input":"Calculate 6 * 7"}`)
 			v.Expect(code).To(Equal(http.StatusNotFound), text)
 			v.Eventually(v.started).Should(BeZero())
-		},
+		}),
 	},
 	attack{
 		name:    "a forged response id cancels a run of another namespace",
@@ -327,22 +315,20 @@ var _ = class(
 			v.Expect(v.API.List(t.Context(), &messages, client.InNamespace(victim.Namespace))).To(Succeed())
 			v.Expect(messages.Items).To(BeEmpty())
 		},
-		control: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		control: asVisitor(func(v *visitor) {
 			id := forgedID(v.Namespace, v.addRun())
 			code, text := v.request(v.token, http.MethodPost, "/v1/responses/"+id+"/cancel", "{}")
 			v.Expect(code).To(Equal(http.StatusOK), text)
 			var messages v1beta1.AgentMessageList
-			v.Expect(v.API.List(t.Context(), &messages, client.InNamespace(v.Namespace))).To(Succeed())
+			v.Expect(v.API.List(v.t.Context(), &messages, client.InNamespace(v.Namespace))).To(Succeed())
 			v.Expect(messages.Items).NotTo(BeEmpty())
-		},
+		}),
 	},
 	attack{
 		name:    "an id with a slash reaches another object",
 		attempt: "Send ids such as NAME/status and ../../secrets/NAME through each door.",
 		defence: "The gateway refuses names that cannot be a part of a URL before it uses them.",
-		run: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		run: asVisitor(func(v *visitor) {
 			name := v.addRun()
 			for _, id := range []string{name + "/status", "../agenttasks/" + name, "..", name + "/../" + name} {
 				for _, path := range []string{"", "?stream=true"} {
@@ -355,14 +341,13 @@ var _ = class(
 				v.Expect(text).To(ContainSubstring(`"isError":true`))
 				v.Expect(text).NotTo(Or(ContainSubstring("the-secret-plan"), ContainSubstring("does not answer")))
 			}
-		},
-		control: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		}),
+		control: asVisitor(func(v *visitor) {
 			name := v.addRun()
 			code, text := v.request(v.token, http.MethodPost, "/a2a/"+v.Namespace+"/general", getTask(name))
 			v.Expect(code).To(Equal(http.StatusOK))
 			v.Expect(text).To(ContainSubstring("the-secret-plan"))
-		},
+		}),
 	},
 	attack{
 		name:    "an A2A request reads a task of another namespace",
@@ -379,12 +364,11 @@ var _ = class(
 				}
 			}
 		},
-		control: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		control: asVisitor(func(v *visitor) {
 			v.addRun()
 			_, text := v.request(v.token, http.MethodPost, "/a2a/"+v.Namespace+"/general", listTasks)
 			v.Expect(text).To(ContainSubstring("the-secret-plan"))
-		},
+		}),
 	},
 	attack{
 		name:    "an MCP call reads a task of another namespace",
@@ -402,11 +386,10 @@ var _ = class(
 				v.Expect(text).To(ContainSubstring(`"isError":true`), path)
 			}
 		},
-		control: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		control: asVisitor(func(v *visitor) {
 			_, text := v.callTool("/mcp", "get_task", fmt.Sprintf(`{"namespace":%q,"task":%q}`, v.Namespace, v.addRun()))
 			v.Expect(text).NotTo(ContainSubstring(`"isError":true`))
-		},
+		}),
 	},
 	attack{
 		name:    "an AG-UI thread continues a run of another namespace",
@@ -427,21 +410,19 @@ var _ = class(
 			}
 			v.Expect(v.started()).To(BeZero())
 		},
-		control: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		control: asVisitor(func(v *visitor) {
 			sent := doorRequests(v.Namespace)["AG-UI"]
 			_, path, _ := strings.Cut(sent[0], " ")
 			code, text := v.request(v.token, http.MethodPost, path, sent[1])
 			v.Expect(code).To(Equal(http.StatusOK))
 			v.Expect(text).To(ContainSubstring("RUN_FINISHED"))
-		},
+		}),
 	},
 	attack{
 		name:    "repeated requests pile up runs that cannot start",
 		attempt: "Repeat a request for a role without a provider, as clients do by themselves, until the provider exists.",
 		defence: "Clients do not repeat requests with the status of the response, and the same request finds the run.",
-		run: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		run: asVisitor(func(v *visitor) {
 			v.addBlockedRole()
 			for range 5 {
 				body := fmt.Sprintf(`{"model":"%s/waits","input":"Calculate 6 * 7"}`, v.Namespace)
@@ -450,15 +431,14 @@ var _ = class(
 				v.Expect(text).To(ContainSubstring("cannot start yet"))
 			}
 			v.Expect(v.started()).To(Equal(1))
-		},
-		control: func(t *testing.T, w *target) {
-			v := w.newVisitor(t)
+		}),
+		control: asVisitor(func(v *visitor) {
 			v.addBlockedRole()
 			for i := range 2 {
 				body := fmt.Sprintf(`{"model":"%s/waits","input":"Calculate 6 * %d"}`, v.Namespace, i)
 				v.request(v.token, http.MethodPost, "/v1/responses", body)
 			}
 			v.Expect(v.started()).To(Equal(2))
-		},
+		}),
 	},
 )

@@ -24,8 +24,9 @@ import (
 	"github.com/nestor-dev/nestor/test/programs"
 )
 
-// useRepository calls a tool in a workspace whose git server is a name with the given addresses. There are no name servers here, so the
-// operator's part runs in this process, with a resolver that the attacker controls. The call ends with the test.
+// useRepository calls a tool in a workspace whose git server is a name with the given addresses. There are no name
+// servers here, so the operator's part runs in this process, with a resolver that the attacker controls. The call
+// ends with the test.
 func (r *testNamespace) useRepository(addresses ...string) (result <-chan string) {
 	r.t.Helper()
 	chat := r.chatWith(public("https://git.attacker.example/x.git"))
@@ -34,11 +35,11 @@ func (r *testNamespace) useRepository(addresses ...string) (result <-chan string
 		Client: r.API, Live: r.API, Image: "nestor-workspace:none",
 		Operator: pod.Peer{Namespace: "nestor-system", Labels: map[string]string{"app.kubernetes.io/name": "nestor-operator"}},
 		Resolve: func(context.Context, string) ([]netip.Addr, error) {
-			var found []netip.Addr
+			var resolved []netip.Addr
 			for _, text := range addresses {
-				found = append(found, netip.MustParseAddr(text))
+				resolved = append(resolved, netip.MustParseAddr(text))
 			}
-			return found, nil
+			return resolved, nil
 		},
 	})
 	r.Expect(err).NotTo(HaveOccurred())
@@ -65,14 +66,8 @@ func (r *testNamespace) useRepository(addresses ...string) (result <-chan string
 func (r *testNamespace) policies() []networkingv1.NetworkPolicy {
 	r.t.Helper()
 	var list networkingv1.NetworkPolicyList
-	r.Expect(r.API.List(r.t.Context(), &list)).To(Succeed())
-	var found []networkingv1.NetworkPolicy
-	for _, policy := range list.Items {
-		if policy.Namespace == r.Namespace {
-			found = append(found, policy)
-		}
-	}
-	return found
+	r.Expect(r.List(&list)).To(Succeed())
+	return list.Items
 }
 
 // hostileNameAttack is a name of a git server that also resolves to addresses inside.
@@ -81,21 +76,19 @@ func hostileNameAttack(name, words string, addresses ...string) attack {
 		name:    name,
 		attempt: "mallory's workspace clones from a name of hers, and a command connects to the other addresses of that name",
 		defence: "the operator: every address is public, or the operator lists the server",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.Eventually(r.useRepository(addresses...)).Should(Receive(And(ContainSubstring(words), ContainSubstring("must not reach"))))
 			r.Expect(r.pods()).To(BeEmpty())
 			r.Expect(r.policies()).To(BeEmpty())
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.useRepository("192.0.2.66", "2001:db8::66")
 			r.Eventually(r.pods).Should(HaveLen(1))
 			r.Expect(r.policies()).To(HaveLen(1))
 			r.Expect(r.policies()[0].Spec.Egress).To(HaveLen(1))
 			r.Expect(r.policies()[0].Spec.Egress[0].To).To(ConsistOf(
 				HaveField("IPBlock.CIDR", "192.0.2.66/32"), HaveField("IPBlock.CIDR", "2001:db8::66/128")))
-		},
+		}),
 	}
 }
 
@@ -104,17 +97,15 @@ func privateURLAttack(name, url, words string) attack {
 		name:    name,
 		attempt: "mallory creates a task with the repository " + url,
 		defence: "the operator: every address is public, or the operator lists the server",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			mallory := r.As("mallory", "nestor-runner")
-			r.checkAllowed(func() error { return mallory.Create(t.Context(), r.lookTask(public(url))) })
+			r.checkAllowed(func() error { return mallory.Create(r.t.Context(), r.lookTask(public(url))) })
 			r.checkNotAllowed(words)
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.Create(r.lookTask(public("http://192.0.2.7/x.git")))
 			r.workspacePod()
-		},
+		}),
 	}
 }
 
@@ -137,8 +128,8 @@ func (r *testNamespace) checkFails(words string) {
 	r.Expect(r.pods()).To(BeEmpty())
 }
 
-// pushAttack is a change of what CI systems run or who reviews. before and change are shell commands that make the cloned commit and the
-// change; allow are globs with which the same change may be published.
+// pushAttack is a change of what CI systems run or who reviews. before and change are shell commands that make the
+// cloned commit and the change; allow are globs with which the same change may be published.
 func pushAttack(name, before, change string, allow ...string) attack {
 	publish := func(t *testing.T, globs []string) (result gitpush.Result, refs string) {
 		t.Helper()
@@ -201,11 +192,10 @@ var _ = class(
 			r.checkAllowed(func() error { return mallory.Create(t.Context(), task) })
 			r.checkFails("is a Service of the namespace " + other.Namespace + ", which workspaces of other namespaces must not reach")
 		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		control: inNamespace(func(r *testNamespace) {
 			r.Create(service(), r.lookTask(public("http://internal."+r.Namespace+".svc/x.git")))
 			r.Expect(r.egress()).To(HaveLen(2))
-		},
+		}),
 	},
 )
 

@@ -94,8 +94,8 @@ func (c *gatewayCaller) complete(metadata object, messages ...object) (string, o
 	code, answer := c.post("/v1/chat/completions", body)
 	c.Expect(code).To(Equal(http.StatusOK), "%v", answer)
 	message := dig(answer, "choices", 0, "message", "content")
-	found, _ := answer["metadata"].(object)
-	return fmt.Sprint(message), found
+	responseMetadata, _ := answer["metadata"].(object)
+	return fmt.Sprint(message), responseMetadata
 }
 
 func said(text string) object    { return object{"role": "user", "content": text} }
@@ -154,7 +154,7 @@ func (c *gatewayCaller) contents() []string {
 	return texts
 }
 
-// colleagueWrites makes the chat wait for an approval that only a colleague knows of.
+// colleagueWrites makes the chat wait for an approval that only a colleague has been shown.
 func (c *gatewayCaller) colleagueWrites() {
 	c.t.Helper()
 	c.sendMessage(c.As("bob", user), "ask-of-bob", "bob", sum)
@@ -174,11 +174,11 @@ func (c *gatewayCaller) waitForChat() {
 // messageWith returns the newest message whose content ends with text, or nil.
 func (c *gatewayCaller) messageWith(content string) *v1beta1.AgentMessage {
 	c.t.Helper()
-	found := c.Messages(func(m v1beta1.AgentMessage) bool { return strings.HasSuffix(m.Spec.Content, content) })
-	if len(found) == 0 {
+	messages := c.Messages(func(m v1beta1.AgentMessage) bool { return strings.HasSuffix(m.Spec.Content, content) })
+	if len(messages) == 0 {
 		return nil
 	}
-	return &found[len(found)-1]
+	return &messages[len(messages)-1]
 }
 
 // colleagueDecides decides about the call that a standalone task shows, as kubectl does, and waits until it shows
@@ -200,7 +200,8 @@ func (c *gatewayCaller) colleagueDecides(name string, decision v1beta1.Decision)
 	}).Should(BeTrue(), "the decision of the colleague counts")
 }
 
-// message sends a message to an A2A agent, and returns the task or the error. to is the task that it replies to, or nil.
+// message sends a message to an A2A agent, and returns the task or the error. to is the task that it replies to, or
+// nil.
 func (c *gatewayCaller) message(role, id string, to object, parts ...object) object {
 	c.t.Helper()
 	message := object{"messageId": id, "role": "ROLE_USER", "parts": parts}
@@ -218,8 +219,8 @@ func textPart(text string) object { return object{"text": text} }
 
 // dataPart returns a decision about the ask that an A2A task shows.
 func dataPart(task object, decision string) object {
-	asked := dig(task, "task", "status", "message", "parts", 1, "data")
-	return object{"data": object{"decision": decision, "ask": dig(asked, "ask"), "digest": dig(asked, "digest")}}
+	ask := dig(task, "task", "status", "message", "parts", 1, "data")
+	return object{"data": object{"decision": decision, "ask": dig(ask, "ask"), "digest": dig(ask, "digest")}}
 }
 
 // agui sends a request of AG-UI, and returns the id of the interrupt that ends its stream, and the text of the stream.

@@ -34,8 +34,8 @@ func (w *target) clone(t *testing.T, root, url string, more ...string) (string, 
 	args := append([]string{"clone", "--root", root, "--url", url, "--credentials", credentials}, more...)
 	cmd := exec.CommandContext(t.Context(), filepath.Join(w.Dir, "nestor-workspace"), args...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir()}
-	said, err := cmd.CombinedOutput()
-	return string(said), err
+	output, err := cmd.CombinedOutput()
+	return string(output), err
 }
 
 func git(t *testing.T, dir string, args ...string) string {
@@ -43,9 +43,9 @@ func git(t *testing.T, dir string, args ...string) string {
 	cmd := exec.CommandContext(t.Context(), "git", args...)
 	cmd.Dir = dir
 	cmd.Env = programs.GitEnviron()
-	said, err := cmd.CombinedOutput()
-	NewWithT(t).Expect(err).NotTo(HaveOccurred(), "git %v: %s", args, said)
-	return strings.TrimSpace(string(said))
+	output, err := cmd.CombinedOutput()
+	NewWithT(t).Expect(err).NotTo(HaveOccurred(), "git %v: %s", args, output)
+	return strings.TrimSpace(string(output))
 }
 
 // repository creates a repository with one file and the branch trunk.
@@ -72,14 +72,14 @@ func serveGit(t *testing.T, asks bool, next http.Handler) *gitServer {
 	t.Helper()
 	s := &gitServer{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, password, given := r.BasicAuth()
+		_, password, ok := r.BasicAuth()
 		s.mu.Lock()
 		s.requests++
-		if given {
+		if ok {
 			s.passwords = append(s.passwords, password)
 		}
 		s.mu.Unlock()
-		if asks && !given {
+		if asks && !ok {
 			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 			return
@@ -112,8 +112,8 @@ func repositoryPath(dir string) string { return "/" + filepath.Base(dir) + "/.gi
 func honestServerControl(t *testing.T, w *target) {
 	g, dir, root := NewWithT(t), repository(t), t.TempDir()
 	server := serveGit(t, true, contents(t, dir))
-	said, err := w.clone(t, root, server.URL+repositoryPath(dir))
-	g.Expect(err).NotTo(HaveOccurred(), said)
+	output, err := w.clone(t, root, server.URL+repositoryPath(dir))
+	g.Expect(err).NotTo(HaveOccurred(), output)
 	g.Expect(server.got()).To(ContainElement(gitPassword))
 	g.Expect(os.ReadFile(filepath.Join(root, "f.txt"))).To(BeEquivalentTo("content"))
 }
@@ -130,9 +130,9 @@ func redirectAttack(name string, asks bool, to string) attack {
 			front := serveGit(t, asks, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 				http.Redirect(rw, r, strings.Replace(evil.URL, "127.0.0.1", to, 1)+r.URL.RequestURI(), http.StatusFound)
 			}))
-			said, err := w.clone(t, t.TempDir(), front.URL+"/app.git")
+			output, err := w.clone(t, t.TempDir(), front.URL+"/app.git")
 			g.Expect(err).To(HaveOccurred())
-			g.Expect(said).To(ContainSubstring("the server redirects"))
+			g.Expect(output).To(ContainSubstring("the server redirects"))
 			g.Expect(evil.got()).To(BeEmpty())
 		},
 		control: honestServerControl,
@@ -144,8 +144,8 @@ func poisonedRepositoryAttack(name, attempts string, poison func(g *WithT, t *te
 	try := func(t *testing.T, w *target, again func(root, url string) error) bool {
 		g, dir, root := NewWithT(t), repository(t), t.TempDir()
 		server := serveGit(t, true, contents(t, dir))
-		said, err := w.clone(t, root, server.URL+repositoryPath(dir))
-		g.Expect(err).NotTo(HaveOccurred(), said)
+		output, err := w.clone(t, root, server.URL+repositoryPath(dir))
+		g.Expect(err).NotTo(HaveOccurred(), output)
 		stolen := filepath.Join(t.TempDir(), "stolen")
 		poison(g, t, root, "env > "+stolen)
 		_ = again(root, server.URL+repositoryPath(dir)) // only whether the command ran matters
@@ -183,9 +183,9 @@ func refusedSourceAttack(name, url string, more ...string) attack {
 		defence: "the clone validates the URL and the ref as strictly as the API",
 		run: func(t *testing.T, w *target) {
 			g, root := NewWithT(t), t.TempDir()
-			said, err := w.clone(t, root, url, more...)
+			output, err := w.clone(t, root, url, more...)
 			g.Expect(err).To(HaveOccurred())
-			g.Expect(said).To(Or(ContainSubstring("git url must be a plain"), ContainSubstring("is not the name of a branch"), ContainSubstring("git url contains credentials")))
+			g.Expect(output).To(Or(ContainSubstring("git url must be a plain"), ContainSubstring("is not the name of a branch"), ContainSubstring("git url contains credentials")))
 			g.Expect(os.ReadDir(root)).To(BeEmpty())
 		},
 		control: honestServerControl,
@@ -210,8 +210,8 @@ var _ = class(
 			git(t, dir, "update-index", "--add", "--cacheinfo", "160000,"+git(t, dir, "rev-parse", "HEAD")+",m")
 			git(t, dir, "commit", "--quiet", "-m", "a submodule")
 			server := serveGit(t, true, contents(t, dir))
-			said, err := w.clone(t, t.TempDir(), server.URL+repositoryPath(dir))
-			g.Expect(err).NotTo(HaveOccurred(), said)
+			output, err := w.clone(t, t.TempDir(), server.URL+repositoryPath(dir))
+			g.Expect(err).NotTo(HaveOccurred(), output)
 			g.Expect(evil.requests).To(BeZero())
 		},
 		control: honestServerControl,
@@ -255,9 +255,9 @@ var _ = class(
 				rw.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
 				fmt.Fprint(rw, line("# service=git-upload-pack\n")+"0000"+line(zero+" HEAD\x00symref=HEAD:refs/heads/--upload-pack=touch\n")+line(zero+" refs/heads/--upload-pack=touch\n")+"0000")
 			}))
-			said, err := w.clone(t, t.TempDir(), server.URL+"/app.git")
+			output, err := w.clone(t, t.TempDir(), server.URL+"/app.git")
 			g.Expect(err).To(HaveOccurred())
-			g.Expect(said).To(ContainSubstring(`ref "--upload-pack=touch" is not the name of a branch`))
+			g.Expect(output).To(ContainSubstring(`ref "--upload-pack=touch" is not the name of a branch`))
 		},
 		control: honestServerControl,
 	},
@@ -268,11 +268,11 @@ var _ = class(
 		run: func(t *testing.T, w *target) {
 			g, dir, root := NewWithT(t), repository(t), t.TempDir()
 			server := serveGit(t, true, contents(t, dir))
-			said, err := w.clone(t, root, server.URL+repositoryPath(dir))
-			g.Expect(err).NotTo(HaveOccurred(), said)
-			g.Expect(said).NotTo(ContainSubstring(gitPassword))
-			found, err := exec.CommandContext(t.Context(), "grep", "--recursive", "--files-with-matches", gitPassword, root).Output()
-			g.Expect(err).To(HaveOccurred(), "it is in %s", found)
+			output, err := w.clone(t, root, server.URL+repositoryPath(dir))
+			g.Expect(err).NotTo(HaveOccurred(), output)
+			g.Expect(output).NotTo(ContainSubstring(gitPassword))
+			files, err := exec.CommandContext(t.Context(), "grep", "--recursive", "--files-with-matches", gitPassword, root).Output()
+			g.Expect(err).To(HaveOccurred(), "it is in %s", files)
 		},
 		control: honestServerControl,
 	},
@@ -283,15 +283,15 @@ var _ = class(
 		run: func(t *testing.T, w *target) {
 			g := NewWithT(t)
 			server := serveGit(t, true, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-				_, given, _ := r.BasicAuth()
+				_, password, _ := r.BasicAuth()
 				rw.Header().Set("Content-Type", "text/plain")
 				rw.WriteHeader(http.StatusForbidden)
-				fmt.Fprintln(rw, given)
+				fmt.Fprintln(rw, password)
 			}))
-			said, err := w.clone(t, t.TempDir(), server.URL+"/app.git")
+			output, err := w.clone(t, t.TempDir(), server.URL+"/app.git")
 			g.Expect(err).To(HaveOccurred())
 			g.Expect(server.got()).To(ContainElement(gitPassword))
-			g.Expect(said).To(And(ContainSubstring("returned error: 403"), Not(ContainSubstring(gitPassword))))
+			g.Expect(output).To(And(ContainSubstring("returned error: 403"), Not(ContainSubstring(gitPassword))))
 		},
 		control: honestServerControl,
 	},

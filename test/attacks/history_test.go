@@ -31,6 +31,11 @@ func (d *frontends) chatWithSecret(t *testing.T, secret string) (r *testNamespac
 	return r, string(chat.UID)
 }
 
+// inChatWithSecret runs an attack or a control in a namespace with a chat that contains "crown jewels".
+func inChatWithSecret(test func(r *testNamespace, uid string)) func(*testing.T, *target) {
+	return func(t *testing.T, w *target) { test(w.frontends(t).chatWithSecret(t, "crown jewels")) }
+}
+
 // getAs gets a path of the API server as a person; an empty name is an administrator.
 func (r *testNamespace) getAs(person, path string, query ...string) (string, error) {
 	r.t.Helper()
@@ -52,6 +57,15 @@ func (r *testNamespace) getAs(person, path string, query ...string) (string, err
 
 func inside(r *testNamespace, path string) string { return "/namespaces/" + r.Namespace + path }
 
+// expectViewerReads checks that a viewer of the namespace can read text at a path.
+func (r *testNamespace) expectViewerReads(text, path string, query ...string) {
+	r.t.Helper()
+	r.As("mallory", viewer)
+	body, err := r.getAs("mallory", inside(r, path), query...)
+	r.Expect(err).NotTo(HaveOccurred())
+	r.Expect(body).To(ContainSubstring(text))
+}
+
 var _ = class(
 	"history",
 	attack{
@@ -70,30 +84,24 @@ var _ = class(
 				own.Expect(body).NotTo(ContainSubstring("crown jewels"), path)
 			}
 		},
-		control: func(t *testing.T, w *target) {
-			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
-			r.As("mallory", viewer)
-			body, err := r.getAs("mallory", inside(r, "/transcripts/chat.chat"))
-			r.Expect(err).NotTo(HaveOccurred())
-			r.Expect(body).To(ContainSubstring("crown jewels"))
-		},
+		control: inChatWithSecret(func(r *testNamespace, _ string) {
+			r.expectViewerReads("crown jewels", "/transcripts/chat.chat")
+		}),
 	},
 	attack{
 		name:    "a viewer lists all namespaces",
 		attempt: "mallory lists transcripts without a namespace",
 		defence: "a list of all namespaces needs permission in all of them",
-		run: func(t *testing.T, w *target) {
-			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
+		run: inChatWithSecret(func(r *testNamespace, _ string) {
 			r.As("mallory", viewer)
 			_, err := r.getAs("mallory", "/transcripts")
 			r.Expect(err).To(Satisfy(apierrors.IsForbidden))
-		},
-		control: func(t *testing.T, w *target) {
-			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
+		}),
+		control: inChatWithSecret(func(r *testNamespace, _ string) {
 			body, err := r.getAs("", "/transcripts")
 			r.Expect(err).NotTo(HaveOccurred())
 			r.Expect(body).To(ContainSubstring(r.Namespace))
-		},
+		}),
 	},
 	attack{
 		name:    "a selector leads into another namespace",
@@ -108,13 +116,9 @@ var _ = class(
 			own.Expect(err).NotTo(HaveOccurred())
 			own.Expect(body).NotTo(ContainSubstring("chat.chat"))
 		},
-		control: func(t *testing.T, w *target) {
-			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
-			r.As("mallory", viewer)
-			body, err := r.getAs("mallory", inside(r, "/transcripts"), "fieldSelector", "metadata.namespace="+r.Namespace)
-			r.Expect(err).NotTo(HaveOccurred())
-			r.Expect(body).To(ContainSubstring("chat.chat"))
-		},
+		control: inChatWithSecret(func(r *testNamespace, _ string) {
+			r.expectViewerReads("chat.chat", "/transcripts", "fieldSelector", "metadata.namespace="+r.Namespace)
+		}),
 	},
 	attack{
 		name:    "a UID leads into another namespace",
@@ -129,13 +133,9 @@ var _ = class(
 			own.Expect(err).To(Satisfy(apierrors.IsNotFound))
 			own.Expect(body).NotTo(ContainSubstring("crown jewels"))
 		},
-		control: func(t *testing.T, w *target) {
-			r, uid := w.frontends(t).chatWithSecret(t, "crown jewels")
-			r.As("mallory", viewer)
-			body, err := r.getAs("mallory", inside(r, "/transcripts/chat.chat."+uid))
-			r.Expect(err).NotTo(HaveOccurred())
-			r.Expect(body).To(ContainSubstring("crown jewels"))
-		},
+		control: inChatWithSecret(func(r *testNamespace, uid string) {
+			r.expectViewerReads("crown jewels", "/transcripts/chat.chat."+uid)
+		}),
 	},
 	attack{
 		name:    "a list cursor is forged",
@@ -151,13 +151,9 @@ var _ = class(
 				own.Expect(body).NotTo(And(ContainSubstring("chat.chat"), ContainSubstring(uid)), place)
 			}
 		},
-		control: func(t *testing.T, w *target) {
-			r, uid := w.frontends(t).chatWithSecret(t, "crown jewels")
-			r.As("mallory", viewer)
-			body, err := r.getAs("mallory", inside(r, "/transcripts"), "limit", "1")
-			r.Expect(err).NotTo(HaveOccurred())
-			r.Expect(body).To(ContainSubstring(uid))
-		},
+		control: inChatWithSecret(func(r *testNamespace, uid string) {
+			r.expectViewerReads(uid, "/transcripts", "limit", "1")
+		}),
 	},
 	attack{
 		name:    "a name contains a statement or a path",
@@ -173,12 +169,9 @@ var _ = class(
 				own.Expect(body).NotTo(ContainSubstring("crown jewels"), name)
 			}
 		},
-		control: func(t *testing.T, w *target) {
-			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
-			r.As("mallory", viewer)
-			_, err := r.getAs("mallory", inside(r, "/transcripts/chat.chat"))
-			r.Expect(err).NotTo(HaveOccurred())
-		},
+		control: inChatWithSecret(func(r *testNamespace, _ string) {
+			r.expectViewerReads("crown jewels", "/transcripts/chat.chat")
+		}),
 	},
 	attack{
 		name:    "the API server is bypassed",
@@ -209,19 +202,17 @@ var _ = class(
 		name:    "the history is changed",
 		attempt: "an administrator of the cluster deletes and creates transcripts",
 		defence: "the API is read-only",
-		run: func(t *testing.T, w *target) {
-			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
+		run: inChatWithSecret(func(r *testNamespace, _ string) {
 			api, err := kubernetes.NewForConfig(r.Cluster.Config)
 			r.Expect(err).NotTo(HaveOccurred())
 			path := historyAPI + inside(r, "/transcripts/chat.chat")
-			r.Expect(api.CoreV1().RESTClient().Delete().AbsPath(path).Do(t.Context()).Error()).To(Satisfy(apierrors.IsMethodNotSupported))
-			r.Expect(api.CoreV1().RESTClient().Put().AbsPath(path).Body([]byte(`{}`)).Do(t.Context()).Error()).To(Satisfy(apierrors.IsMethodNotSupported))
-		},
-		control: func(t *testing.T, w *target) {
-			r, _ := w.frontends(t).chatWithSecret(t, "crown jewels")
+			r.Expect(api.CoreV1().RESTClient().Delete().AbsPath(path).Do(r.t.Context()).Error()).To(Satisfy(apierrors.IsMethodNotSupported))
+			r.Expect(api.CoreV1().RESTClient().Put().AbsPath(path).Body([]byte(`{}`)).Do(r.t.Context()).Error()).To(Satisfy(apierrors.IsMethodNotSupported))
+		}),
+		control: inChatWithSecret(func(r *testNamespace, _ string) {
 			_, err := r.getAs("", inside(r, "/transcripts/chat.chat"))
 			r.Expect(err).NotTo(HaveOccurred())
-		},
+		}),
 	},
 )
 

@@ -4,8 +4,6 @@
 package attacks
 
 import (
-	"testing"
-
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,17 +16,15 @@ var _ = class(
 		name:    "a user writes in another's name",
 		attempt: "mallory, a user of the namespace, creates a message with spec.user alice",
 		defence: "the messages policy: spec.user must be the authenticated user",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
-			err := r.As("mallory", "nestor-user").Create(t.Context(), r.message("forged", "alice"))
+			err := r.As("mallory", "nestor-user").Create(r.t.Context(), r.message("forged", "alice"))
 			r.Expect(err).To(MatchError(ContainSubstring("spec.user must be you")))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: "chat"}})
-			r.Expect(r.As("alice", "nestor-user").Create(t.Context(), r.message("own", "alice"))).To(Succeed())
-		},
+			r.Expect(r.As("alice", "nestor-user").Create(r.t.Context(), r.message("own", "alice"))).To(Succeed())
+		}),
 	},
 )
 

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
-	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -55,14 +54,12 @@ func (r *testNamespace) gatewayToken(audiences ...string) string {
 func intakeAttack(name, attempt, defence string, want int, token func(r *testNamespace) string) attack {
 	return attack{
 		name: name, attempt: attempt, defence: defence,
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.Expect(r.toOperator(token(r))).To(Equal(want))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.Expect(r.toOperator(r.gatewayToken(intake.Audience))).To(Equal(http.StatusOK))
-		},
+		}),
 	}
 }
 

@@ -30,9 +30,7 @@ func (r *testNamespace) patchMetadata(api client.Client, object client.Object, m
 // delegatedTask creates a chat whose task waits for an approval, and returns the task.
 func (r *testNamespace) delegatedTask() *v1beta1.AgentTask {
 	r.t.Helper()
-	r.createGuardedChat(false)
-	r.sendMessage(r.As("alice", user), "ask", "alice", sum)
-	r.waitForApproval("chat-1")
+	r.requestSum(false)
 	task, err := r.Task("chat-1")()
 	r.Expect(err).NotTo(HaveOccurred())
 	return task
@@ -88,7 +86,8 @@ func annotated(marks map[string]string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Annotations: marks}
 }
 
-// useShared runs a task with a tool of a shared server, by a person with or without the verb use in the operator's namespace.
+// useShared runs a task with a tool of a shared server, by a person with or without the verb use in the operator's
+// namespace.
 func useShared(t *testing.T, w *target, granted bool) (*testNamespace, func() string) {
 	t.Helper()
 	r := w.newNamespace(t)
@@ -105,11 +104,11 @@ func useShared(t *testing.T, w *target, granted bool) (*testNamespace, func() st
 	task.Spec.Tool = server.Name + "__act"
 	r.Expect(r.As("mallory", runner).Create(t.Context(), task)).To(Succeed())
 	return r, func() string {
-		found, err := r.Task("call")()
-		if err != nil || found.Status.Error == nil {
-			return string(found.Status.Phase)
+		task, err := r.Task("call")()
+		if err != nil || task.Status.Error == nil {
+			return string(task.Status.Phase)
 		}
-		return string(found.Status.Phase) + " " + found.Status.Error.Message
+		return string(task.Status.Phase) + " " + task.Status.Error.Message
 	}
 }
 
@@ -138,38 +137,34 @@ var _ = class(
 		name:    "the operator deletes a task that a user marked",
 		attempt: "mallory adds the finalizer and the label of a firing to a delegated task, and creates a trigger with that name",
 		defence: "the policy on marks; the operator deletes only objects whose owner is the trigger",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			task := r.delegatedTask()
 			err := r.patchMetadata(r.As("mallory", runner), task, map[string]any{
 				"finalizers": []string{v1beta1.FinalizerFiring}, "labels": map[string]string{v1beta1.LabelTrigger: "bait"},
 			})
 			r.Expect(err).To(MatchError(ContainSubstring("is the operator's")))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			task := r.delegatedTask()
 			harmless := map[string]any{"labels": map[string]string{"example.com/team": "a"}}
 			r.Expect(r.patchMetadata(r.As("mallory", runner), task, harmless)).To(Succeed())
-		},
+		}),
 	},
 	attack{
 		name:    "a standing object loses the operator's marks",
 		attempt: "mallory removes the label of the chat from a delegated task",
 		defence: "the policy on marks: only the operator removes them",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			task := r.delegatedTask()
 			removed := map[string]any{"labels": map[string]any{v1beta1.LabelChat: nil}}
 			err := r.patchMetadata(r.As("mallory", runner), task, removed)
 			r.Expect(err).To(MatchError(ContainSubstring("nestor.dev/chat must be spec.chat")))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			task := r.delegatedTask()
 			same := map[string]any{"labels": map[string]any{v1beta1.LabelChat: "chat"}}
 			r.Expect(r.patchMetadata(r.As("mallory", runner), task, same)).To(Succeed())
-		},
+		}),
 	},
 	markAttack("a task joins another tree", v1beta1.LabelParent, labelled, v1beta1.LabelDoor),
 	markAttack("a task has another root", "nestor.dev/root", labelled, "example.com/root"),
@@ -184,36 +179,32 @@ var _ = class(
 		name:    "a message appears in another chat",
 		attempt: "mallory writes a message to one chat with the label of another, by which clients list messages",
 		defence: "the policy on marks: the label must be spec.chat",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			message := r.message("hello", "mallory")
 			message.Labels = map[string]string{v1beta1.LabelChat: "another"}
-			err := r.As("mallory", user).Create(t.Context(), message)
+			err := r.As("mallory", user).Create(r.t.Context(), message)
 			r.Expect(err).To(MatchError(ContainSubstring("nestor.dev/chat must be spec.chat")))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			message := r.message("hello", "mallory")
 			message.Labels = map[string]string{v1beta1.LabelChat: message.Spec.Chat}
-			r.Expect(r.As("mallory", user).Create(t.Context(), message)).To(Succeed())
-		},
+			r.Expect(r.As("mallory", user).Create(r.t.Context(), message)).To(Succeed())
+		}),
 	},
 	attack{
 		name:    "a message pretends to be a request for approval",
 		attempt: "mallory writes a message with the annotations of the operator's requests",
 		defence: "the policy on marks",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			message := r.message("hello", "mallory")
 			message.Annotations = map[string]string{v1beta1.AnnotationCall: "c1", v1beta1.AnnotationArgumentsDigest: sumDigest}
-			r.Expect(r.As("mallory", user).Create(t.Context(), message)).To(MatchError(ContainSubstring("is the operator's")))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+			r.Expect(r.As("mallory", user).Create(r.t.Context(), message)).To(MatchError(ContainSubstring("is the operator's")))
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			message := r.message("hello", "mallory")
 			message.Annotations = map[string]string{v1beta1.AnnotationRequest: "d"}
-			r.Expect(r.As("mallory", user).Create(t.Context(), message)).To(Succeed())
-		},
+			r.Expect(r.As("mallory", user).Create(r.t.Context(), message)).To(Succeed())
+		}),
 	},
 	attack{
 		name:    "a person calls a tool with credentials that they may not use",
@@ -246,39 +237,35 @@ var _ = class(
 		name:    "a person invents a group",
 		attempt: "mallory creates a task with the group of the platform team in spec.userGroups",
 		defence: "the policy on tasks: they must be groups of the authenticated user",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			task := r.toolTask("call", "mallory")
 			task.Spec.UserGroups = []string{"platform"}
-			err := r.As("mallory", runner).Create(t.Context(), task)
+			err := r.As("mallory", runner).Create(r.t.Context(), task)
 			r.Expect(err).To(MatchError(ContainSubstring("spec.userGroups must be groups that you are in")))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			task := r.toolTask("call", "mallory")
 			task.Spec.UserGroups = []string{"system:authenticated"}
-			r.Expect(r.As("mallory", runner).Create(t.Context(), task)).To(Succeed())
-		},
+			r.Expect(r.As("mallory", runner).Create(r.t.Context(), task)).To(Succeed())
+		}),
 	},
 	attack{
 		name:    "a viewer reads the files of a workspace",
 		attempt: "mallory, a viewer, gets the changes, the archive and a file of a chat's workspace",
 		defence: "RBAC: nestor-viewer does not include workspacechanges",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.As("mallory", viewer)
 			for _, path := range workspaceFiles {
 				_, err := r.getAs("mallory", inside(r, path))
 				r.Expect(err).To(Satisfy(apierrors.IsForbidden), path)
 			}
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.As("mallory", user)
 			for _, path := range workspaceFiles {
 				_, err := r.getAs("mallory", inside(r, path))
 				r.Expect(err).NotTo(Satisfy(apierrors.IsForbidden), path)
 			}
-		},
+		}),
 	},
 )

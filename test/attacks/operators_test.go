@@ -81,22 +81,20 @@ var _ = class(
 		name:    "a writer of an old epoch appends",
 		attempt: "a process with the connection of an earlier operator appends to an agent",
 		defence: "the ledger checks the epoch in the transaction of the append",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.finishAgent()
 			fence, agent := r.finishedAgent()
 			fence.Epoch--
 			err := r.appendTo(agent, fence)
 			r.Expect(err).To(MatchError(ledger.ErrFenced))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.finishAgent()
 			r.Eventually(func() error { // on a busy machine, a Lease may expire between reading and appending
 				fence, agent := r.finishedAgent()
 				return r.appendTo(agent, fence)
 			}).Should(Succeed())
-		},
+		}),
 	},
 )
 
@@ -209,10 +207,10 @@ func (r *testNamespace) finishAgent() {
 // finishedAgent returns the operator's epoch and the record of the agent.
 func (r *testNamespace) finishedAgent() (ledger.Fence, ledger.Agent) {
 	r.t.Helper()
-	kept := r.openHistory()
-	agent, err := kept.Agent(r.t.Context(), string(r.subAgent("work").UID))
+	records := r.openHistory()
+	agent, err := records.Agent(r.t.Context(), string(r.subAgent("work").UID))
 	r.Expect(err).NotTo(HaveOccurred())
-	owners, err := kept.Owners(r.t.Context())
+	owners, err := records.Owners(r.t.Context())
 	r.Expect(err).NotTo(HaveOccurred())
 	id := ledger.FirstShard + shard.Count(len(owners)).Of(agent.ShardHash)
 	return ledger.Fence{Shard: id, Epoch: owners[id].Epoch}, agent

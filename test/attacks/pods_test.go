@@ -154,83 +154,73 @@ var _ = class(
 		name:    "a workspace fills its node",
 		attempt: "mallory creates a chat with an emptyDir of 90Gi",
 		defence: "the operator: --workspace-max-size",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.Create(r.lookTask(scratch("90Gi")))
 			r.checkNotAllowed("The workspace requests 90Gi, and this operator allows 20Gi")
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.Create(r.lookTask(scratch("1Gi")))
 			for _, volume := range r.workspacePod().Spec.Volumes {
 				r.Expect(volume.EmptyDir.SizeLimit.Value()).To(BeNumerically("<=", 1<<30), volume.Name)
 			}
-		},
+		}),
 	},
 	attack{
 		name:    "a workspace asks for more than any node has",
 		attempt: "mallory creates a chat with an emptyDir of 1Pi",
 		defence: "the API: at most 100Gi",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
-			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(scratch("1Pi")))).To(MatchError(ContainSubstring("must be at most 100Gi")))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
-			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(scratch("100Gi")))).To(Succeed())
-		},
+		run: inNamespace(func(r *testNamespace) {
+			r.Expect(r.As("mallory", "nestor-user").Create(r.t.Context(), r.chatWith(scratch("1Pi")))).To(MatchError(ContainSubstring("must be at most 100Gi")))
+		}),
+		control: inNamespace(func(r *testNamespace) {
+			r.Expect(r.As("mallory", "nestor-user").Create(r.t.Context(), r.chatWith(scratch("100Gi")))).To(Succeed())
+		}),
 	},
 	attack{
 		name:    "a workspace sends files to any server",
 		attempt: "a command in a workspace with a repository connects to another server, or to a name server that forwards its queries",
 		defence: "the network policy allows only the address and the port of the git server, and no name servers",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.Create(r.lookTask(public("https://192.0.2.7/team/app.git")))
 			for _, rule := range r.egress() {
 				r.Expect(rule.Ports).To(HaveEach(HaveField("Port.IntVal", int32(443))))
 				r.Expect(rule.To).NotTo(BeEmpty(), "no peers would allow all")
 				r.Expect(rule.To).To(HaveEach(HaveField("IPBlock.CIDR", "192.0.2.7/32")))
 			}
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.Create(r.lookTask(public("https://192.0.2.7/team/app.git")))
 			r.Expect(r.egress()).To(HaveLen(1), "the git server itself can be reached")
-		},
+		}),
 	},
 	attack{
 		name:    "a workspace without a repository reaches the network",
 		attempt: "a command in an emptyDir connects to the Internet",
 		defence: "the network policy: nothing out",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.Create(r.lookTask(scratch("1Gi")))
 			r.Expect(r.egress()).To(BeEmpty())
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.Create(r.lookTask(public("https://192.0.2.7/team/app.git")))
 			r.Expect(r.egress()).NotTo(BeEmpty())
-		},
+		}),
 	},
 	attack{
 		name:    "a repository is the metadata service of the cloud",
 		attempt: "mallory creates a task whose repository is at 169.254.169.254",
 		defence: "the operator refuses link-local, loopback and similar addresses for git servers",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			mallory := r.As("mallory", "nestor-runner")
 			r.checkAllowed(func() error {
-				return mallory.Create(t.Context(), r.lookTask(public("http://169.254.169.254/latest/x.git")))
+				return mallory.Create(r.t.Context(), r.lookTask(public("http://169.254.169.254/latest/x.git")))
 			})
 			r.checkNotAllowed("which workspaces must not reach: it is a link-local address")
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.Create(r.lookTask(public("http://192.0.2.7/latest/x.git")))
 			r.workspacePod()
-		},
+		}),
 	},
 	plantedObjectAttack("a foreign Service gets the token", "mallory plants a Service that leads to a pod of hers",
 		&corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "trap"}, Ports: []corev1.ServicePort{{Port: pod.Port}}}}, false),

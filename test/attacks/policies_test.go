@@ -73,8 +73,7 @@ var _ = class(
 				r.Expect(mallory.TaskPhase(fmt.Sprintf("sum-%d", i))()).NotTo(Equal(v1beta1.TaskSuccess), "a call that a policy matches ran before it was judged")
 			}
 		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		control: inNamespace(func(r *testNamespace) {
 			r.createPolicy("own", "call.tool == 'calculator'", 1)
 			r.Eventually(r.policyReady("own")).Should(Equal(v1beta1.ReasonReady))
 			r.createSum("allowed")
@@ -83,6 +82,6 @@ var _ = class(
 			r.Eventually(r.policyReady("costly")).Should(Equal(v1beta1.ReasonReady))
 			r.createSum("denied")
 			r.Eventually(r.TaskPhase("denied")).Should(Equal(v1beta1.TaskFailed))
-		},
+		}),
 	},
 )

@@ -29,7 +29,8 @@ func chunk(delta string) string { return `data: {"choices":[{"delta":` + delta +
 // submits is a reply that ends an agent with a result.
 var submits = chunk(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"submit_result","arguments":"{\"result\":\"fine\"}"}}]}`) + "data: [DONE]\n\n"
 
-// endlessProvider is a provider that sends one text once, and another one repeatedly until the client is gone or a gigabyte was sent.
+// endlessProvider is a provider that sends one text once, and another one repeatedly until the client is gone or a
+// gigabyte was sent.
 func endlessProvider(status int, once, again string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -53,18 +54,16 @@ func endlessProvider(status int, once, again string) http.Handler {
 func replyAttack(name, attempts, stops string, provider http.Handler, words string) attack {
 	return attack{
 		name: name, attempt: attempts, defence: stops,
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.provider("foe", r.serve(provider))
 			task := r.ask("task", "foe")
 			r.Eventually(task).Should(And(HavePrefix("Failed ModelError"), ContainSubstring(words)))
 			r.Expect(len(task())).To(BeNumerically("<", 800))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.provider("good", r.serve(endlessProvider(200, submits, "")))
 			r.Eventually(r.ask("task", "good")).Should(Equal(success("fine")))
-		},
+		}),
 	}
 }
 
@@ -93,15 +92,13 @@ var _ = class(
 		name:    "a list of models fills the memory",
 		attempt: "/models is 32 MiB long",
 		defence: "a limit on the list of models",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			body := `{"data":[` + strings.Repeat(`{"id":"m"},`, 3<<20) + `{"id":"m"}]}`
 			r.Eventually(r.provider("foe", r.serve(endlessProvider(200, body, "")))).Should(HavePrefix("False InvalidResponse: The provider's list of models cannot be used"))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.Eventually(r.provider("good", r.serve(endlessProvider(200, `{"data":[{"id":"m"}]}`, "")))).Should(HavePrefix("True Ready"))
-		},
+		}),
 	},
 	replyAttack("a reply never ends", "a stream of text without end", "a limit on the size of a reply", endless["text"], "more than 1 MiB of text"),
 	replyAttack("a line never ends", "a stream with one line without end", "a limit on the size of an event", endless["line"], "an event that is larger than 2 MiB"),
@@ -173,11 +170,11 @@ func (w *target) peak(t *testing.T) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := highWater.FindSubmatch(status)
-	if found == nil {
+	match := highWater.FindSubmatch(status)
+	if match == nil {
 		t.Fatalf("no VmHWM in %s", status)
 	}
-	kilobytes, err := strconv.Atoi(string(found[1]))
+	kilobytes, err := strconv.Atoi(string(match[1]))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,9 +29,9 @@ func (r *testNamespace) notified(url string) func() (push.Record, error) {
 	}
 	r.Expect(r.As("mallory", runner).Create(r.t.Context(), task)).To(Succeed())
 	return func() (push.Record, error) {
-		var found v1beta1.AgentTask
-		err := r.Get("work", &found)
-		return push.Records(&found)["a"], err
+		var task v1beta1.AgentTask
+		err := r.Get("work", &task)
+		return push.Records(&task)["a"], err
 	}
 }
 
@@ -50,11 +50,10 @@ func insideAttack(name, url, reason string) attack {
 	return attack{
 		name: name, attempt: "mallory registers " + url + " for the notifications of a task",
 		defence: "the operator: receivers are on the internet, or in --push-networks; the record has the same words for all that cannot be reached",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			record := r.notified(url)
 			r.Eventually(record).Should(HaveField("Error", ContainSubstring(reason)))
-		},
+		}),
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			url, requests := receiver(t)
@@ -86,18 +85,16 @@ func borrowAttack(name string, object func(*testNamespace) client.Object, cluste
 	return attack{
 		name: name, attempt: "mallory, who may not read Secrets, names the Secret db in spec.notify of " + name,
 		defence: "the policies: the requester must be allowed to get each Secret in spec.notify",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.Create(newSecret(""))
-			r.Expect(r.As("mallory", clusterRole).Create(t.Context(), object(r))).To(MatchError(ContainSubstring(noSecretRight)))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+			r.Expect(r.As("mallory", clusterRole).Create(r.t.Context(), object(r))).To(MatchError(ContainSubstring(noSecretRight)))
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.Create(newSecret(""))
 			alice := r.As("alice", clusterRole)
 			r.grantGet("alice", "secrets", "db")
-			r.checkAllowed(func() error { return alice.Create(t.Context(), object(r)) })
-		},
+			r.checkAllowed(func() error { return alice.Create(r.t.Context(), object(r)) })
+		}),
 	}
 }
 
@@ -112,36 +109,33 @@ var _ = class(
 	attack{
 		name: "a chat gets a receiver later", attempt: "mallory adds a receiver with a Secret that she may not read to her chat",
 		defence: "the chats policy, for changes of spec.notify as for creation",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			mallory, chat := r.As("mallory", "nestor-user"), r.chatWith(nil)
 			r.Create(newSecret(""))
-			r.Expect(mallory.Create(t.Context(), chat)).To(Succeed())
+			r.Expect(mallory.Create(r.t.Context(), chat)).To(Succeed())
 			patch := client.MergeFrom(chat.DeepCopy())
 			chat.Spec.Notify = notifyOf()
-			r.Expect(mallory.Patch(t.Context(), chat, patch)).To(MatchError(ContainSubstring(noSecretRight)))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+			r.Expect(mallory.Patch(r.t.Context(), chat, patch)).To(MatchError(ContainSubstring(noSecretRight)))
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			mallory, chat := r.As("mallory", "nestor-user"), r.chatWith(nil)
 			chat.Spec.Notify = notifyOf()
 			r.Create(newSecret(""), chat)
 			patch := client.MergeFrom(chat.DeepCopy())
 			chat.Spec.Limits.MaxDepth = 1 // the receivers stay as they are
-			r.Expect(mallory.Patch(t.Context(), chat, patch)).To(Succeed())
-		},
+			r.Expect(mallory.Patch(r.t.Context(), chat, patch)).To(Succeed())
+		}),
 	},
 	attack{
 		name: "a Secret sends notifications inside", attempt: "mallory names a Secret whose URL is that of a Service, and reads in the record whether it answers",
 		defence: "the operator: receivers are on the internet, or in --push-networks; the record has no part of the URL",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			secret := newSecret("")
 			secret.StringData["url"] = "https://10.96.0.1:443/hook"
 			r.Create(secret, r.notifyingTask())
 			r.Eventually(r.OperatorLog).Should(MatchRegexp(`Notification was not delivered.*` + r.Namespace + `.*the URL in the Secret must begin`))
 			r.Expect(r.OperatorLog()).NotTo(ContainSubstring("10.96.0.1:443/hook"))
-		},
+		}),
 		control: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
 			url, requests := receiver(t)

@@ -81,8 +81,8 @@ func (r *testNamespace) createShared(object client.Object) {
 
 func (r *testNamespace) reason(task string) func() (string, error) {
 	return func() (string, error) {
-		found, err := r.Task(task)()
-		c := meta.FindStatusCondition(found.Status.Conditions, v1beta1.ConditionSucceeded)
+		now, err := r.Task(task)()
+		c := meta.FindStatusCondition(now.Status.Conditions, v1beta1.ConditionSucceeded)
 		if c == nil {
 			return "", err
 		}
@@ -147,7 +147,8 @@ func newCountingServer(t *testing.T) *countingServer {
 	return b
 }
 
-// callAfterRevocation makes an agent call a tool that needs an approval, revokes access to the server meanwhile, and approves.
+// callAfterRevocation makes an agent call a tool that needs an approval, revokes access to the server meanwhile, and
+// approves.
 func callAfterRevocation(t *testing.T, w *target, how *revocation) {
 	countingServerMu.Lock()
 	t.Cleanup(countingServerMu.Unlock) // after the server is gone

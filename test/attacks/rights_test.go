@@ -71,86 +71,76 @@ var _ = class(
 		name:    "a runner puts a task into a chat",
 		attempt: "mallory creates an AgentTask with spec.chat, as if the orchestrator had delegated it",
 		defence: "the tasks policy",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			task := r.toolTask("chat-1", "")
 			task.Spec.Chat = "chat"
-			r.Expect(r.As("mallory", runner).Create(t.Context(), task)).To(MatchError(ContainSubstring("tasks of a chat are made by the operator alone")))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
-			r.Expect(r.As("mallory", runner).Create(t.Context(), r.toolTask("work", ""))).To(Succeed())
-		},
+			r.Expect(r.As("mallory", runner).Create(r.t.Context(), task)).To(MatchError(ContainSubstring("tasks of a chat are made by the operator alone")))
+		}),
+		control: inNamespace(func(r *testNamespace) {
+			r.Expect(r.As("mallory", runner).Create(r.t.Context(), r.toolTask("work", ""))).To(Succeed())
+		}),
 	},
 	attack{
 		name:    "a runner puts a task below an agent",
 		attempt: "mallory creates an AgentTask that has an agent as its owner",
 		defence: "the tasks policy",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			task := r.toolTask("work", "")
 			task.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1beta1.GroupVersion.String(), Kind: "SubAgent", Name: "boss", UID: "1"}}
-			r.Expect(r.As("mallory", runner).Create(t.Context(), task)).To(MatchError(ContainSubstring("tasks that belong to an agent")))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
-			r.Expect(r.As("mallory", runner).Create(t.Context(), r.toolTask("work", ""))).To(Succeed())
-		},
+			r.Expect(r.As("mallory", runner).Create(r.t.Context(), task)).To(MatchError(ContainSubstring("tasks that belong to an agent")))
+		}),
+		control: inNamespace(func(r *testNamespace) {
+			r.Expect(r.As("mallory", runner).Create(r.t.Context(), r.toolTask("work", ""))).To(Succeed())
+		}),
 	},
 	attack{
 		name:    "an admin makes a sub-agent",
 		attempt: "an admin of the namespace creates a SubAgent with an instruction of their own",
 		defence: "RBAC, and the policy on sub-agents for those who have the verb",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			sub := &v1beta1.SubAgent{ObjectMeta: mine(r.Namespace), Spec: v1beta1.SubAgentSpec{Task: "mine", Role: "general", Depth: 1, Instruction: "Obey."}}
-			r.Expect(r.As("mallory", admin).Create(t.Context(), sub.DeepCopy())).To(Satisfy(apierrors.IsForbidden))
-			r.Expect(r.API.Create(t.Context(), sub)).To(MatchError(ContainSubstring("sub-agents are made by the operator alone")))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+			r.Expect(r.As("mallory", admin).Create(r.t.Context(), sub.DeepCopy())).To(Satisfy(apierrors.IsForbidden))
+			r.Expect(r.API.Create(r.t.Context(), sub)).To(MatchError(ContainSubstring("sub-agents are made by the operator alone")))
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.createFinishedAgent("chat")
 			r.Expect(r.Get("chat-1", &v1beta1.SubAgent{})).To(Succeed(), "the operator made one")
-		},
+		}),
 	},
 	attack{
 		name:    "a person declares a task done",
 		attempt: "a runner writes the status of a task, to forge its result",
 		defence: "RBAC: only the operator writes statuses",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			task := r.toolTask("work", "")
 			api := r.As("mallory", runner)
-			r.Expect(api.Create(t.Context(), task)).To(Succeed())
+			r.Expect(api.Create(r.t.Context(), task)).To(Succeed())
 			task.Status.Phase = v1beta1.TaskSuccess
-			r.Expect(api.Status().Update(t.Context(), task)).To(Satisfy(apierrors.IsForbidden))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+			r.Expect(api.Status().Update(r.t.Context(), task)).To(Satisfy(apierrors.IsForbidden))
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			task := r.toolTask("work", "")
 			api := r.As("mallory", runner)
-			r.Expect(api.Create(t.Context(), task)).To(Succeed())
-			r.Expect(client.IgnoreNotFound(api.Delete(t.Context(), task))).To(Succeed(), "what a runner may do works")
-		},
+			r.Expect(api.Create(r.t.Context(), task)).To(Succeed())
+			r.Expect(client.IgnoreNotFound(api.Delete(r.t.Context(), task))).To(Succeed(), "what a runner may do works")
+		}),
 	},
 	attack{
 		name:    "a chat is taken over",
 		attempt: "mallory becomes the user of alice's chat",
 		defence: "spec.user is immutable once it is set",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			chat := &v1beta1.AgentChat{ObjectMeta: mine(r.Namespace), Spec: v1beta1.AgentChatSpec{User: "alice"}}
-			r.Expect(r.As("alice", user).Create(t.Context(), chat)).To(Succeed())
+			r.Expect(r.As("alice", user).Create(r.t.Context(), chat)).To(Succeed())
 			change := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"user":"mallory"}}`))
-			r.Expect(r.As("mallory", user).Patch(t.Context(), chat, change)).To(Or(Satisfy(apierrors.IsInvalid), Satisfy(apierrors.IsForbidden)))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+			r.Expect(r.As("mallory", user).Patch(r.t.Context(), chat, change)).To(Or(Satisfy(apierrors.IsInvalid), Satisfy(apierrors.IsForbidden)))
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			chat := &v1beta1.AgentChat{ObjectMeta: mine(r.Namespace)}
-			r.Expect(r.As("alice", user).Create(t.Context(), chat)).To(Succeed())
+			r.Expect(r.As("alice", user).Create(r.t.Context(), chat)).To(Succeed())
 			change := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"user":"mallory"}}`))
-			r.Expect(r.As("mallory", user).Patch(t.Context(), chat, change)).To(Succeed(), "it can be set if it is empty")
-		},
+			r.Expect(r.As("mallory", user).Patch(r.t.Context(), chat, change)).To(Succeed(), "it can be set if it is empty")
+		}),
 	},
 	attack{
 		name:    "a user acts in another namespace",
@@ -160,25 +150,22 @@ var _ = class(
 			r, other := w.newNamespace(t), w.newNamespace(t)
 			r.Expect(r.As("mallory", user).Create(t.Context(), other.message("over", "mallory"))).To(Satisfy(apierrors.IsForbidden))
 		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
-			r.Expect(r.As("mallory", user).Create(t.Context(), r.message("here", "mallory"))).To(Succeed())
-		},
+		control: inNamespace(func(r *testNamespace) {
+			r.Expect(r.As("mallory", user).Create(r.t.Context(), r.message("here", "mallory"))).To(Succeed())
+		}),
 	},
 	attack{
 		name:    "an admin of a namespace reads its Secrets",
 		attempt: "mallory, who may make providers, reads the key that one uses",
 		defence: "no role of the chart may read Secrets",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}})
 			key := client.ObjectKey{Namespace: r.Namespace, Name: "key"}
-			r.Expect(r.As("mallory", admin).Get(t.Context(), key, &corev1.Secret{})).To(Satisfy(apierrors.IsForbidden))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+			r.Expect(r.As("mallory", admin).Get(r.t.Context(), key, &corev1.Secret{})).To(Satisfy(apierrors.IsForbidden))
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}})
 			r.Expect(r.Get("key", &corev1.Secret{})).To(Succeed(), "it is there")
-		},
+		}),
 	},
 )

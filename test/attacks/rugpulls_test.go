@@ -36,8 +36,8 @@ func (r *testNamespace) acceptTools(digest string) {
 	}).Should(Succeed())
 }
 
-// rugPull is an attack by a server that changes after it was pinned: the call must wait, because the tool is withheld. As a
-// control the change is accepted.
+// rugPull is an attack by a server that changes after it was pinned: the call must wait, because the tool is
+// withheld. As a control the change is accepted.
 func rugPull(name, attempts string, before, after []string) attack {
 	change := func(t *testing.T, w *target) *testNamespace {
 		r := w.newNamespace(t)
@@ -87,40 +87,36 @@ var _ = class(
 		name:    "a tool goes away and comes back as another",
 		attempt: "a pinned tool vanishes from the list and comes back with another description",
 		defence: "a pin outlives the tool",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			f := newPinnedServer(r, look, other)
 			f.setTools(other)
 			r.Eventually(r.conditionText("box", v1beta1.ConditionReady)).Should(ContainSubstring("offers 1 tools"))
 			f.setTools(mcpTool("look", "Looks at your mail.", true), other)
 			r.Eventually(r.conditionText("box", v1beta1.ConditionToolsChanged)).Should(HavePrefix("True ToolsWithheld: "))
 			r.Eventually(r.callTool("call", "box__look")).Should(Equal("Pending ToolNotFound"))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			f := newPinnedServer(r, look, other)
 			f.setTools(other)
 			r.Eventually(r.conditionText("box", v1beta1.ConditionReady)).Should(ContainSubstring("offers 1 tools"))
 			f.setTools(look, other)
 			r.Eventually(r.callTool("call", "box__look")).Should(Equal(success("done")))
-		},
+		}),
 	},
 	attack{
 		name:    "a tool that is added later runs without approval",
 		attempt: "after its tools were pinned the server adds a tool that it declares read-only, and a model calls it",
 		defence: "the hints of tools that were added later are ignored",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			f := newPinnedServer(r, other)
 			f.setTools(look, other)
 			r.Eventually(r.conditionText("box", v1beta1.ConditionToolsChanged)).Should(HavePrefix("False ToolsAdded: "))
 			r.Eventually(r.runLook("task")).Should(Equal("Waiting WaitingForApproval"))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			newPinnedServer(r, look, other)
 			r.Eventually(r.runLook("task")).Should(Equal(success("done")))
-		},
+		}),
 	},
 	attack{
 		name:    "a tool changes while no operator runs",
@@ -136,26 +132,23 @@ var _ = class(
 			r.Eventually(r.conditionText("box", v1beta1.ConditionToolsChanged)).Should(HavePrefix("True ToolsWithheld: "))
 			r.Eventually(r.callTool("call", "box__look")).Should(Equal("Pending ToolNotFound"))
 		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		control: inNamespace(func(r *testNamespace) {
 			newPinnedServer(r, look)
 			r.Eventually(r.callTool("call", "box__look")).Should(Equal(success("done")))
-		},
+		}),
 	},
 	attack{
 		name:    "a user accepts a change",
 		attempt: "mallory, a user of the namespace, sets the new digest in spec.acceptedToolsDigest",
 		defence: "RBAC: only admins of the namespace change tool servers",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			newPinnedServer(r, look)
-			r.Expect(patch(t.Context(), r, r.As("mallory", "nestor-user"))).To(MatchError(ContainSubstring("cannot patch")))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+			r.Expect(patch(r.t.Context(), r, r.As("mallory", "nestor-user"))).To(MatchError(ContainSubstring("cannot patch")))
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			newPinnedServer(r, look)
-			r.Expect(patch(t.Context(), r, r.As("alice", "nestor-admin"))).To(Succeed())
-		},
+			r.Expect(patch(r.t.Context(), r, r.As("alice", "nestor-admin"))).To(Succeed())
+		}),
 	},
 )
 

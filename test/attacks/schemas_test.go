@@ -38,7 +38,8 @@ func (w *target) expectOthersWork(t *testing.T) {
 	r.Expect(w.OperatorLog()).NotTo(ContainSubstring("out of memory"))
 }
 
-// schemaAttack is an attack with a schema: use creates what contains it, and returns its state. The work of others must continue.
+// schemaAttack is an attack with a schema: use creates what contains it, and returns its state. The work of others
+// must continue.
 func schemaAttack(name, attempts, stops, bad, good string, use func(r *testNamespace, schema string) func() string, refused, accepted string) attack {
 	try := func(schema, want string) func(*testing.T, *target) {
 		return func(t *testing.T, w *target) {
@@ -79,7 +80,8 @@ func inputOfRole(r *testNamespace, schema string) func() string {
 // started is part of the state of a task with arguments once its agent exists.
 const started = "has an agent"
 
-// argumentsOfTask creates a task with arguments for a role whose schema is given; no model is needed for them to be checked.
+// argumentsOfTask creates a task with arguments for a role whose schema is given; no model is needed for them to be
+// checked.
 func argumentsOfTask(arguments string) func(r *testNamespace, schema string) func() string {
 	return func(r *testNamespace, schema string) func() string {
 		inputOfRole(r, schema)

@@ -62,7 +62,8 @@ func (w *target) startSmall(t testing.TB) *smallStack {
 		}
 		return reasons, nil
 	}).Should(ContainElement("LedgerQuota"))
-	// The operator counts more than the ledger stores until it reads the sizes again, which may let some of them continue.
+	// The operator counts more than the ledger stores until it reads the sizes again, which may let some of them
+	// continue.
 	s.fullNamespace.Eventually(func() int64 { return number(t, s.target, bytesOf, s.fullNamespace.Namespace) }).Should(BeNumerically(">=", shareOfLedger))
 	return s
 }
@@ -233,24 +234,22 @@ var _ = class(
 		name:    "a namespace inherits the usage of an earlier one with its name",
 		attempt: "a namespace is deleted and recreated, and its quota counts the earlier usage",
 		defence: "counts belong to the UID of a namespace",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.quota()
 			r.runUnderQuota("before")
 			r.Eventually(r.used).Should(BeNumerically(">", 0))
 			r.recreate()
 			r.quota()
 			r.Eventually(r.used).Should(BeZero())
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.quota()
 			r.runUnderQuota("before")
 			r.Eventually(r.used).Should(BeNumerically(">", 0))
-			r.Expect(r.API.Delete(t.Context(), &v1beta1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "quota"}})).To(Succeed())
+			r.Expect(r.API.Delete(r.t.Context(), &v1beta1.AgentQuota{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: "quota"}})).To(Succeed())
 			r.quota()
 			r.Eventually(r.used).Should(BeNumerically(">", 0))
-		},
+		}),
 	},
 	attack{
 		name:    "a namespace inherits the records of an earlier one with its name",
@@ -262,7 +261,7 @@ var _ = class(
 			r.recreate()
 			r.Expect(w.Provider(t.Context(), r.Namespace, "default")).To(Succeed())
 			r.quota()
-			r.Eventually(r.used).Should(BeZero(), "the operator knows the new namespace")
+			r.Eventually(r.used).Should(BeZero(), "the operator has read the new namespace")
 			r.runUnderQuota("after")
 			r.Expect(number(t, w, `SELECT COUNT(DISTINCT namespace_uid) FROM agents WHERE namespace = $1 AND namespace_uid <> ''`, r.Namespace)).To(BeEquivalentTo(2))
 			r.Expect(number(t, w, `SELECT COUNT(*) FROM model_calls c JOIN agents a ON a.uid = c.agent_uid WHERE a.namespace = $1 AND c.namespace_uid <> a.namespace_uid`, r.Namespace)).To(BeZero())

@@ -22,8 +22,8 @@ func nested(levels int) string {
 	return strings.Repeat(`{"type":"object","properties":{"a":`, levels) + `{}` + strings.Repeat(`}}`, levels)
 }
 
-// listAttack is an attack with a list of tools: bad must end with the condition, and good, the same within the limits, must be
-// offered.
+// listAttack is an attack with a list of tools: bad must end with the condition, and good, the same within the
+// limits, must be offered.
 func listAttack(name, attempts, stops string, bad, good mcpHandler, condition string) attack {
 	try := func(list mcpHandler, want string) func(*testing.T, *target) {
 		return func(t *testing.T, w *target) {
@@ -131,14 +131,13 @@ var _ = class(
 			r.Eventually(cut).Should(Receive(&sent))
 			r.Expect(sent).To(BeNumerically("<", 256<<20))
 		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		control: inNamespace(func(r *testNamespace) {
 			f := &hostileServer{tools: []string{mcpTool("act", "Acts.", true)}}
 			says := r.toolServer("foe", r.serve(f))
 			r.Eventually(says).Should(Equal(ready))
 			f.setTools(mcpTool("act", "Acts.", true), mcpTool("more", "Acts.", true))
 			r.Eventually(says).Should(ContainSubstring("offers 2 tools"))
-		},
+		}),
 	},
 	attack{
 		name:    "a condition contains markup and control characters",
@@ -181,9 +180,8 @@ var _ = class(
 			r.Eventually(r.toolServer("good", r.serve(&hostileServer{tools: []string{mcpTool("act", "Acts.", true)}}))).Should(Equal(ready))
 			r.Eventually(r.callTool("call", "good__act")).Should(Equal(success("done")))
 		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		control: inNamespace(func(r *testNamespace) {
 			r.Eventually(r.toolServer("good", r.serve(&hostileServer{tools: []string{mcpTool("act", "Acts.", true)}}))).Should(Equal(ready))
-		},
+		}),
 	},
 )

@@ -36,25 +36,26 @@ func (r *testNamespace) triggeredTask() string {
 	return tasks.Items[0].Name
 }
 
-// approveTriggered lets alice write a trigger and another person fire it, and lets a person approve the call of its task.
-func approveTriggered(t *testing.T, w *target, author, firing, approver, want string, serviceAccounts bool) {
-	t.Helper()
-	r := w.newNamespace(t)
-	r.Create(&v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}, Spec: v1beta1.AgentRoleSpec{
-		Approval: &v1beta1.ApprovalPolicy{Mode: v1beta1.ApprovalAlways, DenyRequesters: true, AllowServiceAccounts: serviceAccounts},
-	}})
-	bait := r.newTrigger(author)
-	r.Expect(r.As("alice", runner).Create(t.Context(), bait)).To(Succeed())
-	r.Expect(r.patchMetadata(r.As(firing, runner), bait, fire(firing))).To(Succeed())
-	r.Eventually(r.triggeredTask).ShouldNot(BeEmpty())
-	name := r.triggeredTask()
-	r.waitForApproval(name)
-	task, err := r.Task(name)()
-	r.Expect(err).NotTo(HaveOccurred())
-	decision := r.approval("decision", approver, name)
-	decision.Spec.Chat, decision.Spec.Task, decision.Spec.Approval.ToolCall = "", name, task.Status.Waiting.ToolCall
-	r.Expect(r.As(approver, user).Create(t.Context(), decision)).To(Succeed())
-	r.Eventually(r.messageOutcome("decision")).Should(Equal(want))
+// approveTriggered is an attack or a control in which alice writes a trigger, another person fires it, and a person
+// approves the call of its task.
+func approveTriggered(author, firing, approver, want string, serviceAccounts bool) func(*testing.T, *target) {
+	return inNamespace(func(r *testNamespace) {
+		r.Create(&v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Name: "general"}, Spec: v1beta1.AgentRoleSpec{
+			Approval: &v1beta1.ApprovalPolicy{Mode: v1beta1.ApprovalAlways, DenyRequesters: true, AllowServiceAccounts: serviceAccounts},
+		}})
+		bait := r.newTrigger(author)
+		r.Expect(r.As("alice", runner).Create(r.t.Context(), bait)).To(Succeed())
+		r.Expect(r.patchMetadata(r.As(firing, runner), bait, fire(firing))).To(Succeed())
+		r.Eventually(r.triggeredTask).ShouldNot(BeEmpty())
+		name := r.triggeredTask()
+		r.waitForApproval(name)
+		task, err := r.Task(name)()
+		r.Expect(err).NotTo(HaveOccurred())
+		decision := r.approval("decision", approver, name)
+		decision.Spec.Chat, decision.Spec.Task, decision.Spec.Approval.ToolCall = "", name, task.Status.Waiting.ToolCall
+		r.Expect(r.As(approver, user).Create(r.t.Context(), decision)).To(Succeed())
+		r.Eventually(r.messageOutcome("decision")).Should(Equal(want))
+	})
 }
 
 const robot = "system:serviceaccount:ci:robot"
@@ -78,93 +79,71 @@ var _ = class(
 		name:    "the author of a trigger approves its work",
 		attempt: "alice writes a trigger, mallory fires it, and alice approves the call of its agent",
 		defence: "the author of a trigger is a requester of what it starts",
-		run: func(t *testing.T, w *target) {
-			approveTriggered(t, w, "alice", "mallory", "alice", v1beta1.ReasonRequesterDenied, false)
-		},
-		control: func(t *testing.T, w *target) {
-			approveTriggered(t, w, "alice", "mallory", "bob", string(v1beta1.MessageHandled), false)
-		},
+		run:     approveTriggered("alice", "mallory", "alice", v1beta1.ReasonRequesterDenied, false),
+		control: approveTriggered("alice", "mallory", "bob", string(v1beta1.MessageHandled), false),
 	},
 	attack{
 		name:    "a person fires a trigger and approves its work",
 		attempt: "mallory fires alice's trigger and approves the call of its agent",
 		defence: "the person who fires a trigger is a requester too",
-		run: func(t *testing.T, w *target) {
-			approveTriggered(t, w, "alice", "mallory", "mallory", v1beta1.ReasonRequesterDenied, false)
-		},
-		control: func(t *testing.T, w *target) {
-			approveTriggered(t, w, "alice", "alice", "mallory", string(v1beta1.MessageHandled), false)
-		},
+		run:     approveTriggered("alice", "mallory", "mallory", v1beta1.ReasonRequesterDenied, false),
+		control: approveTriggered("alice", "alice", "mallory", string(v1beta1.MessageHandled), false),
 	},
 	attack{
 		name:    "the author of a trigger omits the name",
 		attempt: "alice writes a trigger without spec.user, so that the author is unknown, and bob approves the work",
 		defence: "while a requester is unknown, all decisions are rejected",
-		run: func(t *testing.T, w *target) {
-			approveTriggered(t, w, "", "mallory", "bob", v1beta1.ReasonRequesterDenied, false)
-		},
-		control: func(t *testing.T, w *target) {
-			approveTriggered(t, w, "alice", "mallory", "bob", string(v1beta1.MessageHandled), false)
-		},
+		run:     approveTriggered("", "mallory", "bob", v1beta1.ReasonRequesterDenied, false),
+		control: approveTriggered("alice", "mallory", "bob", string(v1beta1.MessageHandled), false),
 	},
 	attack{
 		name:    "a service account is the second person",
 		attempt: "a pipeline of alice approves what her trigger started",
 		defence: "under separation a service account decides only with approval.allowServiceAccounts",
-		run: func(t *testing.T, w *target) {
-			approveTriggered(t, w, "alice", "alice", robot, v1beta1.ReasonRequesterDenied, false)
-		},
-		control: func(t *testing.T, w *target) {
-			approveTriggered(t, w, "alice", "alice", robot, string(v1beta1.MessageHandled), true)
-		},
+		run:     approveTriggered("alice", "alice", robot, v1beta1.ReasonRequesterDenied, false),
+		control: approveTriggered("alice", "alice", robot, string(v1beta1.MessageHandled), true),
 	},
 	attack{
 		name:    "a trigger is written in another's name",
 		attempt: "mallory creates a trigger with spec.user alice, to be allowed to approve its work",
 		defence: "the policy on triggers: spec.user must be the authenticated user",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
-			err := r.As("mallory", runner).Create(t.Context(), r.newTrigger("alice"))
+		run: inNamespace(func(r *testNamespace) {
+			err := r.As("mallory", runner).Create(r.t.Context(), r.newTrigger("alice"))
 			r.Expect(err).To(MatchError(ContainSubstring("spec.user must be you")))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
-			r.Expect(r.As("mallory", runner).Create(t.Context(), r.newTrigger("mallory"))).To(Succeed())
-		},
+		}),
+		control: inNamespace(func(r *testNamespace) {
+			r.Expect(r.As("mallory", runner).Create(r.t.Context(), r.newTrigger("mallory"))).To(Succeed())
+		}),
 	},
 	attack{
 		name:    "another user seems to fire a trigger",
 		attempt: "mallory fires a trigger with alice in the annotation",
 		defence: "the policy on triggers: nestor.dev/fire-user must be the authenticated user",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			bait := r.newTrigger("")
 			r.Create(bait)
 			err := r.patchMetadata(r.As("mallory", runner), bait, fire("alice"))
 			r.Expect(err).To(MatchError(ContainSubstring("fire-user must be you")))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			bait := r.newTrigger("")
 			r.Create(bait)
 			r.Expect(r.patchMetadata(r.As("mallory", runner), bait, fire("mallory"))).To(Succeed())
-		},
+		}),
 	},
 	attack{
 		name:    "a task names a person who did not fire it",
 		attempt: "mallory creates a task with spec.fireUser",
 		defence: "the policy on tasks: only the operator sets it",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			task := r.toolTask("work", "mallory")
 			task.Spec.FireUser = "alice"
-			err := r.As("mallory", runner).Create(t.Context(), task)
+			err := r.As("mallory", runner).Create(r.t.Context(), task)
 			r.Expect(err).To(MatchError(ContainSubstring("spec.fireUser is the operator's")))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
-			r.Expect(r.As("mallory", runner).Create(t.Context(), r.toolTask("work", "mallory"))).To(Succeed())
-		},
+		}),
+		control: inNamespace(func(r *testNamespace) {
+			r.Expect(r.As("mallory", runner).Create(r.t.Context(), r.toolTask("work", "mallory"))).To(Succeed())
+		}),
 	},
 	attack{
 		name:    "a person fires a trigger that they could not create",

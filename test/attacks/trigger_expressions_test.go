@@ -102,14 +102,13 @@ var _ = class(
 			r.Expect(r.hookOutcome(signedOne(r))).To(Equal("Fired"))
 			r.Eventually(r.startedTasks).Should(BeEquivalentTo(1))
 		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		control: inNamespace(func(r *testNamespace) {
 			for i := range 8 {
 				r.hook(fmt.Sprintf("hook-%d", i), v1beta1.WebhookGeneric, "body.status == 'failed'")
 				r.Expect(r.hookOutcome(r.signed(fmt.Sprintf("hook-%d", i), hookBody, "msg-1", time.Now()))).To(Equal("Fired"))
 			}
 			r.Eventually(r.startedTasks).Should(BeEquivalentTo(8))
-		},
+		}),
 	},
 )
 

@@ -44,11 +44,11 @@ func (r *testNamespace) hook(name string, format v1beta1.WebhookFormat, when str
 
 func (r *testNamespace) triggerReady(name string) func() (metav1.Condition, error) {
 	return func() (metav1.Condition, error) {
-		var found v1beta1.AgentTrigger
-		if err := r.Get(name, &found); err != nil || len(found.Status.Conditions) == 0 {
+		var hook v1beta1.AgentTrigger
+		if err := r.Get(name, &hook); err != nil || len(hook.Status.Conditions) == 0 {
 			return metav1.Condition{}, err
 		}
-		return found.Status.Conditions[0], nil
+		return hook.Status.Conditions[0], nil
 	}
 }
 
@@ -138,9 +138,9 @@ func replayAttack(name, attempt, defence string, format v1beta1.WebhookFormat, f
 		run: func(t *testing.T, w *target) {
 			r := begin(t, w)
 			r.Expect(r.hookOutcome(again(r))).To(Equal(want))
-			var found v1beta1.AgentTrigger
-			r.Expect(r.Get("hook", &found)).To(Succeed())
-			r.Expect(found.Status.Firings).To(BeEquivalentTo(1))
+			var hook v1beta1.AgentTrigger
+			r.Expect(r.Get("hook", &hook)).To(Succeed())
+			r.Expect(hook.Status.Firings).To(BeEquivalentTo(1))
 		},
 		control: func(t *testing.T, w *target) {
 			r := begin(t, w)
@@ -216,8 +216,7 @@ var _ = class(
 		name:    "names of triggers can be guessed",
 		attempt: "mallory compares the responses for a trigger and for a name that no trigger has, with each kind of credentials",
 		defence: "the gateway does the same work for both, and returns the same",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.hook("hook", v1beta1.WebhookGeneric, "")
 			for name, value := range map[string]string{
 				"Authorization": "Bearer guess", "Webhook-Signature": "v1,Z3Vlc3M=", "X-Hub-Signature-256": "sha256=00", "X-Other": "nothing",
@@ -228,12 +227,11 @@ var _ = class(
 					r.Expect(fmt.Sprint(otherCode, otherText)).To(Equal(fmt.Sprint(code, text)), name)
 				}
 			}
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.hook("hook", v1beta1.WebhookGeneric, "")
 			r.Expect(r.hookOutcome(signedOne(r))).To(Equal("Fired"))
-		},
+		}),
 	},
 	attack{
 		name:    "a secret fires the trigger of another namespace",
@@ -245,31 +243,28 @@ var _ = class(
 			other.hook("hook", v1beta1.WebhookGeneric, "")
 			other.Expect(other.hookOutcome(signedOne(own))).To(Equal("401"))
 		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		control: inNamespace(func(r *testNamespace) {
 			r.hook("hook", v1beta1.WebhookGeneric, "")
 			r.Expect(r.hookOutcome(signedOne(r))).To(Equal("Fired"))
-		},
+		}),
 	},
 	attack{
 		name:    "slow senders stop other webhooks",
 		attempt: "mallory opens more requests than the gateway takes, to a hundred invented URLs, and never sends their bodies",
 		defence: "the gateway limits the requests of each URL and the time of each body, and ends the oldest when there are too many",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.hook("hook", v1beta1.WebhookGeneric, "")
 			for i := range 1100 {
 				r.openSlowly(fmt.Sprintf("slow-%d", i%100))
 			}
 			r.Expect(r.hookOutcome(signedOne(r))).To(Equal("Fired"))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			for range 16 {
 				r.Expect(r.openSlowly("slow")).To(ContainSubstring("100 Continue"))
 			}
 			r.Expect(r.openSlowly("slow")).To(ContainSubstring("429"))
-		},
+		}),
 	},
 )
 

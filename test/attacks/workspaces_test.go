@@ -4,8 +4,6 @@
 package attacks
 
 import (
-	"testing"
-
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -24,7 +22,8 @@ const (
 	noClaimRight        = "you may not get the PersistentVolumeClaim books"
 )
 
-// The servers have addresses reserved for documentation: the operator resolves names, and there are no name servers here.
+// The servers have addresses reserved for documentation: the operator resolves names, and there are no name servers
+// here.
 
 func privateWorkspace(url string) *v1beta1.Workspace {
 	return &v1beta1.Workspace{Git: &v1beta1.GitSource{URL: url, SecretName: "db"}}
@@ -123,23 +122,21 @@ func (r *testNamespace) checkSecretSent() {
 	r.Expect(mounts(pod.Spec.Containers[0])).NotTo(ContainElement("git-credentials"))
 }
 
-// secretHostAttack is an attack on a Secret with hosts by an administrator, to whom no policy applies; the control names the host of the
-// URL.
+// secretHostAttack is an attack on a Secret with hosts by an administrator, to whom no policy applies; the control
+// names the host of the URL.
 func secretHostAttack(name, url, hosts, entry string) attack {
 	return attack{
 		name:    name,
 		attempt: "a person to whom no policy applies creates a task with " + url + " and a Secret that may be sent to: " + hosts,
 		defence: "the operator: the Secret's annotation nestor.dev/git-hosts does not name the server",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.Create(newSecret(hosts), r.lookTask(privateWorkspace(url)))
 			r.checkNotAllowed(`The Secret "db" may not be sent to `)
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.Create(newSecret(entry), r.lookTask(privateWorkspace(url)))
 			r.checkSecretSent()
-		},
+		}),
 	}
 }
 
@@ -149,16 +146,14 @@ func refusedURLAttack(name, url, words string) attack {
 		name:    name,
 		attempt: "mallory creates a chat with the repository " + url,
 		defence: "the API: a repository has a plain https, http or ssh URL",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			workspace := &v1beta1.Workspace{Git: &v1beta1.GitSource{URL: url}}
-			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(MatchError(ContainSubstring(words)))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+			r.Expect(r.As("mallory", "nestor-user").Create(r.t.Context(), r.chatWith(workspace))).To(MatchError(ContainSubstring(words)))
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			workspace := &v1beta1.Workspace{Git: &v1beta1.GitSource{URL: "https://git.example.com/team/app@v2.git"}}
-			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(Succeed())
-		},
+			r.Expect(r.As("mallory", "nestor-user").Create(r.t.Context(), r.chatWith(workspace))).To(Succeed())
+		}),
 	}
 }
 
@@ -170,134 +165,120 @@ var _ = class(
 		name:    "a chat sends a Secret to its user's server",
 		attempt: "mallory, who may not read Secrets, creates a chat with her own repository and the Secret db",
 		defence: "the chats policy: the requester must be allowed to get the Secret",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.Create(newSecret("http://192.0.2.66"))
-			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(privateWorkspace(attackersRepository)))).To(MatchError(ContainSubstring(noSecretRight)))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+			r.Expect(r.As("mallory", "nestor-user").Create(r.t.Context(), r.chatWith(privateWorkspace(attackersRepository)))).To(MatchError(ContainSubstring(noSecretRight)))
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.Create(newSecret("http://192.0.2.66"))
 			alice := r.As("alice", "nestor-user")
 			r.grantGet("alice", "secrets", "db")
-			r.checkAllowed(func() error { return alice.Create(t.Context(), r.chatWith(privateWorkspace(attackersRepository))) })
-		},
+			r.checkAllowed(func() error { return alice.Create(r.t.Context(), r.chatWith(privateWorkspace(attackersRepository))) })
+		}),
 	},
 	attack{
 		name:    "a chat gets a workspace with a Secret later",
 		attempt: "mallory creates a chat without a workspace, and adds one with a Secret that she may not read",
 		defence: "the chats policy, for changes as for creation",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.Create(newSecret("http://192.0.2.66"))
 			mallory, chat := r.As("mallory", "nestor-user"), r.chatWith(nil)
-			r.Expect(mallory.Create(t.Context(), chat)).To(Succeed())
+			r.Expect(mallory.Create(r.t.Context(), chat)).To(Succeed())
 			r.Eventually(func() error {
-				r.Expect(mallory.Get(t.Context(), client.ObjectKeyFromObject(chat), chat)).To(Succeed())
+				r.Expect(mallory.Get(r.t.Context(), client.ObjectKeyFromObject(chat), chat)).To(Succeed())
 				chat.Spec.Workspace = privateWorkspace(attackersRepository)
-				return mallory.Update(t.Context(), chat)
+				return mallory.Update(r.t.Context(), chat)
 			}).Should(MatchError(ContainSubstring(noSecretRight)))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.Create(newSecret("http://192.0.2.66"))
 			alice, chat := r.As("alice", "nestor-user"), r.chatWith(nil)
 			r.grantGet("alice", "secrets", "db")
-			r.Expect(alice.Create(t.Context(), chat)).To(Succeed())
+			r.Expect(alice.Create(r.t.Context(), chat)).To(Succeed())
 			r.checkAllowed(func() error {
-				if err := alice.Get(t.Context(), client.ObjectKeyFromObject(chat), chat); err != nil {
+				if err := alice.Get(r.t.Context(), client.ObjectKeyFromObject(chat), chat); err != nil {
 					return err
 				}
 				chat.Spec.Workspace = privateWorkspace(attackersRepository)
-				return alice.Update(t.Context(), chat)
+				return alice.Update(r.t.Context(), chat)
 			})
-		},
+		}),
 	},
 	attack{
 		name:    "a chat with a Secret is used for other work",
 		attempt: "mallory changes the role of a chat that alice created with a Secret which mallory may not read",
 		defence: "the chats policy: a person who changes the spec must be allowed to get the Secret",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.Create(newSecret("git.example.com"), r.chatWith(privateWorkspace("https://git.example.com/team/app.git")))
 			mallory, chat := r.As("mallory", "nestor-user"), r.chatWith(nil)
-			err := mallory.Patch(t.Context(), chat, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"role":"coder"}}`)))
+			err := mallory.Patch(r.t.Context(), chat, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"role":"coder"}}`)))
 			r.Expect(err).To(MatchError(ContainSubstring(noSecretRight)))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.Create(r.chatWith(&v1beta1.Workspace{Git: &v1beta1.GitSource{URL: "https://git.example.com/team/app.git"}}))
 			mallory, chat := r.As("mallory", "nestor-user"), r.chatWith(nil)
-			r.Expect(mallory.Patch(t.Context(), chat, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"role":"coder"}}`)))).To(Succeed())
-		},
+			r.Expect(mallory.Patch(r.t.Context(), chat, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"role":"coder"}}`)))).To(Succeed())
+		}),
 	},
 	attack{
 		name:    "a pipeline's task sends a Secret to another server",
 		attempt: "mallory, who may run tasks but not read Secrets, creates a task with her own repository and a Secret",
 		defence: "the tasks policy: the requester must be allowed to get the Secret",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.Create(newSecret("http://192.0.2.66"))
-			r.Expect(r.As("mallory", "nestor-runner").Create(t.Context(), r.lookTask(privateWorkspace(attackersRepository)))).To(MatchError(ContainSubstring(noSecretRight)))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+			r.Expect(r.As("mallory", "nestor-runner").Create(r.t.Context(), r.lookTask(privateWorkspace(attackersRepository)))).To(MatchError(ContainSubstring(noSecretRight)))
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.Create(newSecret("http://192.0.2.66"))
 			alice := r.As("alice", "nestor-runner")
 			r.grantGet("alice", "secrets", "db")
-			r.checkAllowed(func() error { return alice.Create(t.Context(), r.lookTask(privateWorkspace(attackersRepository))) })
+			r.checkAllowed(func() error { return alice.Create(r.t.Context(), r.lookTask(privateWorkspace(attackersRepository))) })
 			r.checkSecretSent()
-		},
+		}),
 	},
 	attack{
 		name:    "a chat mounts another person's volume",
 		attempt: "mallory, who may not read claims, creates a chat on the volume books",
 		defence: "the chats policy: the requester must be allowed to get the claim",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.Create(newClaim(map[string]string{v1beta1.LabelWorkspace: "true"}))
-			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(claimWorkspace()))).To(MatchError(ContainSubstring(noClaimRight)))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+			r.Expect(r.As("mallory", "nestor-user").Create(r.t.Context(), r.chatWith(claimWorkspace()))).To(MatchError(ContainSubstring(noClaimRight)))
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.Create(newClaim(map[string]string{v1beta1.LabelWorkspace: "true"}))
 			alice := r.As("alice", "nestor-user")
 			r.grantGet("alice", "persistentvolumeclaims", "books")
-			r.checkAllowed(func() error { return alice.Create(t.Context(), r.chatWith(claimWorkspace())) })
-		},
+			r.checkAllowed(func() error { return alice.Create(r.t.Context(), r.chatWith(claimWorkspace())) })
+		}),
 	},
 	attack{
 		name:    "a pipeline's task mounts another person's volume",
 		attempt: "mallory, who may run tasks but not read claims, creates a task on the volume books",
 		defence: "the tasks policy: the requester must be allowed to get the claim",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.Create(newClaim(map[string]string{v1beta1.LabelWorkspace: "true"}))
-			r.Expect(r.As("mallory", "nestor-runner").Create(t.Context(), r.lookTask(claimWorkspace()))).To(MatchError(ContainSubstring(noClaimRight)))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+			r.Expect(r.As("mallory", "nestor-runner").Create(r.t.Context(), r.lookTask(claimWorkspace()))).To(MatchError(ContainSubstring(noClaimRight)))
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.Create(newClaim(map[string]string{v1beta1.LabelWorkspace: "true"}))
 			alice := r.As("alice", "nestor-runner")
 			r.grantGet("alice", "persistentvolumeclaims", "books")
-			r.checkAllowed(func() error { return alice.Create(t.Context(), r.lookTask(claimWorkspace())) })
+			r.checkAllowed(func() error { return alice.Create(r.t.Context(), r.lookTask(claimWorkspace())) })
 			r.Expect(r.workspacePod().Spec.Volumes).To(ContainElement(HaveField("PersistentVolumeClaim.ClaimName", "books")))
-		},
+		}),
 	},
 	attack{
 		name:    "a workspace mounts a volume that is not for agents",
 		attempt: "a person to whom no policy applies creates a task on a claim of a database",
 		defence: "the operator: the claim does not have the label nestor.dev/workspace",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			r.Create(newClaim(nil), r.lookTask(claimWorkspace()))
 			r.checkNotAllowed(`The PersistentVolumeClaim "books" is not for workspaces`)
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			r.Create(newClaim(map[string]string{v1beta1.LabelWorkspace: "true"}), r.lookTask(claimWorkspace()))
 			r.Expect(r.workspacePod().Spec.Volumes).To(ContainElement(HaveField("PersistentVolumeClaim.ClaimName", "books")))
-		},
+		}),
 	},
 	secretHostAttack("a Secret without hosts is sent", attackersRepository, "", "http://192.0.2.66"),
 	secretHostAttack("a Secret is sent to a server that it does not name", "https://192.0.2.66/x.git", "192.0.2.7", "192.0.2.66"),
@@ -313,15 +294,13 @@ var _ = class(
 		name:    "a ref is an option of git",
 		attempt: "mallory creates a chat whose ref is --upload-pack=id",
 		defence: "the API: a ref does not begin with a dash",
-		run: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+		run: inNamespace(func(r *testNamespace) {
 			workspace := &v1beta1.Workspace{Git: &v1beta1.GitSource{URL: "https://git.example.com/x.git", Ref: "--upload-pack=id"}}
-			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(MatchError(ContainSubstring("no '-' at the beginning")))
-		},
-		control: func(t *testing.T, w *target) {
-			r := w.newNamespace(t)
+			r.Expect(r.As("mallory", "nestor-user").Create(r.t.Context(), r.chatWith(workspace))).To(MatchError(ContainSubstring("no '-' at the beginning")))
+		}),
+		control: inNamespace(func(r *testNamespace) {
 			workspace := &v1beta1.Workspace{Git: &v1beta1.GitSource{URL: "https://git.example.com/x.git", Ref: "upload-pack"}}
-			r.Expect(r.As("mallory", "nestor-user").Create(t.Context(), r.chatWith(workspace))).To(Succeed())
-		},
+			r.Expect(r.As("mallory", "nestor-user").Create(r.t.Context(), r.chatWith(workspace))).To(Succeed())
+		}),
 	},
 )

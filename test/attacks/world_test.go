@@ -62,3 +62,18 @@ func (w *target) newNamespace(t testing.TB) *testNamespace {
 	t.Helper()
 	return &testNamespace{Room: w.Room(t), t: t}
 }
+
+// inNamespace runs an attack or a control in a new namespace.
+func inNamespace(test func(*testNamespace)) func(*testing.T, *target) {
+	return func(t *testing.T, w *target) { test(w.newNamespace(t)) }
+}
+
+// asVisitor runs an attack or a control as a new visitor.
+func asVisitor(test func(*visitor)) func(*testing.T, *target) {
+	return func(t *testing.T, w *target) { test(w.newVisitor(t)) }
+}
+
+// asCaller runs an attack or a control as a new caller of the gateway.
+func asCaller(test func(*gatewayCaller)) func(*testing.T, *target) {
+	return func(t *testing.T, w *target) { test(w.newCaller(t)) }
+}
