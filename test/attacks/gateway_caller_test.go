@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -161,7 +162,7 @@ func (c *gatewayCaller) colleagueWrites() {
 	c.waitForChat()
 }
 
-// waitForChat waits until the chat shows that it waits for a person, which is shortly after the task does.
+// waitForChat waits until the status of the chat has what it waits for, which follows the status of the task.
 func (c *gatewayCaller) waitForChat() {
 	c.t.Helper()
 	c.Eventually(func() ([]v1beta1.ChatWaitingItem, error) {
@@ -229,9 +230,7 @@ func (c *gatewayCaller) agui(run string, more object) (interrupt, stream string)
 	in := object{"threadId": "t", "runId": run, "state": object{}, "tools": []any{}, "context": []any{}}
 	in["protocolVersion"] = "1.0"
 	in["messages"] = []any{object{"id": "m", "role": "user", "content": twice}}
-	for key, value := range more {
-		in[key] = value
-	}
+	maps.Copy(in, more)
 	code, answer := c.post("/ag-ui/"+c.Namespace+"/general", in)
 	c.Expect(code).To(Equal(http.StatusOK), "%v", answer)
 	stream = fmt.Sprint(answer["text"])
@@ -246,7 +245,7 @@ func (c *gatewayCaller) agui(run string, more object) (interrupt, stream string)
 	return interrupt, stream
 }
 
-// callTools calls tools of the MCP door in one session. A form is answered with approve if the person is there.
+// callTools calls tools of the MCP door in one session. If person is true, forms are answered with approve.
 func (c *gatewayCaller) callTools(person bool, calls func(call func(tool string, arguments object) *mcp.CallToolResult)) {
 	c.t.Helper()
 	options := &mcp.ClientOptions{}

@@ -59,7 +59,7 @@ func repository(t *testing.T) string {
 	return dir
 }
 
-// gitServer requests a password, records all that it gets, and then calls the next handler.
+// gitServer requests a password, records all passwords that it receives, and then calls the next handler.
 type gitServer struct {
 	*httptest.Server
 	mu        sync.Mutex

@@ -13,7 +13,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -56,7 +55,7 @@ func plantedObjectAttack(name, attempts string, object client.Object, owned bool
 		trap.SetName(pod.Spec{Owner: pod.Owner{Name: chat.Name, UID: string(chat.UID)}}.Name() + from)
 		if owned {
 			trap.SetOwnerReferences([]metav1.OwnerReference{{
-				APIVersion: v1beta1.GroupVersion.String(), Kind: "AgentChat", Name: chat.Name, UID: chat.UID, Controller: ptr.To(true),
+				APIVersion: v1beta1.GroupVersion.String(), Kind: "AgentChat", Name: chat.Name, UID: chat.UID, Controller: new(true),
 			}})
 		}
 		r.checkAllowed(func() error { return mallory.Create(t.Context(), trap) })

@@ -56,7 +56,8 @@ func (a agent) follow(ctx context.Context, x exchange) iter.Seq2[run.Event, erro
 		}
 		for event, err := range a.events(watched, x) {
 			rejected := rejectionOf(watched, event, err)
-			if rejected == nil && err == nil && event.Kind == run.End && event.Progress == view.Rejected && x.turn != nil && x.message != x.turn.message.Name {
+			ofChat := err == nil && event.Kind == run.End && event.Progress == view.Rejected && x.turn != nil
+			if rejected == nil && ofChat && x.message != x.turn.message.Name {
 				rejected = a.readRejection(ctx, x.message)
 			}
 			if rejected != nil {

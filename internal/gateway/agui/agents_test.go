@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -321,9 +322,7 @@ func request(run string, more map[string]any) map[string]any {
 		"threadId": "t1", "runId": run, "protocolVersion": "1.0", "state": map[string]any{"theme": "dark"}, "tools": []any{}, "context": []any{},
 		"messages": []any{map[string]any{"id": "m1", "role": "user", "content": "Paint it"}},
 	}
-	for key, value := range more {
-		in[key] = value
-	}
+	maps.Copy(in, more)
 	return in
 }
 

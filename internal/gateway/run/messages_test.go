@@ -9,7 +9,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -81,6 +80,6 @@ func TestExistingMessageMustBeEqual(t *testing.T) {
 
 func controlledBy(uid types.UID) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{
-		APIVersion: v1beta1.GroupVersion.String(), Kind: "AgentChat", Name: "talk", UID: uid, Controller: ptr.To(true),
+		APIVersion: v1beta1.GroupVersion.String(), Kind: "AgentChat", Name: "talk", UID: uid, Controller: new(true),
 	}}
 }
