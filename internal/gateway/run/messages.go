@@ -122,8 +122,8 @@ func Rejection(m *v1beta1.AgentMessage) *RejectedError {
 	return rejected
 }
 
-// WaitForRejection waits until a message is handled or rejected. It returns nil unless the message is rejected, and
-// also if the message cannot be read: the run itself shows whether it continues.
+// WaitForRejection waits until a message is handled or rejected. It returns nil if the message is handled or cannot be
+// read: the run itself shows whether it continues.
 func (c *Caller) WaitForRejection(ctx context.Context, namespace, name string) *RejectedError {
 	message := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	if handled, err := kubewatch.Until(ctx, c.API, message, &v1beta1.AgentMessageList{}, func(m *v1beta1.AgentMessage) bool {
