@@ -32,6 +32,7 @@ type Client interface {
 
 // Canceller is a Client whose calls start work that continues without a call: that of a remote agent.
 type Canceller interface {
-	// Cancel ends the unfinished work of the request's conversation, if there is any. It may be repeated. Every error is an *Error.
+	// Cancel ends the unfinished work of the request's conversation, if there is any. It may be repeated. Every error
+	// is an *Error.
 	Cancel(ctx context.Context, req Request) error
 }

@@ -5,7 +5,8 @@
 //
 // A [Client] calls one provider; there is a package for each API below this one. Client.Complete sends a [Request] and
 // returns a [Reply]; both are plain data with a stable JSON form, so that the ledger can store them and rebuild a call
-// exactly. While a reply streams in, its deltas go to a callback for the live view; only the complete reply is recorded.
+// exactly. While a reply streams in, its deltas go to a callback for the live view; only the complete reply is
+// recorded.
 //
 // Providers and APIs differ. Their responses are brought into one form:
 //

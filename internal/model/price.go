@@ -16,7 +16,7 @@ const DefaultContextTokens = 128_000
 // Price is an entry in a provider's list of models. Prices are in micro-units of the currency per million tokens; a
 // nil price is unknown, not zero.
 type Price struct {
-	// Name is a prefix of the names of the models that the entry describes.
+	// Name is the prefix of the model names that the entry describes.
 	Name string
 	// Currency is an ISO 4217 code.
 	Currency                    string
@@ -37,13 +37,13 @@ type Prices []Price
 // Of returns the entry whose name is the longest prefix of the model's name.
 func (p Prices) Of(model string) (Price, bool) {
 	var best Price
-	found := false
+	ok := false
 	for _, entry := range p {
-		if strings.HasPrefix(model, entry.Name) && (!found || len(entry.Name) > len(best.Name)) {
-			best, found = entry, true
+		if strings.HasPrefix(model, entry.Name) && (!ok || len(entry.Name) > len(best.Name)) {
+			best, ok = entry, true
 		}
 	}
-	return best, found
+	return best, ok
 }
 
 // Currency returns the currency of a model's price. It is empty if a required price is unknown.
@@ -89,8 +89,8 @@ func (p Prices) MaxCost(model string, prompt, completion int64) *int64 {
 	return entry.Cost(&Usage{PromptTokens: prompt, CompletionTokens: completion})
 }
 
-// MostInput returns the highest price of input, for reservations: whether the provider writes tokens to its cache is
-// not known before the call. The price of input must be known.
+// MostInput returns the highest price of input, for reservations: only after the call it is known which tokens the
+// provider has written to its cache. InputMicrosPerMillion must be set.
 func (p Price) MostInput() int64 {
 	most := *p.InputMicrosPerMillion
 	for _, price := range []*int64{p.CachedInputMicrosPerMillion, p.CacheWriteMicrosPerMillion} {

@@ -33,12 +33,13 @@ type Request struct {
 	// IdempotencyKey is sent as the Idempotency-Key header, for gateways that answer a repeated call from their
 	// cache.
 	IdempotencyKey string `json:"idempotencyKey,omitempty"`
-	// Conversation identifies the agent, and Call the model call, whatever the attempt. They are not part of the JSON form.
+	// Conversation identifies the agent, and Call the model call, whatever the attempt. They are not part of the JSON
+	// form.
 	Conversation string `json:"-"`
 	Call         string `json:"-"`
 }
 
-// Message is one entry of the conversation that a model sees.
+// Message is one entry of a conversation.
 type Message struct {
 	Role MessageRole `json:"role"`
 	Text string      `json:"text,omitempty"`
@@ -54,7 +55,6 @@ type Message struct {
 	ReasoningItems []ReasoningItem `json:"reasoningItems,omitempty"`
 }
 
-// ReasoningEffort is how much a model should think.
 type ReasoningEffort string
 
 const (
@@ -64,8 +64,8 @@ const (
 	EffortHigh   ReasoningEffort = "High"
 )
 
-// ReasoningItem is a part of a model's reasoning that its API requires back in tool loops, such as a signed or encrypted
-// block. Nothing but the API's own package reads Data.
+// ReasoningItem is a part of a model's reasoning that its API requires back in tool loops, such as a signed or
+// encrypted block. Nothing but the API's own package reads Data.
 type ReasoningItem struct {
 	API   API    `json:"api"`
 	Model string `json:"model"`

@@ -5,8 +5,8 @@ package model
 
 import "context"
 
-// Sent describes the HTTP request of a call that was sent last: that of the provider that answered, after fallbacks and
-// after parameters that a provider rejected were left out. It is plain data with a stable JSON form.
+// Sent describes the last HTTP request of a call, after fallbacks and without the parameters that the provider
+// rejected. It is plain data with a stable JSON form.
 type Sent struct {
 	// BodyDigest is the SHA-256 of the body in hexadecimal digits; empty if nothing was sent.
 	BodyDigest string `json:"bodyDigest,omitempty"`
@@ -33,8 +33,8 @@ func WithSent(ctx context.Context, sent *Sent) context.Context {
 	return context.WithValue(ctx, sentKey{}, sent)
 }
 
-// SentOf returns what WithSent added to a context, or nil.
-func SentOf(ctx context.Context) *Sent {
+// SentFrom returns the value that WithSent added to a context, or nil.
+func SentFrom(ctx context.Context) *Sent {
 	sent, _ := ctx.Value(sentKey{}).(*Sent)
 	return sent
 }

@@ -29,8 +29,8 @@ const MaxDuration = 24 * time.Hour
 const (
 	// requestTimeout bounds a request that the remote agent answers from memory.
 	requestTimeout = 30 * time.Second
-	// idleTimeout is how long a stream may be silent before the state of the task is read: a broken connection is silent,
-	// too.
+	// idleTimeout is how long a stream may be silent before the state of the task is read: a broken connection is
+	// silent, too.
 	idleTimeout = time.Minute
 	// minPoll and maxPoll bound the time between reads of a task that cannot be subscribed to.
 	minPoll = time.Second
@@ -122,9 +122,9 @@ var (
 	_ model.Canceller = (*Client)(nil)
 )
 
-// connect reads the card of the remote agent and returns a session with it. Nothing is sent to another host than that
-// of the endpoint, whatever URL the card has: an agent behind a proxy may report a wrong address, and the headers are
-// for this host alone.
+// connect reads the card of the remote agent and returns a session with it. Requests go only to the endpoint's host,
+// whatever URL the card has: an agent behind a proxy may report a wrong address, and the headers are for this host
+// alone.
 func (c *Client) connect(ctx context.Context, call *wire.Call, req model.Request) (*session, error) {
 	client := c.httpClient(call)
 	card, err := c.card(ctx, client)
@@ -185,8 +185,7 @@ type transport struct {
 	call *wire.Call
 }
 
-// RoundTrip implements http.RoundTripper. The SDK reports an HTTP status as text; those that decide about a retry are
-// classified here.
+// RoundTrip classifies the statuses that decide about a retry, because the SDK reports a status as text.
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	for name, values := range t.call.Header {

@@ -18,7 +18,7 @@ import (
 type exchange struct {
 	Task    a2a.TaskID `json:"task,omitempty"`
 	Context string     `json:"context,omitempty"`
-	// Open reports that the task waits for input; Question is the id of the message that asks for it.
+	// Open reports that the task waits for input; Question is the id of the message with the question.
 	Open     bool   `json:"open,omitempty"`
 	Question string `json:"question,omitempty"`
 }
@@ -26,10 +26,10 @@ type exchange struct {
 // conversation is a request in terms of A2A.
 type conversation struct {
 	message *a2a.Message
-	// last is the newest exchange, and known are the tasks of all of them.
+	// last is the newest exchange, and tasks are those of all exchanges.
 	last  exchange
-	known []a2a.TaskID
-	// partial reports that a limit was reached, and that what there is so far is asked for.
+	tasks []a2a.TaskID
+	// partial reports that a limit was reached, so the reply is the partial result.
 	partial bool
 }
 
@@ -46,7 +46,7 @@ func readConversation(req model.Request) conversation {
 			var last exchange
 			if item.API == model.A2A && item.Model == req.Model && json.Unmarshal(item.Data, &last) == nil {
 				c.last = last
-				c.known = append(c.known, last.Task)
+				c.tasks = append(c.tasks, last.Task)
 			}
 		}
 	}

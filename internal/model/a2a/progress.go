@@ -122,26 +122,26 @@ func (p *progress) reply(req model.Request) (model.Reply, error) {
 		reply.Text, reply.ID = partsText(p.message.Parts), p.message.ID
 		p.task.ContextID = p.message.ContextID
 	}
-	said := ""
+	message := ""
 	if m := p.task.Status.Message; m != nil {
-		said = partsText(m.Parts)
+		message = partsText(m.Parts)
 	}
-	kept := exchange{Task: p.task.ID, Context: p.task.ContextID}
+	last := exchange{Task: p.task.ID, Context: p.task.ContextID}
 	switch state := p.task.Status.State; state {
 	case a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired:
-		kept.Open, kept.Question = true, questionID(&p.task)
-		ask(&reply, state, said)
+		last.Open, last.Question = true, questionID(&p.task)
+		ask(&reply, state, message)
 	case a2a.TaskStateFailed, a2a.TaskStateRejected, a2a.TaskStateCanceled:
-		submit(&reply, "submit_error", "error", cmp.Or(ends[state]+separator(said)+said, ends[state]))
+		submit(&reply, "submit_error", "error", ends[state]+separator(message)+message)
 	default:
-		if reply.Text = cmp.Or(reply.Text, said); strings.TrimSpace(reply.Text) == "" {
+		if reply.Text = cmp.Or(reply.Text, message); strings.TrimSpace(reply.Text) == "" {
 			submit(&reply, "submit_result", "result", "The remote agent has completed the task without text.")
 		}
 	}
 	if len(reply.Text) > wire.MaxText {
 		return model.Reply{}, wire.Oversized("the answer of the remote agent is too large")
 	}
-	data, err := json.Marshal(kept)
+	data, err := json.Marshal(last)
 	if err != nil {
 		return model.Reply{}, err
 	}
@@ -213,9 +213,9 @@ func decodeUsage(metadata map[string]any) *model.Usage {
 	if !ok {
 		return nil
 	}
-	prompt, known := tokens(usage, "promptTokens", "inputTokens", "prompt_tokens", "input_tokens")
-	completion, alsoKnown := tokens(usage, "completionTokens", "outputTokens", "completion_tokens", "output_tokens")
-	if !known && !alsoKnown {
+	prompt, hasPrompt := tokens(usage, "promptTokens", "inputTokens", "prompt_tokens", "input_tokens")
+	completion, hasCompletion := tokens(usage, "completionTokens", "outputTokens", "completion_tokens", "output_tokens")
+	if !hasPrompt && !hasCompletion {
 		return nil
 	}
 	return &model.Usage{PromptTokens: prompt, CompletionTokens: completion, TotalTokens: prompt + completion}

@@ -67,7 +67,7 @@ func (s *session) find(ctx context.Context) (*a2a.Task, error) {
 		return nil, err
 	}
 	for _, task := range tasks {
-		if !slices.Contains(s.known, task.ID) {
+		if !slices.Contains(s.conversation.tasks, task.ID) {
 			return s.get(ctx, task.ID) // the list may leave out artifacts
 		}
 	}
@@ -161,7 +161,7 @@ func (s *session) apply(event a2a.Event) error {
 	return nil
 }
 
-func (s *session) accept(task *a2a.Task) { _ = s.apply(task) } // what is wrong with it is found again when the reply is made
+func (s *session) accept(task *a2a.Task) { _ = s.apply(task) } // reply reports the error again
 
 // follow waits until the task has ended or needs input.
 func (s *session) follow(ctx context.Context) error {
@@ -253,7 +253,7 @@ func (s *session) unfinished(ctx context.Context) ([]a2a.TaskID, error) {
 	return open, nil
 }
 
-// errNotCancelled means that a remote agent was asked to cancel a task, and still has it open.
+// errNotCancelled means that a task is still open after the remote agent received a cancel request.
 var errNotCancelled = errors.New("the remote agent did not cancel the task")
 
 const (
@@ -269,8 +269,8 @@ func (s *session) cancelAll(ctx context.Context, tasks []a2a.TaskID) error {
 	return errors.Join(errs...)
 }
 
-// cancelTask cancels a task, and again if the agent failed or the task is still open: an agent that has just asked a question may refuse
-// a cancel, or fail, for a moment.
+// cancelTask cancels a task, and repeats this if the agent fails or the task is still open: just after a question, an
+// agent may refuse a cancel for a moment.
 func (s *session) cancelTask(ctx context.Context, id a2a.TaskID) error {
 	for attempt, pause := 1, cancelPause; ; attempt, pause = attempt+1, 2*pause {
 		limited, cancel := context.WithTimeout(ctx, requestTimeout)

@@ -15,49 +15,21 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/anthropic"
+	"github.com/nestor-dev/nestor/internal/model/conformance"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
 const png = "\x89PNG\r\n\x1a\nfirst"
 
-// playScript serves a script over HTTP and returns a client for it.
-func playScript(t testing.TB, script string) (*anthropic.Client, *scripted.Server) {
-	t.Helper()
-	parsed, err := scripted.Parse("test.yaml", []byte(script))
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := scripted.NewServer(scripted.Options{Scripts: []*scripted.Script{parsed}})
-	return connect(t, server), server
-}
-
-func connect(t testing.TB, handler http.Handler) *anthropic.Client {
-	t.Helper()
-	listening := httptest.NewServer(handler)
-	t.Cleanup(listening.Close)
-	client, err := anthropic.NewClient(wire.Endpoint{BaseURL: listening.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
-}
-
 // stream returns a client of a provider that sends these events.
-func stream(t testing.TB, events ...string) *anthropic.Client {
+func stream(t testing.TB, events ...string) model.Client {
 	t.Helper()
-	return connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return subject().Connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for _, event := range events {
 			fmt.Fprintf(w, "event: x\ndata: %s\n\n", event)
 		}
 	}))
-}
-
-func question() model.Request {
-	return model.Request{Model: "scripted", Messages: []model.Message{
-		{Role: model.RoleSystem, Text: "You are helpful."},
-		{Role: model.RoleUser, Text: "How many files are there?"},
-	}}
 }
 
 func TestRequestBody(t *testing.T) {
@@ -108,7 +80,7 @@ func TestRequestBody(t *testing.T) {
 	      {"type": "text", "text": "And?"` + mark + `}]},
 	    {"role": "assistant", "content": [{"type": "text", "text": "(no answer)"}]},
 	    {"role": "user", "content": [{"type": "text", "text": "How many files are there?"` + mark + `}]}]}`
-	client, server := playScript(t, "rules: [{reply: {text: Three.}}]")
+	client, server := subject().Play(t, conformance.Reply("text: Three."))
 	if _, err := client.Complete(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -137,9 +109,9 @@ type sent struct {
 func sentTo(t *testing.T, server *scripted.Server) []sent {
 	t.Helper()
 	var all []sent
-	for _, asked := range server.Requests() {
+	for _, request := range server.Requests() {
 		var s sent
-		if err := json.Unmarshal(asked.Body, &s); err != nil {
+		if err := json.Unmarshal(request.Body, &s); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, s)
@@ -150,7 +122,7 @@ func sentTo(t *testing.T, server *scripted.Server) []sent {
 func TestThinking(t *testing.T) {
 	enabled := func(budget float64) map[string]any { return map[string]any{"type": "enabled", "budget_tokens": budget} }
 	loop := func(items ...model.ReasoningItem) []model.Message {
-		return append(question().Messages,
+		return append(conformance.Question().Messages,
 			model.Message{Role: model.RoleAssistant, ToolCalls: []model.ToolCall{{ID: "a", Name: "ls", Arguments: "{}"}}, ReasoningItems: items},
 			model.Message{Role: model.RoleTool, ToolCallID: "a", Text: "go.mod"},
 			model.Message{Role: model.RoleAssistant, ToolCalls: []model.ToolCall{{ID: "b", Name: "ls", Arguments: "{}"}}},
@@ -182,11 +154,11 @@ func TestThinking(t *testing.T) {
 			model.Message{Role: model.RoleAssistant, Text: "One."}, model.Message{Role: model.RoleUser, Text: "Sure?"})}, enabled(2048)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, server := playScript(t, "rules: [{reply: {text: Three.}}]")
+			client, server := subject().Play(t, conformance.Reply("text: Three."))
 			temperature := 0.5
 			tc.req.Model, tc.req.Temperature = "scripted", &temperature
 			if tc.req.Messages == nil {
-				tc.req.Messages = question().Messages
+				tc.req.Messages = conformance.Question().Messages
 			}
 			if _, err := client.Complete(t.Context(), tc.req, nil); err != nil {
 				t.Fatal(err)
@@ -216,9 +188,9 @@ rules:
   reply: {error: {status: 400, message: "temperature is deprecated for this model."}}
 - reply: {text: Three.}
 `
-	client, server := playScript(t, script)
+	client, server := subject().Play(t, script)
 	temperature := 0.5
-	req := question()
+	req := conformance.Question()
 	req.ReasoningEffort, req.Temperature, req.IdempotencyKey = model.EffortHigh, &temperature, "agent-1/7"
 	for range 2 {
 		if _, err := client.Complete(t.Context(), req, nil); err != nil {
@@ -238,8 +210,8 @@ rules:
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 	keys := map[string]bool{}
-	for _, asked := range server.Requests() {
-		keys[asked.IdempotencyKey] = true
+	for _, request := range server.Requests() {
+		keys[request.IdempotencyKey] = true
 	}
 	if len(keys) != 5 {
 		t.Errorf("idempotency keys %v, want one for each dialect", keys)
@@ -249,8 +221,8 @@ rules:
 // TestRejectedThinkingIsLeftOut: thinking that the API no longer accepts, for example with another key, must not
 // make a conversation unusable. Nothing is learned from it.
 func TestRejectedThinkingIsLeftOut(t *testing.T) {
-	client, server := playScript(t, "rules: [{reply: {text: Three.}}]")
-	req := question()
+	client, server := subject().Play(t, conformance.Reply("text: Three."))
+	req := conformance.Question()
 	req.ReasoningEffort = model.EffortLow
 	req.Tools = []model.Tool{{Name: "ls"}}
 	plain := req
@@ -274,8 +246,8 @@ func TestRejectedThinkingIsLeftOut(t *testing.T) {
 
 // TestToolsOfHistoryAreDeclared: the API does not accept calls in the history without tools.
 func TestToolsOfHistoryAreDeclared(t *testing.T) {
-	client, server := playScript(t, "rules: [{reply: {text: Three.}}]")
-	req := question()
+	client, server := subject().Play(t, conformance.Reply("text: Three."))
+	req := conformance.Question()
 	req.Messages = append(req.Messages,
 		model.Message{Role: model.RoleAssistant, ToolCalls: []model.ToolCall{{ID: "a", Name: "ls", Arguments: "{}"}, {ID: "b", Name: "ls", Arguments: "{}"}}},
 		model.Message{Role: model.RoleTool, ToolCallID: "a", Text: "go.mod"}, model.Message{Role: model.RoleTool, ToolCallID: "b", Text: "go.mod"})
@@ -307,7 +279,7 @@ func TestThinkingKeepsItsPlace(t *testing.T) {
 		start(6, `{"type":"server_tool_use","id":"z","name":"web_search","input":{}}`),
 		`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}}`, `{"type":"message_stop"}`)
 	var shown strings.Builder
-	got, err := client.Complete(t.Context(), question(), func(d model.Delta) { shown.WriteString(d.Reasoning) })
+	got, err := client.Complete(t.Context(), conformance.Question(), func(d model.Delta) { shown.WriteString(d.Reasoning) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,11 +303,11 @@ func TestThinkingKeepsItsPlace(t *testing.T) {
 		t.Errorf("the deltas give %q", shown.String())
 	}
 
-	lenient := scripted.NewServer(scripted.Options{Lenient: true, Scripts: mustParse(t, "rules: [{reply: {text: Three.}}]")})
-	next := question()
+	lenient := conformance.NewServer(t, conformance.Reply("text: Three."), scripted.Options{Lenient: true})
+	next := conformance.Question()
 	next.Messages = append(next.Messages, got.Message(),
 		model.Message{Role: model.RoleTool, ToolCallID: "a", Text: "1"}, model.Message{Role: model.RoleTool, ToolCallID: "a-2", Text: "2"})
-	if _, err := connect(t, lenient).Complete(t.Context(), next, nil); err != nil {
+	if _, err := subject().Connect(t, lenient).Complete(t.Context(), next, nil); err != nil {
 		t.Fatal(err)
 	}
 	const turn = `{"role":"assistant","content":[{"type":"redacted_thinking","data":"c2VjcmV0"},{"type":"thinking","thinking":"Where \u003cis\u003e it?","signature":"s1"},` +
@@ -344,15 +316,6 @@ func TestThinkingKeepsItsPlace(t *testing.T) {
 	if body := string(lenient.Requests()[0].Body); !strings.Contains(body, turn) {
 		t.Errorf("the turn is not sent back as it was: %s", body)
 	}
-}
-
-func mustParse(t testing.TB, script string) []*scripted.Script {
-	t.Helper()
-	parsed, err := scripted.Parse("test.yaml", []byte(script))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []*scripted.Script{parsed}
 }
 
 func TestStopReasons(t *testing.T) {
@@ -367,7 +330,7 @@ func TestStopReasons(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := stream(t, `{"type":"message_start","message":{}}`, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"There"}}`,
-				`{"type":"message_delta","delta":`+tc.end+`}`).Complete(t.Context(), question(), nil)
+				`{"type":"message_delta","delta":`+tc.end+`}`).Complete(t.Context(), conformance.Question(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -376,15 +339,15 @@ func TestStopReasons(t *testing.T) {
 			}
 		})
 	}
-	got, err := stream(t, `{"type":"message_start","message":{}}`, `{"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":{"explanation":"Not allowed."}}}`).Complete(t.Context(), question(), nil)
+	got, err := stream(t, `{"type":"message_start","message":{}}`, `{"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":{"explanation":"Not allowed."}}}`).Complete(t.Context(), conformance.Question(), nil)
 	if err != nil || got.Refusal != "Not allowed." || got.Outcome() != model.OutcomeRefused {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
 
 func TestUsageWithCache(t *testing.T) {
-	client, _ := playScript(t, "rules: [{reply: {text: Three., usage: {promptTokens: 100, cachedTokens: 60, cacheWriteTokens: 30, completionTokens: 20, reasoningTokens: 5}}}]")
-	got, err := client.Complete(t.Context(), question(), nil)
+	client, _ := subject().Play(t, "rules: [{reply: {text: Three., usage: {promptTokens: 100, cachedTokens: 60, cacheWriteTokens: 30, completionTokens: 20, reasoningTokens: 5}}}]")
+	got, err := client.Complete(t.Context(), conformance.Question(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -399,7 +362,7 @@ func TestBaseURL(t *testing.T) {
 	if err != nil || client.Host() != "api.anthropic.com" {
 		t.Errorf("the default host is %q, %v", client.Host(), err)
 	}
-	server := scripted.NewServer(scripted.Options{Scripts: mustParse(t, "rules: [{reply: {text: Three.}}]")})
+	server := conformance.NewServer(t, conformance.Reply("text: Three."), scripted.Options{})
 	listening := httptest.NewServer(http.StripPrefix("/gateway", server))
 	defer listening.Close()
 	for _, suffix := range []string{"", "/", "/v1", "/v1/"} {
@@ -407,7 +370,7 @@ func TestBaseURL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := client.Complete(t.Context(), question(), nil); err != nil {
+		if _, err := client.Complete(t.Context(), conformance.Question(), nil); err != nil {
 			t.Errorf("%q: %v", suffix, err)
 		}
 		if _, err := client.Models(t.Context()); err != nil {

@@ -29,7 +29,8 @@ type dialect struct {
 	noTemperature bool
 	// maxOutput is the largest output limit of the model, or 0 if it is unknown.
 	maxOutput int64
-	// noReasoning leaves out the thinking of the history, and thinking itself, for this call only: the API does not accept it.
+	// noReasoning leaves out the thinking of the history, and thinking itself, for this call only: the API does not
+	// accept it.
 	noReasoning bool
 }
 
@@ -47,14 +48,14 @@ func (d dialect) Lasting() dialect {
 	return d
 }
 
-// After returns the dialect to try after an error, which is the same one if the error does not suggest another. That can happen
-// once for each field, and twice for the form of thinking.
+// After returns the dialect to try after an error, which is the same one if the error does not suggest another. That
+// can happen once for each field, and twice for the form of thinking.
 func (d dialect) After(refusal *model.Error) dialect {
 	if refusal.Kind != model.BadRequest {
 		return d
 	}
 	text, next := refusal.Message, d
-	aboutThinking := strings.Contains(text, "thinking") || strings.Contains(text, "output_config") || strings.Contains(text, "effort")
+	aboutThinking := wire.ContainsAny(text, "thinking", "output_config", "effort")
 	limit := outputLimit.FindStringSubmatch(text)
 	switch {
 	case strings.HasPrefix(text, "messages."):

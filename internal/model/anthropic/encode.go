@@ -37,14 +37,13 @@ func encodeRequest(req model.Request, used dialect) ([]byte, error) {
 	thinking := encodeThinking(req, used, maxTokens)
 	b = append(b, thinking...)
 	thinks := thinking != "" && thinking != thinkingDisabled
+	var err error
 	if t := req.Temperature; t != nil && !thinks && !used.noTemperature {
-		number, err := json.Marshal(min(*t, 1)) // the largest that the API accepts
-		if err != nil {
+		if b, err = wire.AppendTemperature(b, new(min(*t, 1))); err != nil { // the API accepts no more than 1
 			return nil, err
 		}
-		b = append(append(b, `,"temperature":`...), number...)
 	}
-	b, err := appendTools(b, req)
+	b, err = appendTools(b, req)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +73,6 @@ func encodeThinking(req model.Request, used dialect, maxTokens int64) string {
 	return `,"thinking":{"type":"enabled","budget_tokens":` + strconv.FormatInt(budget, 10) + `}`
 }
 
-const noArguments = `{"type":"object","properties":{}}`
-
 // appendTools appends the tools and how they may be used.
 func appendTools(b []byte, req model.Request) ([]byte, error) {
 	tools, choice := req.Tools, req.ToolChoice
@@ -97,7 +94,7 @@ func appendTools(b []byte, req model.Request) ([]byte, error) {
 		}
 		schema := t.Parameters
 		if len(schema) == 0 {
-			schema = json.RawMessage(noArguments)
+			schema = json.RawMessage(wire.NoArguments)
 		}
 		if err := wire.CheckSchema(t.Name, schema); err != nil {
 			return nil, err
@@ -123,7 +120,7 @@ func appendSystem(b []byte, req model.Request) []byte {
 	first := true
 	for i := range req.Messages {
 		m := &req.Messages[i]
-		if m.Role != model.RoleSystem || isBlank(m.Text) {
+		if m.Role != model.RoleSystem || wire.IsBlank(m.Text) {
 			continue
 		}
 		if first {
@@ -140,11 +137,8 @@ func appendSystem(b []byte, req model.Request) []byte {
 	return append(append(b[:len(b)-1], cacheMark...), "}]"...)
 }
 
-// isBlank reports whether text has nothing but white space, which the API rejects.
-func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
-
-// turns appends the messages. The API requires that turns of the user and of the model alternate, so consecutive messages are
-// merged, and that the results of tools come first in their turn, as they do in the history.
+// turns appends the messages. The API requires that turns of the user and of the model alternate, so consecutive
+// messages are merged, and that the results of tools come first in their turn, as they do in the history.
 type turns struct {
 	b    []byte
 	req  model.Request
@@ -208,8 +202,8 @@ func (t *turns) close() {
 	t.b = append(t.b, "]}"...)
 }
 
-// mark marks the ends of the two newest turns of the user: the older one was the end of the request before, whose cached prefix
-// is then found however many blocks follow.
+// mark marks the ends of the two newest turns of the user: the older one was the end of the request before, whose
+// cached prefix is then found however many blocks follow.
 func (t *turns) mark() []byte {
 	b := t.b
 	for _, end := range slices.Backward(t.ends[max(0, len(t.ends)-2):]) {
@@ -232,7 +226,7 @@ func (t *turns) end() {
 
 // text appends a block of text, unless it is blank.
 func (t *turns) text(text string) {
-	if isBlank(text) {
+	if wire.IsBlank(text) {
 		return
 	}
 	t.begin()
@@ -270,7 +264,7 @@ func (t *turns) result(m model.Message) {
 		return
 	}
 	t.b = append(t.b, `,"content":[`...)
-	if !isBlank(m.Text) {
+	if !wire.IsBlank(m.Text) {
 		t.b = append(wire.AppendField(t.b, `{"type":"text","text":`, m.Text), "},"...)
 	}
 	for i := range m.Images {

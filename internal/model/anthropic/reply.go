@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
 
@@ -15,8 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
-// event has the fields of the events of a stream that are used. It is laxer than the SDK's types, because gateways for
-// other models also speak this API.
+// event has those fields of all stream events that are used here. It is laxer than the SDK's types, because gateways
+// for other models also implement this API.
 type event struct {
 	Type         string          `json:"type"`
 	Message      message         `json:"message"`
@@ -107,19 +106,13 @@ const (
 	blockToolUse  = "tool_use"
 )
 
-func isSet(raw json.RawMessage) bool { return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) }
-
-func notJSON(err error) error {
-	return wire.Malformed("the provider sent a reply that is not JSON: " + err.Error())
-}
-
 // addWhole adds a reply that is not streamed.
 func (a *accumulator) addWhole(data []byte) error {
 	var m message
 	if err := json.Unmarshal(data, &m); err != nil {
-		return notJSON(err)
+		return wire.NotJSON(err)
 	}
-	if isSet(m.Error) {
+	if wire.IsSet(m.Error) {
 		return wire.Reported(0, nil, data)
 	}
 	a.started, a.done = m.Type == "message" || m.Content != nil, true
@@ -129,9 +122,9 @@ func (a *accumulator) addWhole(data []byte) error {
 func (a *accumulator) addEvent(data []byte) (bool, error) {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
-		return false, notJSON(err)
+		return false, wire.NotJSON(err)
 	}
-	if e.Type == "error" || isSet(e.Error) {
+	if e.Type == "error" || wire.IsSet(e.Error) {
 		return false, wire.Reported(0, nil, data)
 	}
 	switch e.Type {
@@ -172,10 +165,8 @@ const blockSize = 64
 
 // grow counts what the reply contains so far.
 func (a *accumulator) grow(n int) error {
-	if a.size += n; a.size > wire.MaxText {
-		return wire.Oversized(fmt.Sprintf("the provider's reply has more than %d MiB of text and tool calls", wire.MaxText>>20))
-	}
-	return nil
+	a.size += n
+	return wire.CheckSize(a.size)
 }
 
 // begin begins a block. In a stream it has no content yet, except with some gateways.
@@ -194,11 +185,9 @@ func (a *accumulator) begin(index int, b *block) error {
 
 func (a *accumulator) beginCall(b *building, input json.RawMessage) error {
 	b.call = a.calls
-	if a.calls++; a.calls > wire.MaxToolCalls {
-		return wire.Oversized(fmt.Sprintf("the provider's reply has more than %d tool calls", wire.MaxToolCalls))
-	}
-	if len(b.name) > wire.MaxCallName || len(b.id) > wire.MaxCallID {
-		return wire.Oversized("the provider's reply calls a tool by a name or an id that is too long")
+	a.calls++
+	if err := wire.CheckCall(b.call, b.id, b.name); err != nil {
+		return err
 	}
 	first := &model.ToolCallDelta{Index: b.call, Name: b.name}
 	if arguments := callInput(input); arguments != "" {
@@ -219,7 +208,7 @@ func callInput(input json.RawMessage) string {
 	input = bytes.TrimSpace(input)
 	var text string
 	switch {
-	case !isSet(input), bytes.Equal(input, []byte("{}")):
+	case !wire.IsSet(input), bytes.Equal(input, []byte("{}")):
 		return ""
 	case json.Unmarshal(input, &text) == nil:
 		return text
@@ -229,11 +218,10 @@ func callInput(input json.RawMessage) string {
 
 // add adds a piece of a block. A block that was not begun is ignored.
 func (a *accumulator) add(index int, d *delta) error {
-	b := a.byIndex[index]
-	if b == nil {
-		return nil
+	if b := a.byIndex[index]; b != nil {
+		return a.addTo(b, d)
 	}
-	return a.addTo(b, d)
+	return nil
 }
 
 func (a *accumulator) addTo(b *building, d *delta) error {
@@ -318,7 +306,7 @@ func finishReason(stop string) model.FinishReason {
 // items returns the thinking blocks. Those between other blocks belong to the tool call that follows.
 func (a *accumulator) items(name string, calls []model.ToolCall) []model.ReasoningItem {
 	var items []model.ReasoningItem
-	pending, first := 0, true // items whose place is not known yet; nothing but thinking so far
+	pending, first := 0, true // items that belong to the next call; only thinking so far
 	for _, b := range a.blocks {
 		switch b.kind {
 		case blockThinking, blockRedacted:
@@ -338,7 +326,7 @@ func (a *accumulator) items(name string, calls []model.ToolCall) []model.Reasoni
 	return items
 }
 
-// item returns a thinking block for the next request. It is encoded like the ledger encodes it, so that the bytes stay
+// item returns a thinking block for the next request. It is encoded as the ledger encodes it, so that the bytes stay
 // the same.
 func (b *building) item() json.RawMessage {
 	var value any = struct {
@@ -352,9 +340,6 @@ func (b *building) item() json.RawMessage {
 			Signature string `json:"signature"`
 		}{b.kind, b.text.String(), b.signature.String()}
 	}
-	data, err := json.Marshal(value)
-	if err != nil {
-		return json.RawMessage(`{}`) // cannot happen: texts are always encoded
-	}
+	data, _ := json.Marshal(value) // text can always be encoded
 	return data
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
-// wireUsage is the usage of a reply. The input tokens do not include those that were read from the cache or written to it.
+// wireUsage is the usage of a reply. The input tokens do not include those that were read from the cache or written to
+// it.
 type wireUsage struct {
 	InputTokens              wire.Count `json:"input_tokens"`
 	CacheCreationInputTokens wire.Count `json:"cache_creation_input_tokens"`
@@ -21,7 +22,8 @@ type wireUsage struct {
 	} `json:"output_tokens_details"`
 }
 
-// merge returns the usage after another report in the same stream. Counts are cumulative, and some gateways report each only once.
+// merge returns the usage after another report in the same stream. Counts are cumulative, and some gateways report each
+// only once.
 func (u *wireUsage) merge(next *wireUsage) *wireUsage {
 	if u == nil || next == nil {
 		return cmp.Or(u, next)

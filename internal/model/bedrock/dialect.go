@@ -26,7 +26,8 @@ type dialect struct {
 	noCache, noChoice bool
 	// whole requests a reply without a stream.
 	whole bool
-	// noReasoning leaves out the reasoning of the history, and reasoning itself, for this call only: the API does not accept it.
+	// noReasoning leaves out the reasoning of the history, and reasoning itself, for this call only: the API does not
+	// accept it.
 	noReasoning bool
 }
 
@@ -43,8 +44,8 @@ func (d dialect) Lasting() dialect {
 	return d
 }
 
-// After returns the dialect to try after an error, which is the same one if the error does not suggest another. That can happen once for
-// each field, and twice for the form of reasoning.
+// After returns the dialect to try after an error, which is the same one if the error does not suggest another. That
+// can happen once for each field, and twice for the form of reasoning.
 func (d dialect) After(refusal *model.Error) dialect {
 	text := strings.ToLower(refusal.Message)
 	if strings.Contains(text, "prompt caching") || strings.Contains(text, "cachepoint") {
@@ -54,7 +55,7 @@ func (d dialect) After(refusal *model.Error) dialect {
 	if refusal.Kind != model.BadRequest {
 		return d
 	}
-	aboutReasoning := containsAny(text, "thinking", "reasoning", "effort", "output_config", "additionalmodelrequestfields")
+	aboutReasoning := wire.ContainsAny(text, "thinking", "reasoning", "effort", "output_config", "additionalmodelrequestfields")
 	limit := outputLimit.FindStringSubmatch(text)
 	switch {
 	case limit != nil && d.maxOutput == 0:
@@ -73,16 +74,7 @@ func (d dialect) After(refusal *model.Error) dialect {
 	return d
 }
 
-func containsAny(text string, parts ...string) bool {
-	for _, part := range parts {
-		if strings.Contains(text, part) {
-			return true
-		}
-	}
-	return false
-}
-
-// The fields of models with which they are asked to reason.
+// The request fields that enable reasoning; vendors differ.
 type (
 	thinking struct {
 		Type         string `json:"type"`
@@ -104,8 +96,8 @@ type (
 	}
 )
 
-// reasoning returns the fields with which a model is asked to reason, or nil. They depend on its vendor; a model with an unknown name,
-// such as that of an inference profile, is first asked like those of Anthropic.
+// reasoning returns the fields that enable reasoning, or nil. They depend on the model's vendor; the fields of
+// Anthropic are tried first for an unknown name, such as that of an inference profile.
 func (d dialect) reasoning(req model.Request) *modelFields {
 	if req.ReasoningEffort == "" {
 		return nil

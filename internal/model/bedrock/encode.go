@@ -96,7 +96,7 @@ func encodeRequest(req model.Request, used dialect) ([]byte, error) {
 		body.Inference = &config
 	}
 	for i := range req.Messages {
-		if m := &req.Messages[i]; m.Role == model.RoleSystem && !isBlank(m.Text) {
+		if m := &req.Messages[i]; m.Role == model.RoleSystem && !wire.IsBlank(m.Text) {
 			body.System = append(body.System, textBlock(m.Text))
 		}
 	}
@@ -114,8 +114,6 @@ func (f *modelFields) thinks() bool {
 	return f != nil && f.Thinking != nil && f.Thinking.Type != "disabled"
 }
 
-const noArguments = `{"type":"object","properties":{}}`
-
 // tools returns the tools and how they may be used. The API cannot forbid calls.
 func tools(req model.Request, used dialect) (*toolConfig, error) {
 	offered, choice := req.Tools, req.ToolChoice
@@ -130,7 +128,7 @@ func tools(req model.Request, used dialect) (*toolConfig, error) {
 	for _, t := range offered {
 		schema := t.Parameters
 		if len(schema) == 0 {
-			schema = json.RawMessage(noArguments)
+			schema = json.RawMessage(wire.NoArguments)
 		}
 		if err := wire.CheckSchema(t.Name, schema); err != nil {
 			return nil, err
@@ -151,12 +149,10 @@ func tools(req model.Request, used dialect) (*toolConfig, error) {
 	return config, nil
 }
 
-// isBlank reports whether text has nothing but white space, which the API rejects.
-func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
-
 func textBlock(text string) block { return block{Text: &text} }
 
-// turns returns the messages. The API requires that turns of the user and of the model alternate, so consecutive messages are merged.
+// turns returns the messages. The API requires that turns of the user and of the model alternate, so consecutive
+// messages are merged.
 func turns(req model.Request, used dialect) []*turn {
 	var all []*turn
 	add := func(role model.MessageRole, blocks []block) {
@@ -188,8 +184,8 @@ func turns(req model.Request, used dialect) []*turn {
 	return all
 }
 
-// mark marks the ends of the two newest turns of the user: the older one was the end of the request before, whose cached prefix is then
-// found however many blocks follow.
+// mark marks the ends of the two newest turns of the user: the older one was the end of the request before, whose
+// cached prefix is then found however many blocks follow.
 func mark(all []*turn) {
 	left := 2
 	for i := len(all) - 1; i >= 0 && left > 0; i-- {
@@ -203,10 +199,10 @@ func mark(all []*turn) {
 // imageTypes are the types of images that the API accepts.
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// content returns the text and the images of a message, or another text if it has neither.
+// content returns the text and the images of a message, or the text empty if it has neither.
 func content(m model.Message, empty string) []block {
 	var blocks []block
-	if !isBlank(m.Text) {
+	if !wire.IsBlank(m.Text) {
 		blocks = append(blocks, textBlock(m.Text))
 	}
 	for i := range m.Images {
@@ -225,7 +221,7 @@ func assistant(m model.Message, req model.Request, used dialect, ids *wire.CallI
 	blocks := reasoning(nil, m, "", req, used)
 	before := len(blocks)
 	for _, text := range []string{m.Text, m.Refusal} {
-		if !isBlank(text) {
+		if !wire.IsBlank(text) {
 			blocks = append(blocks, textBlock(text))
 		}
 	}

@@ -4,10 +4,8 @@
 package bedrock
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
 
@@ -15,7 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
-// event has the fields of the events of a stream that are used. Each event has some of them.
+// event has those fields of all stream events that are used here.
 type event struct {
 	Index int `json:"contentBlockIndex"`
 	Start struct {
@@ -132,17 +130,13 @@ type building struct {
 	redacted        strings.Builder
 }
 
-func notJSON(err error) error {
-	return wire.Malformed("the provider sent a reply that is not JSON: " + err.Error())
-}
-
 // addWhole adds a reply that is not streamed.
 func (a *accumulator) addWhole(data []byte) error {
 	var whole wholeReply
 	if err := json.Unmarshal(data, &whole); err != nil {
-		return notJSON(err)
+		return wire.NotJSON(err)
 	}
-	if len(whole.Error) > 0 && !bytes.Equal(whole.Error, []byte("null")) {
+	if wire.IsSet(whole.Error) {
 		return wire.Reported(0, nil, data)
 	}
 	if whole.Output == nil {
@@ -171,7 +165,7 @@ func (a *accumulator) addWhole(data []byte) error {
 func (a *accumulator) addEvent(name string, data []byte) error {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
-		return notJSON(err)
+		return wire.NotJSON(err)
 	}
 	switch name {
 	case "messageStart":
@@ -201,10 +195,8 @@ const blockSize = 64
 
 // grow counts what the reply contains so far.
 func (a *accumulator) grow(n int) error {
-	if a.size += n; a.size > wire.MaxText {
-		return wire.Oversized(fmt.Sprintf("the provider's reply has more than %d MiB of text and tool calls", wire.MaxText>>20))
-	}
-	return nil
+	a.size += n
+	return wire.CheckSize(a.size)
 }
 
 // block returns the block at an index, which begins with its first piece.
@@ -255,11 +247,8 @@ func (a *accumulator) addReasoning(index int, d *reasoningDelta) error {
 
 // beginCall begins a tool call. In a stream its arguments follow.
 func (a *accumulator) beginCall(index int, call *replyToolUse) error {
-	if a.calls >= wire.MaxToolCalls {
-		return wire.Oversized(fmt.Sprintf("the provider's reply has more than %d tool calls", wire.MaxToolCalls))
-	}
-	if len(call.Name) > wire.MaxCallName || len(call.ID) > wire.MaxCallID {
-		return wire.Oversized("the provider's reply calls a tool by a name or an id that is too long")
+	if err := wire.CheckCall(a.calls, call.ID, call.Name); err != nil {
+		return err
 	}
 	delete(a.byIndex, index)
 	b, err := a.block(index, toolUseKind)
@@ -344,7 +333,7 @@ func (a *accumulator) reply(req model.Request) (model.Reply, error) {
 // items returns the signed and redacted reasoning. That between other blocks belongs to the tool call that follows.
 func (a *accumulator) items(name string, calls []model.ToolCall) ([]model.ReasoningItem, error) {
 	var items []model.ReasoningItem
-	pending, first := 0, true // items whose place is not known yet; nothing but reasoning so far
+	pending, first := 0, true // items that belong to the next call; only reasoning so far
 	for _, b := range a.blocks {
 		switch b.kind {
 		case reasoningKind:
@@ -371,7 +360,7 @@ func (a *accumulator) items(name string, calls []model.ToolCall) ([]model.Reason
 	return items, nil
 }
 
-// item returns reasoning for the next request, or nil if it is not sent back. It is encoded like the ledger encodes it,
+// item returns reasoning for the next request, or nil if it is not sent back. It is encoded as the ledger encodes it,
 // so that the bytes stay the same.
 func (b *building) item() (json.RawMessage, error) {
 	switch {

@@ -197,8 +197,8 @@ func unreachable(ctx context.Context, host string, err error) error {
 	return failed(model.Transient, "%s cannot be reached for credentials", host)
 }
 
-// OperatorAWS returns the identity of the operator's pod: the role of its service account (IRSA), or that of EKS Pod Identity. The role of
-// the node is not used.
+// OperatorAWS returns the identity of the operator's pod: the role of its service account (IRSA), or that of EKS Pod
+// Identity. The role of the node is not used.
 func OperatorAWS(sts STS) AWSSource {
 	role, tokenFile := os.Getenv("AWS_ROLE_ARN"), os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE")
 	if role != "" && tokenFile != "" {
@@ -224,7 +224,7 @@ func readToken(file string) (string, error) {
 	return strings.TrimSpace(string(data)), nil
 }
 
-// podIdentity asks the agent of EKS Pod Identity, which has a link-local address.
+// podIdentity requests credentials from the EKS Pod Identity agent, which has a link-local address.
 func podIdentity(ctx context.Context, address, tokenFile string) (aws.Credentials, time.Time, error) {
 	token, err := readToken(tokenFile)
 	if err != nil {

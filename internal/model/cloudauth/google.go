@@ -18,8 +18,8 @@ import (
 
 const googleScope = "https://www.googleapis.com/auth/cloud-platform"
 
-// ServiceAccount returns a source of access tokens for the key of a service account. Other files with credentials are refused: they can name
-// files and addresses whose contents would be sent elsewhere.
+// ServiceAccount returns a source of access tokens for the key of a service account. Other files with credentials are
+// refused: they can name files and addresses whose contents would be sent elsewhere.
 func ServiceAccount(key func(context.Context) ([]byte, error), transport http.RoundTripper) func(context.Context) (string, error) {
 	k := newKept[string]()
 	return func(ctx context.Context) (string, error) {
@@ -65,8 +65,8 @@ func tokenError(ctx context.Context, address string, err error) error {
 	return unreachable(ctx, "the token endpoint "+host, err)
 }
 
-// OperatorGoogle returns a source of access tokens for the identity of the operator's pod: Workload Identity Federation, by the metadata
-// server of GKE or the file in GOOGLE_APPLICATION_CREDENTIALS.
+// OperatorGoogle returns a source of access tokens for the identity of the operator's pod: Workload Identity
+// Federation, by the metadata server of GKE or the file in GOOGLE_APPLICATION_CREDENTIALS.
 func OperatorGoogle() func(context.Context) (string, error) {
 	k := newKept[string]()
 	return func(ctx context.Context) (string, error) {

@@ -11,7 +11,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// requestTimeout limits how long a caller waits for credentials: for its own request, and for those of others before it.
+// requestTimeout limits how long a caller waits for credentials: for its own request, and for those of others before
+// it.
 const requestTimeout = 20 * time.Second
 
 // early is how long before their expiry credentials are replaced, but not before half of their life.

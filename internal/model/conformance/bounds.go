@@ -16,7 +16,7 @@ import (
 )
 
 // endless sends text repeatedly until the client disconnects or a gigabyte was sent.
-func endless(first, again string) http.HandlerFunc {
+func Endless(first, again string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, first)
@@ -52,11 +52,11 @@ func endlessCases(f form) map[string]endlessCase {
 	const tooMuchText = "more than 1 MiB of text"
 	long := strings.Repeat("x", 1000)
 	cases := map[string]endlessCase{
-		"text without end":          {endless(f.text.begin, f.text.piece(long)), tooMuchText},
-		"reasoning without end":     {endless(f.reasoning.begin, f.reasoning.piece(long)), tooMuchText},
-		"a line without end":        {endless("data: ", "x"), "an event that is larger than 2 MiB"},
-		"an event without end":      {endless("", "data: x\n"), "an event that is larger than 2 MiB"},
-		"comments without end":      {endless("", ": still thinking\n\n"), "larger than 64 MiB"},
+		"text without end":          {Endless(f.text.begin, f.text.piece(long)), tooMuchText},
+		"reasoning without end":     {Endless(f.reasoning.begin, f.reasoning.piece(long)), tooMuchText},
+		"a line without end":        {Endless("data: ", "x"), "an event that is larger than 2 MiB"},
+		"an event without end":      {Endless("", "data: x\n"), "an event that is larger than 2 MiB"},
+		"comments without end":      {Endless("", ": still thinking\n\n"), "larger than 64 MiB"},
 		"10,000 tool calls":         {answer("text/event-stream", f.calls(10_000)), "more than 128 tool calls"},
 		"10,000 tool calls at once": {answer("application/json", f.wholeCalls(10_000)), "more than 128 tool calls"},
 		"a whole reply of 15 MiB":   {answer("application/json", f.whole(strings.Repeat("x", 15<<20))), "larger than 4 MiB"},
@@ -65,7 +65,7 @@ func endlessCases(f form) map[string]endlessCase {
 		"nesting without end":       {answer("application/json", f.whole(`",`+strings.Repeat("[", 1<<20))), "not JSON"},
 		"an error body without end": {func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusInternalServerError)
-			endless("", "never ")(w, r)
+			Endless("", "never ")(w, r)
 		}, "never"},
 		"headers without end": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Long", strings.Repeat("x", 100<<10)) }, "header"},
 	}
@@ -74,11 +74,11 @@ func endlessCases(f form) map[string]endlessCase {
 			delete(cases, name)
 		}
 		const halfFilled = 1 << 20
-		cases["an event without end"] = endlessCase{endless(f.frame(strings.Repeat(" ", 3<<20))[:halfFilled], "x"), "an event that is larger than 2 MiB"}
-		cases["empty events without end"] = endlessCase{endless("", f.frame("{}"+strings.Repeat(" ", 64<<10))), "larger than 64 MiB"}
+		cases["an event without end"] = endlessCase{Endless(f.frame(strings.Repeat(" ", 3<<20))[:halfFilled], "x"), "an event that is larger than 2 MiB"}
+		cases["empty events without end"] = endlessCase{Endless("", f.frame("{}"+strings.Repeat(" ", 64<<10))), "larger than 64 MiB"}
 	}
 	if f.arguments.piece != nil {
-		cases["arguments without end"] = endlessCase{endless(f.arguments.begin, f.arguments.piece(long)), tooMuchText}
+		cases["arguments without end"] = endlessCase{Endless(f.arguments.begin, f.arguments.piece(long)), tooMuchText}
 	}
 	return cases
 }
@@ -87,8 +87,8 @@ func testEndlessReplies(t *testing.T, s Subject) {
 	for name, tc := range endlessCases(newForm(s.API)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := s.serve(t, tc.handler).client(t, wire.Endpoint{}).Complete(t.Context(), question(), nil)
-			got := failure(t, err)
+			_, err := s.serve(t, tc.handler).client(t, wire.Endpoint{}).Complete(t.Context(), Question(), nil)
+			got := Failure(t, err)
 			if !strings.Contains(got.Message, tc.wantMessage) || len([]rune(got.Message)) > 500 {
 				t.Errorf("got %v, want a short error that contains %q", err, tc.wantMessage)
 			}
@@ -114,7 +114,7 @@ func testModelsBounded(t *testing.T, s Subject) {
 	f := newForm(s.API)
 	body := f.models(strings.Repeat(f.model+",", (5<<20)/len(f.model)) + f.model)
 	_, err := s.serve(t, answer("application/json", body)).client(t, wire.Endpoint{}).Models(t.Context())
-	if got := failure(t, err); got.Kind != model.Oversized || !strings.Contains(got.Message, "larger than 4 MiB") {
+	if got := Failure(t, err); got.Kind != model.Oversized || !strings.Contains(got.Message, "larger than 4 MiB") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -123,10 +123,10 @@ func testRedirects(t *testing.T, s Subject) {
 	other := s.serve(t, http.NotFoundHandler())
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		client := s.serve(t, http.RedirectHandler(other.address, status)).client(t, wire.Endpoint{})
-		_, err := client.Complete(t.Context(), question(), nil)
+		_, err := client.Complete(t.Context(), Question(), nil)
 		_, listed := client.Models(t.Context())
 		for _, err := range []error{err, listed} {
-			if got := failure(t, err); got.Kind != model.NotAllowed || got.Retryable() {
+			if got := Failure(t, err); got.Kind != model.NotAllowed || got.Retryable() {
 				t.Errorf("%d: got %v", status, err)
 			}
 		}
@@ -139,8 +139,8 @@ func testRedirects(t *testing.T, s Subject) {
 func testForbiddenAddresses(t *testing.T, s Subject) {
 	p := s.serve(t, http.NotFoundHandler())
 	client := p.client(t, wire.Endpoint{HTTPClient: wire.NewHTTPClient(outbound.New(outbound.Options{}))})
-	_, err := client.Complete(t.Context(), question(), nil)
-	if got := failure(t, err); got.Kind != model.NotAllowed || !strings.Contains(got.Message, "loopback") || len(p.requests()) > 0 {
+	_, err := client.Complete(t.Context(), Question(), nil)
+	if got := Failure(t, err); got.Kind != model.NotAllowed || !strings.Contains(got.Message, "loopback") || len(p.requests()) > 0 {
 		t.Errorf("got %v", err)
 	}
 }
@@ -162,7 +162,7 @@ func testOtherServices(t *testing.T, s Subject) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := s.serve(t, handler).client(t, wire.Endpoint{})
-			_, err := client.Complete(t.Context(), question(), nil)
+			_, err := client.Complete(t.Context(), Question(), nil)
 			checkNotIn(t, err, "secret-word")
 			if _, err := client.Models(t.Context()); err != nil {
 				checkNotIn(t, err, "secret-word")

@@ -31,7 +31,7 @@ const anyStatus = -1
 
 // failed is a case of an error with a status that a script has in the form of each API.
 func failed(kind model.Kind, status int, wantMessage, fields string) failureCase {
-	return failureCase{script: reply("error: {" + fields + "}"), kind: kind, status: status, wantMessage: wantMessage}
+	return failureCase{script: Reply("error: {" + fields + "}"), kind: kind, status: status, wantMessage: wantMessage}
 }
 
 func (c failureCase) after(wait time.Duration) failureCase {
@@ -47,8 +47,8 @@ func testFailures(t *testing.T, s Subject) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := s.play(t, tc.script, scripted.Options{})
-			_, err := p.client(t, wire.Endpoint{}).Complete(t.Context(), question(), nil)
-			got := failure(t, err)
+			_, err := p.client(t, wire.Endpoint{}).Complete(t.Context(), Question(), nil)
+			got := Failure(t, err)
 			if got.Kind != tc.kind || tc.status != anyStatus && got.StatusCode != tc.status {
 				t.Errorf("got %s, status %d; want %s, %d: %v", got.Kind, got.StatusCode, tc.kind, tc.status, err)
 			}
@@ -72,10 +72,10 @@ func reportedFailures() map[string]failureCase {
 		"429 with a wait in seconds":      failed(model.RateLimited, 429, "Slow down.", "status: 429, retryAfter: 7s, message: Slow down.").after(7 * time.Second),
 		"429 with a wait in milliseconds": failed(model.RateLimited, 429, "Slow down.", "status: 429, retryAfter: 250ms, message: Slow down.").after(250 * time.Millisecond),
 		"429 with an excessive wait": failureCase{
-			script: reply("raw: {status: 429, headers: {Retry-After: '1e300'}, body: ''}"), kind: model.RateLimited, status: 429, wantMessage: "Too Many Requests",
+			script: Reply("raw: {status: 429, headers: {Retry-After: '1e300'}, body: ''}"), kind: model.RateLimited, status: 429, wantMessage: "Too Many Requests",
 		}.after(time.Hour),
 		"429 with a date in the past": {
-			script: reply("raw: {status: 429, headers: {Retry-After: 'Sun, 06 Nov 1994 08:49:37 GMT'}, body: ''}"), kind: model.RateLimited, status: 429, wantMessage: "Too Many Requests",
+			script: Reply("raw: {status: 429, headers: {Retry-After: 'Sun, 06 Nov 1994 08:49:37 GMT'}, body: ''}"), kind: model.RateLimited, status: 429, wantMessage: "Too Many Requests",
 		},
 		"402":                  failed(model.QuotaExhausted, 402, "Insufficient Balance", "status: 402, message: Insufficient Balance"),
 		"no credit":            failed(model.QuotaExhausted, anyStatus, "", "status: 429, code: insufficient_quota, message: There is no credit left."),
@@ -89,11 +89,11 @@ func reportedFailures() map[string]failureCase {
 		"unknown model":        failed(model.UnknownModel, 404, "model", "status: 404, code: model_not_found, message: The model x does not exist"),
 		"context too long":     failed(model.ContextTooLong, 400, "", "status: 400, code: context_length_exceeded, message: 'The maximum context length is 8192 tokens.'"),
 		"413":                  failed(model.ContextTooLong, 413, "prompt is too long", "status: 413, message: 'prompt is too long: 210000 tokens'"),
-		"404 of the path":      {script: reply("raw: {status: 404, body: '404 page not found'}"), kind: model.BadRequest, status: 404, wantMessage: "check the provider's baseURL"},
-		"502 with a page":      {script: reply("raw: {status: 502, headers: {Content-Type: text/html}, body: '<html>nginx</html>'}"), kind: model.Transient, status: 502, wantMessage: "Bad Gateway"},
-		"500 without any text": {script: reply("raw: {status: 500, body: '{}'}"), kind: model.Transient, status: 500, wantMessage: "Internal Server Error"},
+		"404 of the path":      {script: Reply("raw: {status: 404, body: '404 page not found'}"), kind: model.BadRequest, status: 404, wantMessage: "check the provider's baseURL"},
+		"502 with a page":      {script: Reply("raw: {status: 502, headers: {Content-Type: text/html}, body: '<html>nginx</html>'}"), kind: model.Transient, status: 502, wantMessage: "Bad Gateway"},
+		"500 without any text": {script: Reply("raw: {status: 500, body: '{}'}"), kind: model.Transient, status: 500, wantMessage: "Internal Server Error"},
 		"an error with status 200": {
-			script: reply("raw: {status: 200, body: '{\"error\": {\"message\": \"no credit\", \"code\": 402}}'}"), kind: model.QuotaExhausted, status: 402, wantMessage: "no credit",
+			script: Reply("raw: {status: 200, body: '{\"error\": {\"message\": \"no credit\", \"code\": 402}}'}"), kind: model.QuotaExhausted, status: 402, wantMessage: "no credit",
 		},
 	}
 }
@@ -104,26 +104,22 @@ func brokenResponses(f form) map[string]failureCase {
 		return failureCase{script: script, kind: kind, wantMessage: wantMessage}
 	}
 	return map[string]failureCase{
-		"the stream is cut":              is(model.Transient, "connection", reply("text: This is a long answer that is cut.\nchunkSize: 2\nfault: {kind: cut, after: 4}")),
-		"the stream is cut at once":      is(model.Transient, "connection", reply("fault: {kind: cut, after: 0}")),
-		"a plain body is cut":            is(model.Transient, "connection", reply("text: Three.\nunstreamed: true\nfault: {kind: cut}")),
-		"malformed JSON in the stream":   is(model.Malformed, "not JSON", reply("text: Three.\nfault: {kind: malformed, after: 1}")),
-		"malformed JSON in a plain body": is(model.Malformed, "not JSON", reply("text: Three.\nunstreamed: true\nfault: {kind: malformed}")),
-		"a page instead of a reply":      is(model.Malformed, "neither JSON nor an event stream", rawReply("text/html", "<html>Please sign in</html>")),
-		"an empty body":                  is(model.Malformed, "empty response", reply("raw: {status: 200, body: ''}")),
-		"an object that is no reply":     is(model.Malformed, "", rawReply("application/json", `{}`)),
-		"an event that is no reply":      is(model.Malformed, "", rawReply("text/event-stream", f.events(`[1]`))),
+		"the stream is cut":              is(model.Transient, "connection", Reply("text: This is a long answer that is cut.\nchunkSize: 2\nfault: {kind: cut, after: 4}")),
+		"the stream is cut at once":      is(model.Transient, "connection", Reply("fault: {kind: cut, after: 0}")),
+		"a plain body is cut":            is(model.Transient, "connection", Reply("text: Three.\nunstreamed: true\nfault: {kind: cut}")),
+		"malformed JSON in the stream":   is(model.Malformed, "not JSON", Reply("text: Three.\nfault: {kind: malformed, after: 1}")),
+		"malformed JSON in a plain body": is(model.Malformed, "not JSON", Reply("text: Three.\nunstreamed: true\nfault: {kind: malformed}")),
+		"a page instead of a reply":      is(model.Malformed, "neither JSON nor an event stream", RawReply("text/html", "<html>Please sign in</html>")),
+		"an empty body":                  is(model.Malformed, "empty response", Reply("raw: {status: 200, body: ''}")),
+		"an object that is no reply":     is(model.Malformed, "", RawReply("application/json", `{}`)),
+		"an event that is no reply":      is(model.Malformed, "", RawReply("text/event-stream", f.events(`[1]`))),
 	}
 }
 
 // testClosedConnection closes a connection that served a call before, without a response to the second call. The
 // provider may have made that call, so the client must not send it again: only its caller records that.
 func testClosedConnection(t *testing.T, s Subject) {
-	parsed, err := scripted.Parse("test.yaml", []byte(reply("text: Three.")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	replies, calls := scripted.NewServer(scripted.Options{Scripts: []*scripted.Script{parsed}, Lenient: true}), 0
+	replies, calls := NewServer(t, Reply("text: Three."), scripted.Options{Lenient: true}), 0
 	p := s.serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if calls++; calls == 1 {
 			replies.ServeHTTP(w, r)
@@ -137,11 +133,11 @@ func testClosedConnection(t *testing.T, s Subject) {
 		_ = connection.Close()
 	}))
 	client := p.client(t, wire.Endpoint{})
-	if _, err := client.Complete(t.Context(), fullRequest(), nil); err != nil {
+	if _, err := client.Complete(t.Context(), FullRequest(), nil); err != nil {
 		t.Fatal(err)
 	}
-	_, err = client.Complete(t.Context(), fullRequest(), nil)
-	if got := failure(t, err); got.Kind != model.Transient {
+	_, err := client.Complete(t.Context(), FullRequest(), nil)
+	if got := Failure(t, err); got.Kind != model.Transient {
 		t.Errorf("got %v, want Transient", err)
 	}
 	if n := len(p.requests()); n != 2 {
@@ -151,35 +147,35 @@ func testClosedConnection(t *testing.T, s Subject) {
 
 func testRetryAfterAsDate(t *testing.T, s Subject) {
 	at := time.Now().Add(90 * time.Second).UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT")
-	_, err := s.complete(t, reply("raw: {status: 429, headers: {Retry-After: '"+at+"'}, body: ''}"))
-	if got := failure(t, err); got.RetryAfter < 80*time.Second || got.RetryAfter > 90*time.Second {
+	_, err := s.complete(t, Reply("raw: {status: 429, headers: {Retry-After: '"+at+"'}, body: ''}"))
+	if got := Failure(t, err); got.RetryAfter < 80*time.Second || got.RetryAfter > 90*time.Second {
 		t.Errorf("got %v, retry after %s; want about 90 s", err, got.RetryAfter)
 	}
 }
 
 func testLongMessages(t *testing.T, s Subject) {
-	_, err := s.complete(t, reply("error: {status: 400, message: '"+strings.Repeat("ä", 4000)+"'}"))
-	if text := failure(t, err).Error(); len([]rune(text)) > 600 || !strings.HasSuffix(text, "ä…") {
+	_, err := s.complete(t, Reply("error: {status: 400, message: '"+strings.Repeat("ä", 4000)+"'}"))
+	if text := Failure(t, err).Error(); len([]rune(text)) > 600 || !strings.HasSuffix(text, "ä…") {
 		t.Errorf("got %d bytes: %s", len(text), text)
 	}
 }
 
 func testErrorInStream(t *testing.T, s Subject) {
 	f := newForm(s.API)
-	_, err := s.complete(t, rawReply("text/event-stream", f.text.begin+f.text.piece("The")+f.overloaded))
-	if got := failure(t, err); got.Kind != model.Overloaded || got.Message != "The engine is overloaded." {
+	_, err := s.complete(t, RawReply("text/event-stream", f.text.begin+f.text.piece("The")+f.overloaded))
+	if got := Failure(t, err); got.Kind != model.Overloaded || got.Message != "The engine is overloaded." {
 		t.Errorf("got %v, want Overloaded", err)
 	}
-	_, err = s.complete(t, rawReply("text/event-stream", f.failed("It broke.")))
-	if got := failure(t, err); got.Kind != model.Transient || got.Message != "It broke." {
+	_, err = s.complete(t, RawReply("text/event-stream", f.failed("It broke.")))
+	if got := Failure(t, err); got.Kind != model.Transient || got.Message != "It broke." {
 		t.Errorf("got %v, want Transient", err)
 	}
 }
 
 func testStreamThatEndsEarly(t *testing.T, s Subject) {
 	f := newForm(s.API)
-	_, err := s.complete(t, rawReply("text/event-stream", f.text.begin+f.text.piece("The")))
-	if got := failure(t, err); got.Kind != model.Transient || !strings.Contains(got.Message, "ended before the reply was complete") {
+	_, err := s.complete(t, RawReply("text/event-stream", f.text.begin+f.text.piece("The")))
+	if got := Failure(t, err); got.Kind != model.Transient || !strings.Contains(got.Message, "ended before the reply was complete") {
 		t.Errorf("got %v, want Transient", err)
 	}
 }
@@ -192,19 +188,19 @@ func testCancel(t *testing.T, s Subject) {
 		"during the latency":    "text: Later.\nlatency: 1h",
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := s.play(t, reply(script), scripted.Options{})
+			p := s.play(t, Reply(script), scripted.Options{})
 			client := p.client(t, wire.Endpoint{})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			finished := make(chan error, 1)
 			go func() {
-				_, err := client.Complete(ctx, question(), nil)
+				_, err := client.Complete(ctx, Question(), nil)
 				finished <- err
 			}()
 			waitFor(t, func() bool { return len(p.requests()) == 1 })
 			cancel()
 			err := <-finished
-			if got := failure(t, err); got.Kind != model.Cancelled || got.Retryable() || !errors.Is(err, context.Canceled) {
+			if got := Failure(t, err); got.Kind != model.Cancelled || got.Retryable() || !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v, want Cancelled", err)
 			}
 		})
@@ -217,9 +213,9 @@ func testTimeout(t *testing.T, s Subject) {
 		"in the stream":         "text: A long answer.\nchunkSize: 1\nfault: {kind: hang, after: 5}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := s.play(t, reply(script), scripted.Options{}).client(t, wire.Endpoint{Timeout: 50 * time.Millisecond})
-			_, err := client.Complete(t.Context(), question(), nil)
-			if got := failure(t, err); got.Kind != model.TimedOut || !got.Retryable() {
+			client := s.play(t, Reply(script), scripted.Options{}).client(t, wire.Endpoint{Timeout: 50 * time.Millisecond})
+			_, err := client.Complete(t.Context(), Question(), nil)
+			if got := Failure(t, err); got.Kind != model.TimedOut || !got.Retryable() {
 				t.Errorf("got %v, want TimedOut", err)
 			}
 		})
@@ -239,8 +235,8 @@ func testUnreachable(t *testing.T, s Subject) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = client.Complete(t.Context(), question(), nil)
-	if got := failure(t, err); got.Kind != model.Transient || strings.Contains(err.Error(), "hidden") {
+	_, err = client.Complete(t.Context(), Question(), nil)
+	if got := Failure(t, err); got.Kind != model.Transient || strings.Contains(err.Error(), "hidden") {
 		t.Errorf("got %v, want Transient without the query of the address", err)
 	}
 }

@@ -43,8 +43,9 @@ func clients(t *testing.T, address string) map[model.API]model.Client {
 	return all
 }
 
-// TestConversationMovesBetweenAPIs changes the API in the middle of a tool loop, from each to each, forth and back. The server is
-// strict about what every API requires: signed reasoning that is unchanged, IDs, roles and the pairing of calls and results.
+// TestConversationMovesBetweenAPIs changes the API in the middle of a tool loop, from each to each, forth and back. The
+// server is strict about what every API requires: signed reasoning that is unchanged, IDs, roles and the pairing of
+// calls and results.
 func TestConversationMovesBetweenAPIs(t *testing.T) {
 	const script = `
 rules:

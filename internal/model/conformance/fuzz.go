@@ -27,7 +27,7 @@ type response struct {
 func (s Subject) fuzzed(f *testing.F) (model.Client, *atomic.Pointer[response]) {
 	f.Helper()
 	var next atomic.Pointer[response]
-	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return s.directClient(f, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		r := next.Load()
 		w.Header().Set("Content-Type", "text/event-stream")
 		if r.retryAfter != "" {
@@ -35,23 +35,13 @@ func (s Subject) fuzzed(f *testing.F) (model.Client, *atomic.Pointer[response]) 
 		}
 		w.WriteHeader(r.status)
 		_, _ = w.Write(r.body)
-	}))
-	f.Cleanup(provider.Close)
-	client, err := s.NewClient(wire.Endpoint{BaseURL: s.BaseURL(provider.URL)})
-	if err != nil {
-		f.Fatal(err)
-	}
-	return client, &next
+	})), &next
 }
 
-// strict returns a client of a strict provider that answers everything.
-func (s Subject) strict(f *testing.F) model.Client {
+// directClient returns a client of a provider that records nothing, so that a long run needs little memory.
+func (s Subject) directClient(f *testing.F, handler http.Handler) model.Client {
 	f.Helper()
-	script, err := scripted.Parse("fuzz.yaml", []byte("fallback: {text: Go on.}"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	provider := httptest.NewServer(scripted.NewServer(scripted.Options{Scripts: []*scripted.Script{script}, RecordLimit: -1}))
+	provider := httptest.NewServer(handler)
 	f.Cleanup(provider.Close)
 	client, err := s.NewClient(wire.Endpoint{BaseURL: s.BaseURL(provider.URL)})
 	if err != nil {
@@ -67,10 +57,10 @@ func FuzzReply(f *testing.F, s Subject, seeds ...string) {
 		f.Add([]byte(seed))
 	}
 	client, next := s.fuzzed(f)
-	strict := s.strict(f)
+	strict := s.directClient(f, NewServer(f, "fallback: {text: Go on.}", scripted.Options{RecordLimit: -1}))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		next.Store(&response{status: http.StatusOK, body: body})
-		req := question()
+		req := Question()
 		got, err := client.Complete(t.Context(), req, func(model.Delta) {})
 		if err != nil {
 			checkError(t, err)
@@ -79,16 +69,16 @@ func FuzzReply(f *testing.F, s Subject, seeds ...string) {
 		message := got.Message()
 		message.ReasoningItems = nil // the strict provider did not sign them
 		req.Messages = append(req.Messages, message)
-		seen := map[string]bool{}
+		ids := map[string]bool{}
 		for _, call := range got.ToolCalls {
 			var object map[string]any
 			if err := json.Unmarshal([]byte(call.Arguments), &object); (err == nil && object != nil) == (call.ArgumentsError != "") {
 				t.Errorf("arguments %q, marked %q: %v", call.Arguments, call.ArgumentsError, err)
 			}
-			if seen[call.ID] || call.ID == "" {
+			if ids[call.ID] || call.ID == "" {
 				t.Errorf("the ID %q is not unique", call.ID)
 			}
-			seen[call.ID] = true
+			ids[call.ID] = true
 			req.Messages = append(req.Messages, model.Message{Role: model.RoleTool, ToolCallID: call.ID, Text: "ok"})
 		}
 		req.Messages = append(req.Messages, model.Message{Role: model.RoleUser, Text: "Go on."})
@@ -96,7 +86,7 @@ func FuzzReply(f *testing.F, s Subject, seeds ...string) {
 			t.Errorf("the history with this reply is refused: %v", err)
 		}
 		for _, item := range got.ReasoningItems {
-			if !json.Valid(item.Data) || item.API != s.API || item.Call != "" && !seen[item.Call] {
+			if !json.Valid(item.Data) || item.API != s.API || item.Call != "" && !ids[item.Call] {
 				t.Errorf("a bad reasoning item: %+v", item)
 			}
 		}
@@ -115,14 +105,14 @@ func FuzzError(f *testing.F, s Subject) {
 	client, next := s.fuzzed(f)
 	f.Fuzz(func(t *testing.T, status uint16, retryAfter string, body []byte) {
 		next.Store(&response{status: 400 + int(status)%200, retryAfter: retryAfter, body: body})
-		_, err := client.Complete(t.Context(), question(), nil)
+		_, err := client.Complete(t.Context(), Question(), nil)
 		checkError(t, err)
 	})
 }
 
 func checkError(t *testing.T, err error) {
 	t.Helper()
-	failed := failure(t, err)
+	failed := Failure(t, err)
 	if failed.Kind == "" || len(failed.Message) > 1100 || !utf8.ValidString(failed.Message) || failed.RetryAfter < 0 {
 		t.Errorf("a bad error: %+v", failed)
 	}

@@ -24,9 +24,9 @@ const (
 	jpeg = "\xff\xd8\xffsecond"
 )
 
-// fullRequest has every field, with awkward values. The scripted model is strict: if it answers, the real API accepts
-// the request.
-func fullRequest() model.Request {
+// FullRequest returns a request that has every field, with awkward values. The scripted model is strict: if it answers,
+// the real API accepts the request.
+func FullRequest() model.Request {
 	temperature := 0.2
 	return model.Request{
 		Model: "scripted",
@@ -59,25 +59,25 @@ func fullRequest() model.Request {
 }
 
 func testFullRequest(t *testing.T, s Subject) {
-	requests := map[string]model.Request{"all fields": fullRequest()}
+	requests := map[string]model.Request{"all fields": FullRequest()}
 	for _, choice := range []string{"", "none", "required"} {
-		req := fullRequest()
+		req := FullRequest()
 		req.ToolChoice = choice
 		requests["tool choice "+choice] = req
 	}
 	for _, effort := range []model.ReasoningEffort{model.EffortNone, model.EffortLow, model.EffortMedium, model.EffortHigh} {
-		req := fullRequest()
+		req := FullRequest()
 		req.ReasoningEffort = effort
 		requests["effort "+string(effort)] = req
 		req.MaxOutputTokens = 64
 		requests["a small limit and effort "+string(effort)] = req
 	}
-	bare := fullRequest()
+	bare := FullRequest()
 	bare.Tools, bare.ToolChoice, bare.Temperature, bare.MaxOutputTokens = nil, "", nil, 0
 	requests["no tools any more"] = bare
 	for name, req := range requests {
 		t.Run(name, func(t *testing.T) {
-			p := s.play(t, reply("text: Three."), scripted.Options{})
+			p := s.play(t, Reply("text: Three."), scripted.Options{})
 			got, err := p.client(t, wire.Endpoint{}).Complete(t.Context(), req, nil)
 			if err != nil || got.Text != "Three." {
 				t.Fatalf("got %+v, %v", got, err)
@@ -94,9 +94,9 @@ func testFullRequest(t *testing.T, s Subject) {
 }
 
 func testStoredRequest(t *testing.T, s Subject) {
-	p := s.play(t, reply("text: Three."), scripted.Options{})
+	p := s.play(t, Reply("text: Three."), scripted.Options{})
 	client := p.client(t, wire.Endpoint{})
-	stored, err := json.Marshal(fullRequest())
+	stored, err := json.Marshal(FullRequest())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,12 +105,12 @@ func testStoredRequest(t *testing.T, s Subject) {
 		t.Fatal(err)
 	}
 	// Images are stored separately, by digest.
-	for i, m := range fullRequest().Messages {
+	for i, m := range FullRequest().Messages {
 		for j, image := range m.Images {
 			restored.Messages[i].Images[j].Data = image.Data
 		}
 	}
-	for _, req := range []model.Request{fullRequest(), restored} {
+	for _, req := range []model.Request{FullRequest(), restored} {
 		if _, err := client.Complete(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -126,10 +126,10 @@ type loop struct {
 	t      *testing.T
 	client model.Client
 	req    model.Request
-	seen   map[string]bool
+	ids    map[string]bool // of all calls so far
 }
 
-// next asks the model and appends its reply, with a result of each call.
+// next calls the model and appends its reply, with a result for each call.
 func (l *loop) next() model.Reply {
 	l.t.Helper()
 	got, err := l.client.Complete(l.t.Context(), l.req, nil)
@@ -150,10 +150,10 @@ func (l *loop) next() model.Reply {
 	}
 	l.req.Messages = append(l.req.Messages, restored.Message())
 	for i, call := range restored.ToolCalls {
-		if l.seen[call.ID] {
+		if l.ids[call.ID] {
 			l.t.Errorf("the ID %s was used before in this history", call.ID)
 		}
-		l.seen[call.ID] = true
+		l.ids[call.ID] = true
 		l.req.Messages = append(l.req.Messages, model.Message{Role: model.RoleTool, ToolCallID: call.ID, Text: fmt.Sprintf("result %d", i)})
 	}
 	return got
@@ -162,9 +162,9 @@ func (l *loop) next() model.Reply {
 func (s Subject) loop(t *testing.T, script string) (*loop, *provider) {
 	t.Helper()
 	p := s.play(t, script, scripted.Options{})
-	req := question()
+	req := Question()
 	req.Tools = []model.Tool{{Name: "ls"}, {Name: "read", Parameters: json.RawMessage(`{"type":"object"}`)}}
-	return &loop{t: t, client: p.client(t, wire.Endpoint{}), req: req, seen: map[string]bool{}}, p
+	return &loop{t: t, client: p.client(t, wire.Endpoint{}), req: req, ids: map[string]bool{}}, p
 }
 
 func testReplyIsHistory(t *testing.T, s Subject) {
@@ -206,8 +206,8 @@ rules:
   reply: {text: Done.}
 `
 
-// testReasoningSentBack runs a tool loop with a model that reasons. The strict server refuses a request in which reasoning is
-// missing or changed.
+// testReasoningSentBack runs a tool loop with a model that reasons. The strict server refuses a request in which
+// reasoning is missing or changed.
 func testReasoningSentBack(t *testing.T, s Subject) {
 	for _, effort := range []model.ReasoningEffort{"", model.EffortLow, model.EffortHigh} {
 		t.Run("effort "+string(effort), func(t *testing.T) {
@@ -242,7 +242,7 @@ func testReasoningSentBack(t *testing.T, s Subject) {
 
 // testForeignReasoning continues a conversation that had another API or model before: its reasoning is left out.
 func testForeignReasoning(t *testing.T, s Subject) {
-	l, p := s.loop(t, reply("text: Three."))
+	l, p := s.loop(t, Reply("text: Three."))
 	l.req.ReasoningEffort = model.EffortLow
 	const secret = "foreign-item"
 	items := []model.ReasoningItem{
@@ -268,8 +268,8 @@ func testForeignReasoning(t *testing.T, s Subject) {
 	}
 }
 
-// testPrefixIsStable: what consecutive requests of an agent share must be byte for byte the same, so that the provider's cache of
-// prompts is used.
+// testPrefixIsStable checks that consecutive requests of an agent have the same bytes up to the new messages, so that
+// the provider's prompt cache is used.
 func testPrefixIsStable(t *testing.T, s Subject) {
 	l, p := s.loop(t, reasoningScript)
 	l.req.ReasoningEffort = model.EffortLow
@@ -294,14 +294,14 @@ func testPrefixIsStable(t *testing.T, s Subject) {
 	}
 }
 
-// prompt is the body of a request as texts: the list that grows, and everything else in its order.
+// prompt is the body of a request: the list of messages, which grows, and everything else in its order.
 type prompt struct {
 	messages []string
 	rest     string
 }
 
-// split splits the body of a request. Marks of where the cache may end are removed, because they move with the newest message and
-// are not part of the prompt.
+// split splits the body of a request. Cache marks are removed: they move with the newest message and are not part of
+// the prompt.
 func split(t *testing.T, body []byte) prompt {
 	t.Helper()
 	for _, mark := range []string{`,"cache_control":{"type":"ephemeral"}`, `,{"cachePoint":{"type":"default"}}`} {
@@ -333,7 +333,7 @@ func split(t *testing.T, body []byte) prompt {
 // testImages sends images in a user message and in tool results.
 func testImages(t *testing.T, s Subject) {
 	first, second := base64.StdEncoding.EncodeToString([]byte(png)), base64.StdEncoding.EncodeToString([]byte(jpeg))
-	l, p := s.loop(t, reply("text: Three."))
+	l, p := s.loop(t, Reply("text: Three."))
 	l.req.Messages[1].Images = []model.Image{{MediaType: "image/png", Data: []byte(png)}, {MediaType: "image/gif", Size: 99}}
 	l.req.Messages = append(l.req.Messages,
 		model.Message{Role: model.RoleAssistant, ToolCalls: []model.ToolCall{{ID: "a", Name: "ls", Arguments: "{}"}, {ID: "b", Name: "read", Arguments: "{}"}}},
@@ -363,11 +363,11 @@ func testImages(t *testing.T, s Subject) {
 }
 
 func testInvalidSchema(t *testing.T, s Subject) {
-	p := s.play(t, reply("text: Three."), scripted.Options{})
-	req := question()
+	p := s.play(t, Reply("text: Three."), scripted.Options{})
+	req := Question()
 	req.Tools = []model.Tool{{Name: "ls", Parameters: json.RawMessage(`[]`)}}
 	_, err := p.client(t, wire.Endpoint{}).Complete(t.Context(), req, nil)
-	if got := failure(t, err); got.Kind != model.BadRequest || !strings.Contains(got.Message, "the schema of tool ls is not a JSON object") {
+	if got := Failure(t, err); got.Kind != model.BadRequest || !strings.Contains(got.Message, "the schema of tool ls is not a JSON object") {
 		t.Errorf("got %v", err)
 	}
 	if len(p.requests()) != 0 {

@@ -36,7 +36,7 @@ func testReplies(t *testing.T, s Subject) {
 		}
 	}
 	refusal := replyCase{
-		script:  reply("refusal: I cannot help with that." + noUsage),
+		script:  Reply("refusal: I cannot help with that." + noUsage),
 		want:    model.Reply{Refusal: "I cannot help with that.", FinishReason: model.FinishStop},
 		outcome: model.OutcomeRefused,
 	}
@@ -77,26 +77,26 @@ func textCases(api model.API) map[string]replyCase {
 		return replyCase{script: script, want: answer, outcome: model.OutcomeAnswer}
 	}
 	cases := map[string]replyCase{
-		"text in many chunks":       is(reply("text: There are three.\nchunkSize: 3" + noUsage)),
-		"text in a single chunk":    is(reply("text: There are three.\nchunkSize: 1000" + noUsage)),
-		"answered without a stream": is(reply("text: There are three.\nunstreamed: true" + noUsage)),
+		"text in many chunks":       is(Reply("text: There are three.\nchunkSize: 3" + noUsage)),
+		"text in a single chunk":    is(Reply("text: There are three.\nchunkSize: 1000" + noUsage)),
+		"answered without a stream": is(Reply("text: There are three.\nunstreamed: true" + noUsage)),
 		"reasoning is kept apart": {
-			script:  reply("text: There are three.\nreasoning: Let me count.\nchunkSize: 4" + noUsage),
+			script:  Reply("text: There are three.\nreasoning: Let me count.\nchunkSize: 4" + noUsage),
 			want:    model.Reply{Text: "There are three.", Reasoning: "Let me count.", FinishReason: model.FinishStop},
 			outcome: model.OutcomeAnswer,
 		},
 		"reasoning without a stream": {
-			script:  reply("text: There are three.\nreasoning: Let me count.\nunstreamed: true" + noUsage),
+			script:  Reply("text: There are three.\nreasoning: Let me count.\nunstreamed: true" + noUsage),
 			want:    model.Reply{Text: "There are three.", Reasoning: "Let me count.", FinishReason: model.FinishStop},
 			outcome: model.OutcomeAnswer,
 		},
 	}
 	raw := func(contentType, body string) replyCase {
-		tc := is(rawReply(contentType, body))
+		tc := is(RawReply(contentType, body))
 		tc.want.Usage = rawUsage(api)
 		return tc
 	}
-	plain := is(rawReply("text/event-stream", f.whole("There are three.")))
+	plain := is(RawReply("text/event-stream", f.whole("There are three.")))
 	cases["without a stream although the type says stream"] = plain
 	cases["a stream although the type says JSON"] = raw("application/json", stream)
 	if f.frame != nil {
@@ -123,7 +123,7 @@ func callCases() map[string]replyCase {
 	const script = "toolCalls:\n- {id: a, name: ls, arguments: {path: .}}\n- {id: b, name: read, arguments: {path: go.mod}}"
 	both := []model.ToolCall{toolCall("a", "ls", `{"path":"."}`), toolCall("b", "read", `{"path":"go.mod"}`)}
 	is := func(body string, calls ...model.ToolCall) replyCase {
-		return replyCase{reply(body + noUsage), model.Reply{ToolCalls: calls, FinishReason: model.FinishToolCalls}, model.OutcomeToolCalls}
+		return replyCase{Reply(body + noUsage), model.Reply{ToolCalls: calls, FinishReason: model.FinishToolCalls}, model.OutcomeToolCalls}
 	}
 	withText := is("text: I look.\nreasoning: Where?\n"+script+"\nchunkSize: 3", both...)
 	withText.want.Text, withText.want.Reasoning = "I look.", "Where?"
@@ -144,7 +144,7 @@ func callCases() map[string]replyCase {
 func argumentCases() map[string]replyCase {
 	is := func(arguments, wrong, finish string) replyCase {
 		tc := replyCase{
-			script: reply("toolCalls: [{id: a, name: ls, arguments: '" + arguments + "'}]" + noUsage),
+			script: Reply("toolCalls: [{id: a, name: ls, arguments: '" + arguments + "'}]" + noUsage),
 			want: model.Reply{
 				ToolCalls:    []model.ToolCall{{ID: "a", Name: "ls", Arguments: arguments, ArgumentsError: wrong}},
 				FinishReason: model.FinishToolCalls,
@@ -170,22 +170,22 @@ func argumentCases() map[string]replyCase {
 func endCases() map[string]replyCase {
 	return map[string]replyCase{
 		"output limit": {
-			script:  reply("text: There are\nfinishReason: length" + noUsage),
+			script:  Reply("text: There are\nfinishReason: length" + noUsage),
 			want:    model.Reply{Text: "There are", FinishReason: model.FinishLength},
 			outcome: model.OutcomeTruncated,
 		},
 		"output limit without a stream": {
-			script:  reply("text: There are\nfinishReason: length\nunstreamed: true" + noUsage),
+			script:  Reply("text: There are\nfinishReason: length\nunstreamed: true" + noUsage),
 			want:    model.Reply{Text: "There are", FinishReason: model.FinishLength},
 			outcome: model.OutcomeTruncated,
 		},
 		"content filter": {
-			script:  reply("text: There\nfinishReason: content_filter" + noUsage),
+			script:  Reply("text: There\nfinishReason: content_filter" + noUsage),
 			want:    model.Reply{Text: "There", FinishReason: model.FinishContentFilter},
 			outcome: model.OutcomeFiltered,
 		},
-		"empty":                  {reply(noUsage), model.Reply{FinishReason: model.FinishStop}, model.OutcomeEmpty},
-		"empty without a stream": {reply("unstreamed: true" + noUsage), model.Reply{FinishReason: model.FinishStop}, model.OutcomeEmpty},
+		"empty":                  {Reply(noUsage), model.Reply{FinishReason: model.FinishStop}, model.OutcomeEmpty},
+		"empty without a stream": {Reply("unstreamed: true" + noUsage), model.Reply{FinishReason: model.FinishStop}, model.OutcomeEmpty},
 	}
 }
 
@@ -199,11 +199,11 @@ func testUsage(t *testing.T, s Subject) {
 		script string
 		want   *model.Usage
 	}{
-		"of a text":            {reply("text: Three." + usage), want},
-		"of tool calls":        {reply("toolCalls: [{name: ls}]" + usage), want},
-		"of a truncated reply": {reply("text: Three\nfinishReason: length" + usage), want},
-		"without a stream":     {reply("text: Three.\nunstreamed: true" + usage), want},
-		"omitted is unknown":   {reply("text: Three." + noUsage), nil},
+		"of a text":            {Reply("text: Three." + usage), want},
+		"of tool calls":        {Reply("toolCalls: [{name: ls}]" + usage), want},
+		"of a truncated reply": {Reply("text: Three\nfinishReason: length" + usage), want},
+		"without a stream":     {Reply("text: Three.\nunstreamed: true" + usage), want},
+		"omitted is unknown":   {Reply("text: Three." + noUsage), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := s.complete(t, tc.script)
@@ -219,11 +219,11 @@ func testUsage(t *testing.T, s Subject) {
 
 func testDeltas(t *testing.T, s Subject) {
 	const script = "text: There are three files in it.\nreasoning: I count them.\ntoolCalls: [{name: ls, arguments: {path: .}}, {name: read, arguments: {path: go.mod}}]\nchunkSize: 4"
-	client := s.play(t, reply(script), scripted.Options{}).client(t, wire.Endpoint{})
+	client := s.play(t, Reply(script), scripted.Options{}).client(t, wire.Endpoint{})
 	var text, reasoning strings.Builder
 	calls := map[int]*model.ToolCall{}
 	pieces := 0
-	got, err := client.Complete(t.Context(), question(), func(d model.Delta) {
+	got, err := client.Complete(t.Context(), Question(), func(d model.Delta) {
 		pieces++
 		text.WriteString(d.Text)
 		reasoning.WriteString(d.Reasoning)

@@ -20,21 +20,21 @@ import (
 // echoes are scripts of providers that repeat a secret in an error.
 func echoes(f form, secret string) map[string]string {
 	return map[string]string{
-		"echoed whole":           reply("error: {status: 401, message: 'Incorrect API key provided: " + secret + ".'}"),
-		"echoed as header":       reply("raw: {status: 400, body: 'bad header Authorization: Bearer " + secret + "'}"),
-		"echoed at the cut":      reply("error: {status: 400, message: '" + strings.Repeat("x", 990) + secret + "'}"),
-		"echoed in broken JSON":  rawReply("text/event-stream", f.events(`{"`+secret)),
-		"echoed in a page":       rawReply("text/html", "<p>"+secret+"</p>"),
-		"cut through in a page":  rawReply("text/html", strings.Repeat("x", 188)+secret),
-		"cut through in JSON":    rawReply("text/event-stream", f.events(`{"`+strings.Repeat("x", 186)+secret)),
-		"echoed inside a stream": rawReply("text/event-stream", f.failed("no: "+secret)),
+		"echoed whole":           Reply("error: {status: 401, message: 'Incorrect API key provided: " + secret + ".'}"),
+		"echoed as header":       Reply("raw: {status: 400, body: 'bad header Authorization: Bearer " + secret + "'}"),
+		"echoed at the cut":      Reply("error: {status: 400, message: '" + strings.Repeat("x", 990) + secret + "'}"),
+		"echoed in broken JSON":  RawReply("text/event-stream", f.events(`{"`+secret)),
+		"echoed in a page":       RawReply("text/html", "<p>"+secret+"</p>"),
+		"cut through in a page":  RawReply("text/html", strings.Repeat("x", 188)+secret),
+		"cut through in JSON":    RawReply("text/event-stream", f.events(`{"`+strings.Repeat("x", 186)+secret)),
+		"echoed inside a stream": RawReply("text/event-stream", f.failed("no: "+secret)),
 	}
 }
 
 // checkNotIn checks that no part of a secret is in an error, in any of its forms.
 func checkNotIn(t *testing.T, err error, parts ...string) {
 	t.Helper()
-	got := failure(t, err)
+	got := Failure(t, err)
 	asJSON, marshalErr := json.Marshal(got)
 	if marshalErr != nil {
 		t.Fatal(marshalErr)
@@ -50,11 +50,11 @@ func checkNotIn(t *testing.T, err error, parts ...string) {
 
 func testKeyInErrors(t *testing.T, s Subject) {
 	scripts := echoes(newForm(s.API), testKey)
-	scripts["echoed in part"] = reply("error: {status: 401, message: 'Incorrect API key provided: sk-test-****cdef.'}")
+	scripts["echoed in part"] = Reply("error: {status: 401, message: 'Incorrect API key provided: sk-test-****cdef.'}")
 	for name, script := range scripts {
 		t.Run(name, func(t *testing.T) {
 			p := s.play(t, script, scripted.Options{})
-			_, err := p.client(t, wire.Endpoint{}).Complete(t.Context(), question(), nil)
+			_, err := p.client(t, wire.Endpoint{}).Complete(t.Context(), Question(), nil)
 			checkNotIn(t, err, "01234", "cdef", "sk-test")
 			if strings.Contains(p.requests()[0].url, testKey) {
 				t.Error("the key is in the URL")
@@ -71,7 +71,7 @@ func testHeadersInErrors(t *testing.T, s Subject) {
 			client := p.client(t, wire.Endpoint{Header: func(context.Context) (http.Header, error) {
 				return http.Header{"X-Tenant": {secret}}, nil
 			}})
-			_, err := client.Complete(t.Context(), question(), nil)
+			_, err := client.Complete(t.Context(), Question(), nil)
 			checkNotIn(t, err, "tenant-secret", "98765")
 			if got := p.requests()[0].header.Get("X-Tenant"); got != secret {
 				t.Errorf("the header is %q", got)
@@ -81,33 +81,33 @@ func testHeadersInErrors(t *testing.T, s Subject) {
 }
 
 func testKeyPerCall(t *testing.T, s Subject) {
-	p := s.play(t, reply("text: Hello."), scripted.Options{APIKey: "second-key"})
+	p := s.play(t, Reply("text: Hello."), scripted.Options{APIKey: "second-key"})
 	keys := []string{"first-key", "second-key", "first-key"}
 	client := p.client(t, wire.Endpoint{Key: func(context.Context) (string, error) {
 		key := keys[0]
 		keys = keys[1:]
 		return key, nil
 	}})
-	_, err := client.Complete(t.Context(), question(), nil)
-	if got := failure(t, err); got.Kind != model.Unauthorized || strings.Contains(got.Message, "first-key") {
+	_, err := client.Complete(t.Context(), Question(), nil)
+	if got := Failure(t, err); got.Kind != model.Unauthorized || strings.Contains(got.Message, "first-key") {
 		t.Fatalf("with the old key: %v, want Unauthorized without the key", err)
 	}
-	if _, err := client.Complete(t.Context(), question(), nil); err != nil {
+	if _, err := client.Complete(t.Context(), Question(), nil); err != nil {
 		t.Errorf("with the new key: %v", err)
 	}
-	if _, err := client.Models(t.Context()); failure(t, err).Kind != model.Unauthorized {
+	if _, err := client.Models(t.Context()); Failure(t, err).Kind != model.Unauthorized {
 		t.Errorf("models with a wrong key: %v, want Unauthorized", err)
 	}
 }
 
 func testUnreadableKey(t *testing.T, s Subject) {
-	p := s.play(t, reply("text: Hello."), scripted.Options{})
+	p := s.play(t, Reply("text: Hello."), scripted.Options{})
 	client := p.client(t, wire.Endpoint{Key: func(context.Context) (string, error) { return "", errors.New(`secret "models" not found`) }})
-	_, err := client.Complete(t.Context(), question(), nil)
-	if got := failure(t, err); got.Kind != model.NoKey || !strings.Contains(got.Message, `secret "models" not found`) {
+	_, err := client.Complete(t.Context(), Question(), nil)
+	if got := Failure(t, err); got.Kind != model.NoKey || !strings.Contains(got.Message, `secret "models" not found`) {
 		t.Errorf("got %v, want NoKey with the reason", err)
 	}
-	if _, err := client.Models(t.Context()); failure(t, err).Kind != model.NoKey {
+	if _, err := client.Models(t.Context()); Failure(t, err).Kind != model.NoKey {
 		t.Errorf("models: got %v, want NoKey", err)
 	}
 	if n := len(p.requests()); n != 0 {
@@ -131,9 +131,9 @@ func testEnvironment(t *testing.T, s Subject) {
 	for _, name := range []string{"OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "GEMINI_BASE_URL", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"} {
 		t.Setenv(name, elsewhere.address)
 	}
-	p := s.play(t, reply("text: Hello."), scripted.Options{})
+	p := s.play(t, Reply("text: Hello."), scripted.Options{})
 	client := p.client(t, wire.Endpoint{Key: func(context.Context) (string, error) { return "", nil }})
-	if _, err := client.Complete(t.Context(), question(), nil); err != nil {
+	if _, err := client.Complete(t.Context(), Question(), nil); err != nil {
 		t.Errorf("complete: %v", err)
 	}
 	if _, err := client.Models(t.Context()); err != nil {
@@ -163,7 +163,7 @@ func testInvalidBaseURL(t *testing.T, s Subject) {
 }
 
 func testModels(t *testing.T, s Subject) {
-	p := s.play(t, "models: [small, large]\n"+reply("text: Hello."), scripted.Options{})
+	p := s.play(t, "models: [small, large]\n"+Reply("text: Hello."), scripted.Options{})
 	client := p.client(t, wire.Endpoint{})
 	names, err := client.Models(t.Context())
 	if err != nil || strings.Join(names, " ") != "small large" {
@@ -172,8 +172,8 @@ func testModels(t *testing.T, s Subject) {
 	if "http://"+client.Host() != p.address {
 		t.Errorf("host is %q of %s", client.Host(), p.address)
 	}
-	_, err = client.Complete(t.Context(), question(), nil)
-	if got := failure(t, err); got.Kind != model.UnknownModel || got.StatusCode != http.StatusNotFound {
+	_, err = client.Complete(t.Context(), Question(), nil)
+	if got := Failure(t, err); got.Kind != model.UnknownModel || got.StatusCode != http.StatusNotFound {
 		t.Errorf("got %v, want UnknownModel", err)
 	}
 }

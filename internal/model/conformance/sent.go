@@ -13,14 +13,15 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
-// testBodyDigest compares the recorded digest with the body that the provider received last, with and without a failure.
+// testBodyDigest compares the recorded digest with the body that the provider received last, with and without a
+// failure.
 func testBodyDigest(t *testing.T, s Subject) {
 	for name, script := range map[string]string{
-		"answered": reply("text: Three."), "failed": reply("error: {status: 500, message: No.}"),
+		"answered": Reply("text: Three."), "failed": Reply("error: {status: 500, message: No.}"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := s.play(t, script, scripted.Options{})
-			req := question()
+			req := Question()
 			sent := model.NewSent(req)
 			_, err := p.client(t, wire.Endpoint{}).Complete(model.WithSent(t.Context(), sent), req, nil)
 			if (err != nil) != (name == "failed") {

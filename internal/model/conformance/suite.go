@@ -90,14 +90,33 @@ type received struct {
 	body   []byte
 }
 
-func (s Subject) play(t testing.TB, script string, options scripted.Options) *provider {
+// NewServer returns a scripted model.
+func NewServer(t testing.TB, script string, options scripted.Options) *scripted.Server {
 	t.Helper()
 	parsed, err := scripted.Parse("test.yaml", []byte(script))
 	if err != nil {
 		t.Fatalf("parse script: %v\n%s", err, script)
 	}
 	options.Scripts = []*scripted.Script{parsed}
-	return s.serve(t, scripted.NewServer(options))
+	return scripted.NewServer(options)
+}
+
+// Play returns a strict scripted model and a client of it.
+func (s Subject) Play(t testing.TB, script string) (model.Client, *scripted.Server) {
+	t.Helper()
+	server := NewServer(t, script, scripted.Options{})
+	return s.Connect(t, server), server
+}
+
+// Connect returns a client of a provider with the handler.
+func (s Subject) Connect(t testing.TB, handler http.Handler) model.Client {
+	t.Helper()
+	return s.serve(t, handler).client(t, wire.Endpoint{})
+}
+
+func (s Subject) play(t testing.TB, script string, options scripted.Options) *provider {
+	t.Helper()
+	return s.serve(t, NewServer(t, script, options))
 }
 
 func (s Subject) serve(t testing.TB, handler http.Handler) *provider {
@@ -151,27 +170,29 @@ func (p *provider) client(t testing.TB, endpoint wire.Endpoint) model.Client {
 	return client
 }
 
-// complete asks a provider that plays a script.
+// complete calls a provider that plays a script.
 func (s Subject) complete(t testing.TB, script string) (model.Reply, error) {
 	t.Helper()
-	return s.play(t, script, scripted.Options{}).client(t, wire.Endpoint{}).Complete(t.Context(), question(), nil)
+	return s.play(t, script, scripted.Options{}).client(t, wire.Endpoint{}).Complete(t.Context(), Question(), nil)
 }
 
-func question() model.Request {
+// Question returns a small request.
+func Question() model.Request {
 	return model.Request{Model: "scripted", Messages: []model.Message{
 		{Role: model.RoleSystem, Text: "You are helpful."},
 		{Role: model.RoleUser, Text: "How many files are there?"},
 	}}
 }
 
-func reply(body string) string {
+// Reply returns a script with one reply, whose fields are given as YAML.
+func Reply(body string) string {
 	return "rules:\n- reply:\n" + indent(strings.Trim(body, "\n"), "    ")
 }
 
-// rawReply returns a script that sends a body verbatim.
-func rawReply(contentType, body string) string {
+// RawReply returns a script that sends a body verbatim.
+func RawReply(contentType, body string) string {
 	if strings.Contains(body, "\x00") { // a stream that is not text
-		return reply("raw: {headers: {Content-Type: " + contentType + "}, body: !!binary " + base64.StdEncoding.EncodeToString([]byte(body)) + "}")
+		return Reply("raw: {headers: {Content-Type: " + contentType + "}, body: !!binary " + base64.StdEncoding.EncodeToString([]byte(body)) + "}")
 	}
 	return "rules:\n- reply:\n    raw:\n      headers: {Content-Type: " + contentType + "}\n      body: |\n" + indent(strings.Trim(body, "\n")+"\n", "        ")
 }
@@ -180,7 +201,8 @@ func indent(s, by string) string {
 	return by + strings.ReplaceAll(s, "\n", "\n"+by) + "\n"
 }
 
-func failure(t testing.TB, err error) *model.Error {
+// Failure returns the error of a call as what it must be.
+func Failure(t testing.TB, err error) *model.Error {
 	t.Helper()
 	var failed *model.Error
 	if !errors.As(err, &failed) {

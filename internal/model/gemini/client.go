@@ -27,7 +27,7 @@ type Client = wire.Completer[dialect]
 // place is where Google serves the models: the Gemini API or Vertex AI.
 type place struct {
 	api model.API
-	// models is the address under which the path of a model is, and listed that of the list of models.
+	// models is the base address of the models, and listed the address of their list.
 	models, listed string
 	path           func(name string) string
 	authenticate   func(call *wire.Call, header http.Header)
@@ -38,7 +38,8 @@ type place struct {
 // apiVersion matches the last element of a base URL that has the version of the API.
 var apiVersion = regexp.MustCompile(`^v\d+[a-z0-9]*$`)
 
-// NewClient returns a client for an endpoint. Its base URL may end with the version of the API, such as /v1beta, or before it.
+// NewClient returns a client for an endpoint. Its base URL may end with the version of the API, such as /v1beta, or
+// before it.
 func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	endpoint.BaseURL = cmp.Or(endpoint.BaseURL, DefaultBaseURL)
 	endpoint.Path = "/v1beta/models"
@@ -50,8 +51,8 @@ func NewClient(endpoint wire.Endpoint) (*Client, error) {
 	})
 }
 
-// NewVertexClient returns a client for Vertex AI. The base URL of its endpoint ends with /projects/PROJECT/locations/LOCATION, and its key is
-// an access token.
+// NewVertexClient returns a client for Vertex AI. The base URL of its endpoint ends with
+// /projects/PROJECT/locations/LOCATION, and its key is an access token.
 func NewVertexClient(endpoint wire.Endpoint) (*Client, error) {
 	endpoint.Path = "/publishers/google/models"
 	return connect(endpoint, func(address string) place {
@@ -88,16 +89,16 @@ var modelKind = regexp.MustCompile(`^[a-zA-Z]+$`)
 
 // modelPath returns the path of a model. A name without a kind, such as tunedModels/, is one of models.
 func modelPath(name string) string {
-	kind, rest, found := strings.Cut(name, "/")
-	if !found || !modelKind.MatchString(kind) {
+	kind, rest, ok := strings.Cut(name, "/")
+	if !ok || !modelKind.MatchString(kind) {
 		kind, rest = "models", name
 	}
 	return "/" + kind + "/" + url.PathEscape(rest)
 }
 
-// vertexPath returns the path of a model of Google, or of an endpoint with the name endpoints/ID.
+// vertexPath returns the path of a Google model, or of an endpoint if the name is endpoints/ID.
 func vertexPath(name string) string {
-	if id, found := strings.CutPrefix(name, "endpoints/"); found {
+	if id, ok := strings.CutPrefix(name, "endpoints/"); ok {
 		return "/endpoints/" + url.PathEscape(id)
 	}
 	return "/publishers/google/models/" + url.PathEscape(name)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/conformance"
 	"github.com/nestor-dev/nestor/internal/model/gemini"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
 	"github.com/nestor-dev/nestor/internal/model/wire"
@@ -22,38 +23,9 @@ import (
 
 const png = "\x89PNG\r\n\x1a\nfirst"
 
-// playScript serves a script over HTTP and returns a client for it.
-func playScript(t testing.TB, script string) (*gemini.Client, *scripted.Server) {
+func send(t testing.TB, body string) model.Client {
 	t.Helper()
-	parsed, err := scripted.Parse("test.yaml", []byte(script))
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := scripted.NewServer(scripted.Options{Scripts: []*scripted.Script{parsed}})
-	return connect(t, server), server
-}
-
-func connect(t testing.TB, handler http.Handler) *gemini.Client {
-	t.Helper()
-	listening := httptest.NewServer(handler)
-	t.Cleanup(listening.Close)
-	client, err := gemini.NewClient(wire.Endpoint{BaseURL: listening.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
-}
-
-func send(t testing.TB, body string) *gemini.Client {
-	t.Helper()
-	return connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }))
-}
-
-func question() model.Request {
-	return model.Request{Model: "scripted", Messages: []model.Message{
-		{Role: model.RoleSystem, Text: "You are helpful."},
-		{Role: model.RoleUser, Text: "How many files are there?"},
-	}}
+	return subject().Connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }))
 }
 
 func TestRequestBody(t *testing.T) {
@@ -104,7 +76,7 @@ func TestRequestBody(t *testing.T) {
 	    {"role": "user", "parts": [{"text": "And?"}]},
 	    {"role": "model", "parts": [{"text": "(no answer)"}]},
 	    {"role": "user", "parts": [{"text": "How many files are there?"}]}]}`
-	client, server := playScript(t, "rules: [{reply: {text: Three.}}]")
+	client, server := subject().Play(t, conformance.Reply("text: Three."))
 	if _, err := client.Complete(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -128,13 +100,13 @@ func decode(t *testing.T, data []byte) any {
 func sentThinking(t *testing.T, server *scripted.Server) []map[string]any {
 	t.Helper()
 	var all []map[string]any
-	for _, asked := range server.Requests() {
+	for _, request := range server.Requests() {
 		var body struct {
 			GenerationConfig struct {
 				ThinkingConfig map[string]any `json:"thinkingConfig"`
 			} `json:"generationConfig"`
 		}
-		if err := json.Unmarshal(asked.Body, &body); err != nil {
+		if err := json.Unmarshal(request.Body, &body); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, body.GenerationConfig.ThinkingConfig)
@@ -167,8 +139,8 @@ func TestThinking(t *testing.T) {
 		"high of an old model":       {"gemini-2.5-pro", model.EffortHigh, 0, budget(24576)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, server := playScript(t, "rules: [{reply: {text: Three.}}]")
-			req := question()
+			client, server := subject().Play(t, conformance.Reply("text: Three."))
+			req := conformance.Question()
 			req.Model, req.ReasoningEffort, req.MaxOutputTokens = tc.model, tc.effort, tc.limit
 			if _, err := client.Complete(t.Context(), req, nil); err != nil {
 				t.Fatal(err)
@@ -189,8 +161,8 @@ rules:
   reply: {error: {status: 400, message: "Budget 8192 is invalid. This model does not support thinking."}}
 - reply: {text: Three.}
 `
-	client, server := playScript(t, script)
-	req := question()
+	client, server := subject().Play(t, script)
+	req := conformance.Question()
 	req.ReasoningEffort, req.IdempotencyKey = model.EffortMedium, "agent-1/7"
 	for range 2 {
 		if _, err := client.Complete(t.Context(), req, nil); err != nil {
@@ -205,8 +177,8 @@ rules:
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 	keys := map[string]bool{}
-	for _, asked := range server.Requests() {
-		keys[asked.IdempotencyKey] = true
+	for _, request := range server.Requests() {
+		keys[request.IdempotencyKey] = true
 	}
 	if len(keys) != 3 {
 		t.Errorf("idempotency keys %v, want one for each dialect", keys)
@@ -214,7 +186,7 @@ rules:
 }
 
 func loop(items ...model.ReasoningItem) model.Request {
-	req := question()
+	req := conformance.Question()
 	req.Tools = []model.Tool{{Name: "ls"}}
 	req.Messages = append(req.Messages,
 		model.Message{Role: model.RoleAssistant, ToolCalls: []model.ToolCall{{ID: "a", Name: "ls", Arguments: "{}"}}, ReasoningItems: items},
@@ -224,7 +196,7 @@ func loop(items ...model.ReasoningItem) model.Request {
 
 // TestMissingSignatureIsReplaced: a model of an old generation may demand signatures too.
 func TestMissingSignatureIsReplaced(t *testing.T) {
-	client, server := playScript(t, "rules: [{reply: {text: Three.}}]")
+	client, server := subject().Play(t, conformance.Reply("text: Three."))
 	req := loop()
 	req.Model = "gemini-2.5-next"
 	for range 2 {
@@ -240,14 +212,14 @@ func TestMissingSignatureIsReplaced(t *testing.T) {
 // TestRejectedSignatureIsLeftOut: a signature that the API no longer accepts, for example with another key, must not
 // make a conversation unusable.
 func TestRejectedSignatureIsLeftOut(t *testing.T) {
-	client, server := playScript(t, "rules: [{reply: {text: Three.}}]")
+	client, server := subject().Play(t, conformance.Reply("text: Three."))
 	req := loop(model.ReasoningItem{API: model.Gemini, Model: "scripted", Call: "a", Data: json.RawMessage(`"Zm9yZ2Vk"`)})
 	if got, err := client.Complete(t.Context(), req, nil); err != nil || got.Text != "Three." {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	asked := server.Requests()
-	if len(asked) != 2 || strings.Contains(string(asked[1].Body), "Zm9yZ2Vk") {
-		t.Errorf("%d requests; the last is %s", len(asked), asked[len(asked)-1].Body)
+	requests := server.Requests()
+	if len(requests) != 2 || strings.Contains(string(requests[1].Body), "Zm9yZ2Vk") {
+		t.Errorf("%d requests; the last is %s", len(requests), requests[len(requests)-1].Body)
 	}
 }
 
@@ -256,7 +228,7 @@ func TestSignaturesKeepTheirPlace(t *testing.T) {
 	  {"responseId":"r","modelVersion":"v","candidates":[{"content":{"parts":[
 	    {"functionCall":{"name":"ls","args":{ "path": "." }},"thoughtSignature":"Y2FsbA=="},{"functionCall":{"name":"ls"}}]},"finishReason":"STOP"}],
 	    "usageMetadata":{"promptTokenCount":7,"toolUsePromptTokenCount":3,"cachedContentTokenCount":4,"candidatesTokenCount":5,"thoughtsTokenCount":6,"totalTokenCount":21}}]`
-	got, err := send(t, reply).Complete(t.Context(), question(), nil)
+	got, err := send(t, reply).Complete(t.Context(), conformance.Question(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,15 +245,11 @@ func TestSignaturesKeepTheirPlace(t *testing.T) {
 		t.Errorf("reply (-want +got):\n%s", diff)
 	}
 
-	script, err := scripted.Parse("test.yaml", []byte("rules: [{reply: {text: Three.}}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	lenient := scripted.NewServer(scripted.Options{Lenient: true, Scripts: []*scripted.Script{script}})
-	next := question()
+	lenient := conformance.NewServer(t, conformance.Reply("text: Three."), scripted.Options{Lenient: true})
+	next := conformance.Question()
 	next.Messages = append(next.Messages, got.Message(),
 		model.Message{Role: model.RoleTool, ToolCallID: "call-1", Text: "1"}, model.Message{Role: model.RoleTool, ToolCallID: "call-2", Text: "2"})
-	if _, err := connect(t, lenient).Complete(t.Context(), next, nil); err != nil {
+	if _, err := subject().Connect(t, lenient).Complete(t.Context(), next, nil); err != nil {
 		t.Fatal(err)
 	}
 	const turn = `{"role":"model","parts":[{"text":"I look.","thoughtSignature":"dGV4dA=="},{"functionCall":{"name":"ls","args":{"path":"."}},"thoughtSignature":"Y2FsbA=="},` +
@@ -294,15 +262,15 @@ func TestSignaturesKeepTheirPlace(t *testing.T) {
 // TestMalformedCall: the API does not return a call that it could not parse, so the reply is worth another attempt.
 func TestMalformedCall(t *testing.T) {
 	for _, reason := range []string{"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"} {
-		_, err := send(t, `{"candidates":[{"finishReason":"`+reason+`","finishMessage":"Malformed function call: ls("}],"usageMetadata":{"promptTokenCount":9,"totalTokenCount":12}}`).Complete(t.Context(), question(), nil)
+		_, err := send(t, `{"candidates":[{"finishReason":"`+reason+`","finishMessage":"Malformed function call: ls("}],"usageMetadata":{"promptTokenCount":9,"totalTokenCount":12}}`).Complete(t.Context(), conformance.Question(), nil)
 		var failed *model.Error
 		if !errors.As(err, &failed) || failed.Kind != model.Malformed || failed.Message != "Malformed function call: ls(" || failed.Usage == nil || failed.Usage.TotalTokens != 12 {
 			t.Errorf("%s: got %+v", reason, failed)
 		}
 	}
-	client, _ := playScript(t, `rules: [{reply: {toolCalls: [{name: ls, arguments: "{broken"}]}}]`)
+	client, _ := subject().Play(t, `rules: [{reply: {toolCalls: [{name: ls, arguments: "{broken"}]}}]`)
 	var failed *model.Error
-	if _, err := client.Complete(t.Context(), question(), nil); !errors.As(err, &failed) || failed.Kind != model.Malformed || !failed.Retryable() {
+	if _, err := client.Complete(t.Context(), conformance.Question(), nil); !errors.As(err, &failed) || failed.Kind != model.Malformed || !failed.Retryable() {
 		t.Errorf("got %v, want Malformed", err)
 	}
 }
@@ -313,12 +281,12 @@ func TestFinishReasons(t *testing.T) {
 		"BLOCKLIST": model.FinishContentFilter, "PROHIBITED_CONTENT": model.FinishContentFilter, "SPII": model.FinishContentFilter,
 		"LANGUAGE": model.FinishContentFilter, "OTHER": "other",
 	} {
-		got, err := send(t, `{"candidates":[{"content":{"parts":[{"text":"There"}]},"finishReason":"`+reason+`"}]}`).Complete(t.Context(), question(), nil)
+		got, err := send(t, `{"candidates":[{"content":{"parts":[{"text":"There"}]},"finishReason":"`+reason+`"}]}`).Complete(t.Context(), conformance.Question(), nil)
 		if err != nil || got.FinishReason != want || got.Text != "There" {
 			t.Errorf("%s: got %+v, %v", reason, got, err)
 		}
 	}
-	got, err := send(t, `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":9,"totalTokenCount":9}}`).Complete(t.Context(), question(), nil)
+	got, err := send(t, `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":9,"totalTokenCount":9}}`).Complete(t.Context(), conformance.Question(), nil)
 	if err != nil || got.Outcome() != model.OutcomeFiltered || got.Usage == nil || got.Usage.TotalTokens != 9 {
 		t.Errorf("a blocked request: %+v, %v", got, err)
 	}
@@ -336,7 +304,7 @@ func TestOddUsageIsReadOrUnknown(t *testing.T) {
 		`"candidatesTokenCount":9`:                                                        nil,
 		`"promptTokenCount":-9,"totalTokenCount":"many"`:                                  nil,
 	} {
-		got, err := send(t, `{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}],"usageMetadata":{`+text+`}}`).Complete(t.Context(), question(), nil)
+		got, err := send(t, `{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}],"usageMetadata":{`+text+`}}`).Complete(t.Context(), conformance.Question(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -351,9 +319,9 @@ func TestAddresses(t *testing.T) {
 	if err != nil || client.Host() != "generativelanguage.googleapis.com" {
 		t.Errorf("the default host is %q, %v", client.Host(), err)
 	}
-	var asked []string
+	var received []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.URL.EscapedPath()+"?"+r.URL.RawQuery)
+		received = append(received, r.URL.EscapedPath()+"?"+r.URL.RawQuery)
 		fmt.Fprint(w, `{"candidates":[{"finishReason":"STOP"}]}`)
 	}))
 	defer server.Close()
@@ -365,18 +333,18 @@ func TestAddresses(t *testing.T) {
 		{"", "m?key=x", "/v1beta/models/m%3Fkey=x:streamGenerateContent?alt=sse"},
 		{"", "../../files/a#b", "/v1beta/models/..%2F..%2Ffiles%2Fa%23b:streamGenerateContent?alt=sse"},
 	} {
-		asked = nil
+		received = nil
 		client, err := gemini.NewClient(wire.Endpoint{BaseURL: server.URL + tc.base})
 		if err != nil {
 			t.Fatal(err)
 		}
-		req := question()
+		req := conformance.Question()
 		req.Model = tc.model
 		if _, err := client.Complete(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
-		if len(asked) != 1 || asked[0] != tc.want {
-			t.Errorf("base %q, model %q: asked %v, want %s", tc.base, tc.model, asked, tc.want)
+		if len(received) != 1 || received[0] != tc.want {
+			t.Errorf("base %q, model %q: the requests are %v, want %s", tc.base, tc.model, received, tc.want)
 		}
 	}
 }

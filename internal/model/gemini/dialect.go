@@ -55,7 +55,7 @@ func isOldGeneration(name string) bool {
 	return strings.Contains(name, "gemini-1") || strings.Contains(name, "gemini-2")
 }
 
-// thinkingForms are the ways to ask a model to think, in the order in which they are tried. Old generations begin with
+// thinkingForms are the ways to enable thinking, in the order in which they are tried. Old generations begin with
 // the second.
 var thinkingForms = []func(model.ReasoningEffort) *genai.ThinkingConfig{byLevel, byBudget, func(model.ReasoningEffort) *genai.ThinkingConfig { return nil }}
 

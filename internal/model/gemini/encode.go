@@ -219,7 +219,7 @@ func functionName(name string) string {
 	return name[:min(len(name), 64)]
 }
 
-// placeholderSignature stands for the signature of a call of another model. The API documents it for this purpose.
+// placeholderSignature replaces the missing signature of another model's call, as the API's documentation recommends.
 const placeholderSignature = `"c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="` // skip_thought_signature_validator
 
 // assistantParts returns the parts of the model's message, each with its signature.

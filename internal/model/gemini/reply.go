@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
 
@@ -17,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
-// chunk has the fields of a response, or of a part of one, that are used.
+// chunk has the used fields of a response, or of a part of one.
 type chunk struct {
 	ResponseID     string      `json:"responseId"`
 	ModelVersion   string      `json:"modelVersion"`
@@ -74,14 +73,13 @@ type accumulator struct {
 	answered        bool // a candidate has arrived, or the request was blocked
 	text, reasoning strings.Builder
 	calls           []model.ToolCall
-	// signatures are those of the calls by their position; -1 is that of the text.
-	signatures map[int]string
-	usage      *wireUsage
-	size       int
+	signatures      map[int]string // by index
+	usage           *wireUsage
+	size            int
 }
 
-// ofText is the key of the text's signature.
-const ofText = -1
+// textIndex is the key of the text's signature; calls have their index as the key.
+const textIndex = -1
 
 // addWhole adds a response that is not a stream of events.
 func (a *accumulator) addWhole(data []byte) error {
@@ -90,7 +88,7 @@ func (a *accumulator) addWhole(data []byte) error {
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(data, &list); err != nil {
-		return wire.Malformed("the provider sent a reply that is not JSON: " + err.Error())
+		return wire.NotJSON(err)
 	}
 	for _, data := range list {
 		if err := a.add(data); err != nil {
@@ -103,9 +101,9 @@ func (a *accumulator) addWhole(data []byte) error {
 func (a *accumulator) add(data []byte) error {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return wire.Malformed("the provider sent a reply that is not JSON: " + err.Error())
+		return wire.NotJSON(err)
 	}
-	if len(c.Error) > 0 && !bytes.Equal(c.Error, []byte("null")) {
+	if wire.IsSet(c.Error) {
 		return wire.Reported(0, nil, data)
 	}
 	a.id, a.model = cmp.Or(a.id, c.ResponseID), cmp.Or(a.model, c.ModelVersion)
@@ -135,17 +133,15 @@ const partSize = 16
 
 // grow counts what the reply contains so far.
 func (a *accumulator) grow(n int) error {
-	if a.size += n; a.size > wire.MaxText {
-		return wire.Oversized(fmt.Sprintf("the provider's reply has more than %d MiB of text and tool calls", wire.MaxText>>20))
-	}
-	return nil
+	a.size += n
+	return wire.CheckSize(a.size)
 }
 
 func (a *accumulator) addPart(p *replyPart) error {
 	if err := a.grow(partSize + len(p.Text) + len(p.ThoughtSignature)); err != nil {
 		return err
 	}
-	signed := ofText
+	signed := textIndex
 	switch {
 	case p.FunctionCall != nil:
 		signed = len(a.calls)
@@ -168,11 +164,8 @@ func (a *accumulator) addPart(p *replyPart) error {
 }
 
 func (a *accumulator) addCall(call *functionCall) error {
-	if len(a.calls) >= wire.MaxToolCalls {
-		return wire.Oversized(fmt.Sprintf("the provider's reply has more than %d tool calls", wire.MaxToolCalls))
-	}
-	if len(call.Name) > wire.MaxCallName || len(call.ID) > wire.MaxCallID {
-		return wire.Oversized("the provider's reply calls a tool by a name or an id that is too long")
+	if err := wire.CheckCall(len(a.calls), call.ID, call.Name); err != nil {
+		return err
 	}
 	var arguments bytes.Buffer
 	if len(call.Args) == 0 || json.Compact(&arguments, call.Args) != nil || arguments.String() == "null" {
@@ -200,17 +193,14 @@ func (a *accumulator) reply(req model.Request, api model.API) (model.Reply, erro
 		FinishReason: finishReason(a.finish, len(a.calls) > 0), Usage: a.usage.usage(),
 	}
 	reply.ToolCalls = wire.FinishCalls(a.calls, reply.FinishReason, req.Messages)
-	for i := ofText; i < len(reply.ToolCalls); i++ {
+	for i := textIndex; i < len(reply.ToolCalls); i++ {
 		signature, ok := a.signatures[i]
 		if !ok {
 			continue
 		}
-		data, err := json.Marshal(signature)
-		if err != nil {
-			continue // cannot happen: text is always encoded
-		}
+		data, _ := json.Marshal(signature) // text can always be encoded
 		item := model.ReasoningItem{API: api, Model: req.Model, Data: data}
-		if i != ofText {
+		if i != textIndex {
 			item.Call = reply.ToolCalls[i].ID
 		}
 		reply.ReasoningItems = append(reply.ReasoningItems, item)

@@ -10,14 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nestor-dev/nestor/internal/model/conformance"
 	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
-// recordingTransport answers every request and keeps the last one.
+// recordingTransport answers every request and records the last one.
 type recordingTransport struct{ last *http.Request }
 
-// RoundTrip implements http.RoundTripper.
 func (r *recordingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	r.last = req
 	body := `{"object":"list","data":[],"choices":[{"message":{"content":"Three."},"finish_reason":"stop"}]}`
@@ -52,7 +52,7 @@ func TestAzure(t *testing.T) {
 					t.Errorf("%s has api-key %q and Authorization %q", path, got.Get("api-key"), got.Get("Authorization"))
 				}
 			}
-			if _, err := client.Complete(t.Context(), question(), nil); err != nil {
+			if _, err := client.Complete(t.Context(), conformance.Question(), nil); err != nil {
 				t.Fatal(err)
 			}
 			check(tc.call)

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/conformance"
 	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
@@ -129,7 +130,7 @@ func TestAnyChunkingGivesSameCalls(t *testing.T) {
 		calls := drawCalls(rt)
 		body := drawChunking(rt).stream(rt, calls)
 		next.Store(body)
-		got, err := client.Complete(t.Context(), question(), nil)
+		got, err := client.Complete(t.Context(), conformance.Question(), nil)
 		if err != nil {
 			rt.Fatalf("%v\n%s", err, body)
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/nestor-dev/nestor/internal/model"
@@ -47,14 +48,15 @@ func authenticate(call *wire.Call, header http.Header) {
 	case isAzure(call.Host()) && !isToken(call.Key):
 		header.Set("Api-Key", call.Key)
 	default:
-		header.Set("Authorization", "Bearer "+call.Key)
+		wire.SendBearer(call, header)
 	}
 }
 
 // isAzure reports whether a host is one of Azure's, which expect a key in a header of its own.
 func isAzure(host string) bool {
 	name, _, _ := strings.Cut(strings.ToLower(host), ":")
-	return strings.HasSuffix(name, ".openai.azure.com") || strings.HasSuffix(name, ".cognitiveservices.azure.com") || strings.HasSuffix(name, ".services.ai.azure.com")
+	return slices.ContainsFunc([]string{".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"},
+		func(domain string) bool { return strings.HasSuffix(name, domain) })
 }
 
 // isToken reports whether a key is a token of an identity (a JWT), which Azure accepts as a bearer token.

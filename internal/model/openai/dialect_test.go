@@ -5,15 +5,15 @@ package openai_test
 
 import (
 	"encoding/json"
-	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/conformance"
 )
 
-// TestDialectIsLearnedOnce calls an endpoint that first rejects stream_options, then max_tokens, and then reasoning_effort.
+// TestDialectIsLearnedOnce calls an endpoint that rejects one parameter after the other.
 func TestDialectIsLearnedOnce(t *testing.T) {
 	const script = `
 rules:
@@ -25,8 +25,8 @@ rules:
   reply: {error: {status: 400, message: "Unsupported parameter: 'reasoning_effort' is not supported with this model."}}
 - reply: {text: Three.}
 `
-	client, server := playScript(t, script)
-	req := question()
+	client, server := subject().Play(t, script)
+	req := conformance.Question()
 	req.MaxOutputTokens = 64
 	req.IdempotencyKey = "agent-1/7"
 	req.ReasoningEffort = model.EffortHigh
@@ -36,7 +36,7 @@ rules:
 			t.Fatal(err)
 		}
 		if got.Text != "Three." || got.Usage != nil {
-			t.Errorf("got %+v; usage was not asked for and must be unknown", got)
+			t.Errorf("got %+v; usage was not requested and must be unknown", got)
 		}
 	}
 	type limits struct {
@@ -45,13 +45,12 @@ rules:
 		MaxCompletionTokens int64  `json:"max_completion_tokens"`
 		ReasoningEffort     string `json:"reasoning_effort"`
 	}
-	asked := server.Requests()
-	got := make([]limits, 0, len(asked))
+	var got []limits
 	keys := map[string]bool{}
-	for _, asked := range asked {
-		keys[asked.IdempotencyKey] = true
+	for _, request := range server.Requests() {
+		keys[request.IdempotencyKey] = true
 		var l limits
-		if err := json.Unmarshal(asked.Body, &l); err != nil {
+		if err := json.Unmarshal(request.Body, &l); err != nil {
 			t.Fatal(err)
 		}
 		got = append(got, l)
@@ -76,14 +75,13 @@ func TestUnrelatedErrorEndsTheCall(t *testing.T) {
 		"max_tokens is too large: 64. This model supports at most 32 completion tokens.",
 		"Unrecognized request argument supplied: stream_options",
 	} {
-		client, server := playScript(t, reply("error: {status: 400, message: '"+message+"'}"))
-		_, err := client.Complete(t.Context(), question(), nil)
-		var failed *model.Error
-		if !errors.As(err, &failed) || failed.Kind != model.BadRequest {
+		client, server := subject().Play(t, conformance.Reply("error: {status: 400, message: '"+message+"'}"))
+		_, err := client.Complete(t.Context(), conformance.Question(), nil)
+		if conformance.Failure(t, err).Kind != model.BadRequest {
 			t.Errorf("got %v, want BadRequest", err)
 		}
 		if n := len(server.Requests()); n > 2 {
-			t.Errorf("%q was asked %d times", message, n)
+			t.Errorf("%q: %d requests, want at most 2", message, n)
 		}
 	}
 }

@@ -4,8 +4,6 @@
 package openai
 
 import (
-	"encoding/base64"
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -23,12 +21,9 @@ func encodeRequest(req model.Request, used dialect) ([]byte, error) {
 	if !used.noStreamOptions {
 		b = append(b, `,"stream_options":{"include_usage":true}`...)
 	}
-	if t := req.Temperature; t != nil {
-		number, err := json.Marshal(*t)
-		if err != nil {
-			return nil, err
-		}
-		b = append(append(b, `,"temperature":`...), number...)
+	b, err := wire.AppendTemperature(b, req.Temperature)
+	if err != nil {
+		return nil, err
 	}
 	if req.MaxOutputTokens > 0 {
 		name := `,"max_tokens":`
@@ -43,7 +38,7 @@ func encodeRequest(req model.Request, used dialect) ([]byte, error) {
 	if req.ToolChoice != "" {
 		b = wire.AppendField(b, `,"tool_choice":`, req.ToolChoice)
 	}
-	b, err := appendTools(b, req.Tools)
+	b, err = appendTools(b, req.Tools)
 	return append(b, '}'), err
 }
 
@@ -131,9 +126,8 @@ func appendText(parts []byte, text string) []byte {
 
 func appendImages(parts []byte, images []model.Image) []byte {
 	for i := range images {
-		image := &images[i]
-		data := "data:" + image.MediaType + ";base64," + base64.StdEncoding.EncodeToString(image.Data)
-		parts = append(wire.AppendField(wire.AppendComma(parts), `{"type":"image_url","image_url":{"url":`, data), "}}"...)
+		parts = wire.AppendField(wire.AppendComma(parts), `{"type":"image_url","image_url":{"url":`, wire.DataURL(images[i]))
+		parts = append(parts, "}}"...)
 	}
 	return parts
 }

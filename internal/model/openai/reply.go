@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -16,8 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
-// wireReply has the fields of a reply, or of a chunk of one, that are used. It is laxer than the SDK's types where
-// providers differ.
+// wireReply has the used fields of a reply, or of a chunk. It is laxer than the SDK's types where providers differ.
 type wireReply struct {
 	ID      string          `json:"id"`
 	Model   string          `json:"model"`
@@ -53,7 +51,6 @@ type wireCall struct {
 // wireText is a string, or a list of parts whose text is used.
 type wireText string
 
-// UnmarshalJSON accepts both forms.
 func (t *wireText) UnmarshalJSON(data []byte) error {
 	if data[0] != '[' {
 		return json.Unmarshal(data, (*string)(t))
@@ -75,12 +72,11 @@ func (t *wireText) UnmarshalJSON(data []byte) error {
 // wireArguments is a string that contains JSON, or the JSON itself.
 type wireArguments string
 
-// UnmarshalJSON accepts both forms.
 func (a *wireArguments) UnmarshalJSON(data []byte) error {
 	if data[0] == '"' {
 		return json.Unmarshal(data, (*string)(a))
 	}
-	if !bytes.Equal(data, []byte("null")) {
+	if wire.IsSet(data) {
 		*a = wireArguments(data)
 	}
 	return nil
@@ -123,9 +119,9 @@ type accumulator struct {
 func (a *accumulator) add(data []byte, listen func(model.Delta)) error {
 	var chunk wireReply
 	if err := json.Unmarshal(data, &chunk); err != nil {
-		return wire.Malformed("the provider sent a reply that is not JSON: " + err.Error())
+		return wire.NotJSON(err)
 	}
-	if len(chunk.Error) > 0 && !bytes.Equal(chunk.Error, []byte("null")) {
+	if wire.IsSet(chunk.Error) {
 		return wire.Reported(0, nil, data)
 	}
 	a.id, a.model = cmp.Or(a.id, chunk.ID), cmp.Or(a.model, chunk.Model)
@@ -147,8 +143,9 @@ func (a *accumulator) add(data []byte, listen func(model.Delta)) error {
 }
 
 func (a *accumulator) addMessage(m *wireMessage, listen func(model.Delta)) error {
-	if a.size += m.size(); a.size > wire.MaxText {
-		return wire.Oversized(fmt.Sprintf("the provider's reply has more than %d MiB of text and tool calls", wire.MaxText>>20))
+	a.size += m.size()
+	if err := wire.CheckSize(a.size); err != nil {
+		return err
 	}
 	d := model.Delta{Text: string(m.Content), Reasoning: cmp.Or(m.ReasoningContent, m.Reasoning), Refusal: m.Refusal}
 	if d != (model.Delta{}) {

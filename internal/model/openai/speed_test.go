@@ -5,23 +5,29 @@ package openai_test
 
 import (
 	"fmt"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/conformance"
+	"github.com/nestor-dev/nestor/internal/model/openai"
 	"github.com/nestor-dev/nestor/internal/model/scripted"
+	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
 // BenchmarkComplete measures whole calls with the scripted model in the same process: client, HTTP, and server.
 func BenchmarkComplete(b *testing.B) {
 	for _, turns := range []int{0, 20} {
 		b.Run(fmt.Sprintf("history%d", turns), func(b *testing.B) {
-			script, err := scripted.Parse("bench.yaml", []byte("fallback: {toolCalls: [{name: read, arguments: {path: go.mod}}]}"))
+			const script = "fallback: {toolCalls: [{name: read, arguments: {path: go.mod}}]}"
+			server := httptest.NewServer(conformance.NewServer(b, script, scripted.Options{RecordLimit: -1}))
+			defer server.Close()
+			client, err := openai.NewClient(wire.Endpoint{BaseURL: server.URL + "/v1"})
 			if err != nil {
 				b.Fatal(err)
 			}
-			client := connect(b, scripted.NewServer(scripted.Options{Scripts: []*scripted.Script{script}, RecordLimit: -1}), 0)
-			req := question()
+			req := conformance.Question()
 			for i := range turns {
 				id := fmt.Sprint("call", i)
 				req.Messages = append(req.Messages,

@@ -6,7 +6,6 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/nestor-dev/nestor/internal/model"
@@ -30,9 +29,6 @@ type pendingCall struct {
 // add adds a fragment and returns it with the index of its call.
 func (b *callBuilder) add(piece *wireCall) (*model.ToolCallDelta, error) {
 	at := b.callIndex(piece)
-	if at >= wire.MaxToolCalls {
-		return nil, wire.Oversized(fmt.Sprintf("the provider's reply has more than %d tool calls", wire.MaxToolCalls))
-	}
 	call := b.pending[at]
 	delta := &model.ToolCallDelta{Index: at, Arguments: string(piece.Function.Arguments)}
 	call.id = cmp.Or(call.id, piece.ID)
@@ -40,8 +36,8 @@ func (b *callBuilder) add(piece *wireCall) (*model.ToolCallDelta, error) {
 		call.name += name
 		delta.Name = name
 	}
-	if len(call.name) > wire.MaxCallName || len(call.id) > wire.MaxCallID {
-		return nil, wire.Oversized("the provider's reply calls a tool by a name or an id that is too long")
+	if err := wire.CheckCall(at, call.id, call.name); err != nil {
+		return nil, err
 	}
 	call.arguments.WriteString(delta.Arguments)
 	return delta, nil

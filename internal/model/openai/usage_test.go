@@ -4,13 +4,13 @@
 package openai_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nestor-dev/nestor/internal/model"
+	"github.com/nestor-dev/nestor/internal/model/conformance"
 )
 
 // TestOddUsageIsReadOrUnknown checks that unusual usage never makes a reply unreadable and never overflows sums.
@@ -29,8 +29,8 @@ func TestOddUsageIsReadOrUnknown(t *testing.T) {
 		`"prompt_tokens":true,"completion_tokens":3`:                                            nil,
 	} {
 		t.Run(text, func(t *testing.T) {
-			client, _ := playScript(t, rawReply("application/json", fmt.Sprintf(`{"choices":[{"message":{"content":"hi"}}],"usage":{%s}}`, text)))
-			reply, err := client.Complete(t.Context(), question(), nil)
+			client, _ := subject().Play(t, conformance.RawReply("application/json", fmt.Sprintf(`{"choices":[{"message":{"content":"hi"}}],"usage":{%s}}`, text)))
+			reply, err := client.Complete(t.Context(), conformance.Question(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,10 +43,9 @@ func TestOddUsageIsReadOrUnknown(t *testing.T) {
 
 // TestReplyWithoutChoicesKeepsUsage: a provider may charge for an empty reply.
 func TestReplyWithoutChoicesKeepsUsage(t *testing.T) {
-	client, _ := playScript(t, rawReply("application/json", `{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2}}`))
-	_, err := client.Complete(t.Context(), question(), nil)
-	var failure *model.Error
-	if !errors.As(err, &failure) || failure.Usage == nil || failure.Usage.TotalTokens != 11 {
-		t.Errorf("the error is %+v, want one with the usage of 11 tokens", failure)
+	client, _ := subject().Play(t, conformance.RawReply("application/json", `{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2}}`))
+	_, err := client.Complete(t.Context(), conformance.Question(), nil)
+	if failure := conformance.Failure(t, err); failure.Usage == nil || failure.Usage.TotalTokens != 11 {
+		t.Errorf("the error is %+v, want one with the usage of 11 tokens", err)
 	}
 }

@@ -54,7 +54,8 @@ func answered(output string) func(http.ResponseWriter) {
 
 const hello = `{"type":"message","content":[{"type":"output_text","text":"Hello."}]}`
 
-// TestParametersOfReasoningAreLearned calls a model that supports none of them. The second call does not try them again.
+// TestParametersOfReasoningAreLearned calls a model that supports none of them. The second call does not try them
+// again.
 func TestParametersOfReasoningAreLearned(t *testing.T) {
 	client, bodies, keys := serve(t,
 		refused("Your organization must be verified to generate reasoning summaries."),
@@ -122,7 +123,8 @@ func TestReasoningKeepsItsPlace(t *testing.T) {
 	}
 }
 
-// TestIncompleteRepliesAreCutOff: some servers end the stream of an incomplete response with response.completed, or give no reason.
+// TestIncompleteRepliesAreCutOff: some servers end the stream of an incomplete response with response.completed, or
+// give no reason.
 func TestIncompleteRepliesAreCutOff(t *testing.T) {
 	const response = `{"id":"r","status":"incomplete","output":[` + hello + `]}`
 	answer := func(text string) func(http.ResponseWriter) {

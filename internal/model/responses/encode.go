@@ -4,53 +4,47 @@
 package responses
 
 import (
-	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/wire"
-	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
 // encodeRequest encodes a request for the API. As in package openai it is written by hand, because a request contains
 // the whole conversation. The parts that change between the requests of an agent come last, so that consecutive
 // requests share their beginning.
 func encodeRequest(req model.Request, used dialect) ([]byte, error) {
-	b := appendField([]byte{'{'}, `"model":`, req.Model)
+	b := wire.AppendField([]byte{'{'}, `"model":`, req.Model)
 	b = append(b, `,"stream":true,"store":false`...)
 	if !used.noEncrypted {
 		b = append(b, `,"include":["reasoning.encrypted_content"]`...)
 	}
 	if req.ReasoningEffort != "" && !used.noReasoning {
-		b = appendField(b, `,"reasoning":{"effort":`, strings.ToLower(string(req.ReasoningEffort)))
+		b = wire.AppendField(b, `,"reasoning":{"effort":`, strings.ToLower(string(req.ReasoningEffort)))
 		if req.ReasoningEffort != model.EffortNone && !used.noSummary {
 			b = append(b, `,"summary":"auto"`...)
 		}
 		b = append(b, '}')
 	}
-	if t := req.Temperature; t != nil {
-		number, err := json.Marshal(*t)
-		if err != nil {
-			return nil, err
-		}
-		b = append(append(b, `,"temperature":`...), number...)
+	b, err := wire.AppendTemperature(b, req.Temperature)
+	if err != nil {
+		return nil, err
 	}
 	if req.MaxOutputTokens > 0 {
 		b = strconv.AppendInt(append(b, `,"max_output_tokens":`...), req.MaxOutputTokens, 10)
 	}
 	if req.ToolChoice != "" {
-		b = appendField(b, `,"tool_choice":`, req.ToolChoice)
+		b = wire.AppendField(b, `,"tool_choice":`, req.ToolChoice)
 	}
-	b, err := appendTools(b, req.Tools)
+	b, err = appendTools(b, req.Tools)
 	if err != nil {
 		return nil, err
 	}
 	system, conversation := splitSystem(req.Messages)
 	if system != "" {
-		b = appendField(b, `,"instructions":`, system)
+		b = wire.AppendField(b, `,"instructions":`, system)
 	}
 	e := encoder{body: append(b, `,"input":[`...), request: req, used: used}
 	for i := range conversation {
@@ -78,26 +72,21 @@ func appendTools(b []byte, tools []model.Tool) ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendField(b, `{"type":"function","name":`, t.Name)
+		b = wire.AppendField(b, `{"type":"function","name":`, t.Name)
 		if t.Description != "" {
-			b = appendField(b, `,"description":`, t.Description)
+			b = wire.AppendField(b, `,"description":`, t.Description)
 		}
 		parameters := t.Parameters
 		if len(parameters) == 0 {
-			parameters = json.RawMessage(`{"type":"object","properties":{}}`) // the API requires one
+			parameters = json.RawMessage(wire.NoArguments)
 		}
-		if parameters[0] != '{' || !json.Valid(parameters) {
-			return nil, fmt.Errorf("the schema of tool %s is not a JSON object", t.Name)
+		if err := wire.CheckSchema(t.Name, parameters); err != nil {
+			return nil, err
 		}
 		b = append(append(b, `,"parameters":`...), parameters...)
 		b = append(b, `,"strict":false}`...)
 	}
 	return append(b, ']'), nil
-}
-
-// appendField appends a field name, verbatim, and its text.
-func appendField(b []byte, name, text string) []byte {
-	return plainjson.AppendString(append(b, name...), text)
 }
 
 type encoder struct {
@@ -123,8 +112,8 @@ func (e *encoder) message(m model.Message) {
 	case model.RoleAssistant:
 		e.assistant(m)
 	case model.RoleTool:
-		e.item(`{"type":"function_call_output","call_id":`)
-		e.body = plainjson.AppendString(e.body, m.ToolCallID)
+		e.item("")
+		e.body = wire.AppendField(e.body, `{"type":"function_call_output","call_id":`, m.ToolCallID)
 		e.content(`,"output":`, m)
 	case model.RoleSystem:
 		e.item(`{"role":"developer"`)
@@ -138,19 +127,18 @@ func (e *encoder) message(m model.Message) {
 // content appends the text and the images of a message, and ends its item.
 func (e *encoder) content(name string, m model.Message) {
 	if len(m.Images) == 0 {
-		e.body = append(appendField(e.body, name, m.Text), '}')
+		e.body = append(wire.AppendField(e.body, name, m.Text), '}')
 		return
 	}
 	e.body = append(append(e.body, name...), '[')
 	if m.Text != "" {
-		e.body = append(appendField(e.body, `{"type":"input_text","text":`, m.Text), "},"...)
+		e.body = append(wire.AppendField(e.body, `{"type":"input_text","text":`, m.Text), "},"...)
 	}
 	for i := range m.Images {
 		if i > 0 {
 			e.body = append(e.body, ',')
 		}
-		data := "data:" + m.Images[i].MediaType + ";base64," + base64.StdEncoding.EncodeToString(m.Images[i].Data)
-		e.body = append(appendField(e.body, `{"type":"input_image","image_url":`, data), '}')
+		e.body = append(wire.AppendField(e.body, `{"type":"input_image","image_url":`, wire.DataURL(m.Images[i])), '}')
 	}
 	e.body = append(e.body, "]}"...)
 }
@@ -167,15 +155,15 @@ func (e *encoder) assistant(m model.Message) {
 		text = "(no answer)" // the history may contain an empty reply, which the API rejects
 	}
 	if text != "" {
-		e.item(`{"role":"assistant","content":`)
-		e.body = append(plainjson.AppendString(e.body, text), '}')
+		e.item("")
+		e.body = append(wire.AppendField(e.body, `{"role":"assistant","content":`, text), '}')
 	}
 	for _, call := range m.ToolCalls {
 		e.reasoning(m, call.ID)
-		e.item(`{"type":"function_call","call_id":`)
-		e.body = plainjson.AppendString(e.body, call.ID)
-		e.body = appendField(e.body, `,"name":`, wire.SendableName(call.Name))
-		e.body = append(appendField(e.body, `,"arguments":`, wire.SendableArguments(call)), '}')
+		e.item("")
+		e.body = wire.AppendField(e.body, `{"type":"function_call","call_id":`, call.ID)
+		e.body = wire.AppendField(e.body, `,"name":`, wire.SendableName(call.Name))
+		e.body = append(wire.AppendField(e.body, `,"arguments":`, wire.SendableArguments(call)), '}')
 	}
 }
 
@@ -185,7 +173,7 @@ func (e *encoder) reasoning(m model.Message, call string) {
 		return
 	}
 	for _, item := range m.ReasoningItems {
-		if item.API == model.OpenAIResponses && item.Model == e.request.Model && item.Call == call {
+		if item.Call == call && wire.IsOwn(item, e.request, model.OpenAIResponses) {
 			e.item(string(item.Data))
 		}
 	}

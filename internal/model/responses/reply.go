@@ -119,7 +119,7 @@ type accumulator struct {
 func (a *accumulator) whole(data []byte) error {
 	var response wireResponse
 	if err := json.Unmarshal(data, &response); err != nil {
-		return wire.Malformed("the provider sent a reply that is not JSON: " + err.Error())
+		return wire.NotJSON(err)
 	}
 	return a.finish(&response)
 }
@@ -184,7 +184,7 @@ func (a *accumulator) addDelta(e wireEvent) error {
 // paragraph separates the parts of a summary.
 const paragraph = "\n\n"
 
-// at returns the item with an index, and creates it if there is none.
+// at returns the item with an index, which it creates if necessary.
 func (a *accumulator) at(index int) *item {
 	it, ok := a.items[index]
 	if !ok {
@@ -196,10 +196,8 @@ func (a *accumulator) at(index int) *item {
 
 // grow counts text and calls towards the bounds of a reply.
 func (a *accumulator) grow(size int) error {
-	if a.size += size; a.size > wire.MaxText {
-		return wire.Oversized(fmt.Sprintf("the provider's reply has more than %d MiB of text and tool calls", wire.MaxText>>20))
-	}
-	return nil
+	a.size += size
+	return wire.CheckSize(a.size)
 }
 
 func (a *accumulator) addItem(index int, raw json.RawMessage, complete bool) error {
@@ -208,17 +206,17 @@ func (a *accumulator) addItem(index int, raw json.RawMessage, complete bool) err
 		return wire.Malformed("the provider sent an item that is not JSON: " + err.Error())
 	}
 	it := a.at(index)
-	begins := it.Type == ""
-	it.wireItem = read
-	if begins && read.Type == "function_call" {
+	beginsCall := it.Type == "" && read.Type == "function_call"
+	if beginsCall {
 		it.call = a.calls
-		if a.calls++; a.calls > wire.MaxToolCalls {
-			return wire.Oversized(fmt.Sprintf("the provider's reply has more than %d tool calls", wire.MaxToolCalls))
-		}
-		a.listen(model.Delta{ToolCall: &model.ToolCallDelta{Index: it.call, Name: read.Name}})
+		a.calls++
 	}
-	if len(read.Name) > wire.MaxCallName || len(read.CallID) > wire.MaxCallID {
-		return wire.Oversized("the provider's reply calls a tool by a name or an id that is too long")
+	if err := wire.CheckCall(it.call, read.CallID, read.Name); err != nil {
+		return err
+	}
+	it.wireItem = read
+	if beginsCall {
+		a.listen(model.Delta{ToolCall: &model.ToolCallDelta{Index: it.call, Name: read.Name}})
 	}
 	if !complete {
 		return nil
@@ -270,7 +268,7 @@ func (i *wireItem) content() (text, refusal string) {
 }
 
 func (a *accumulator) finish(response *wireResponse) error {
-	if len(response.Error) > 0 && !bytes.Equal(response.Error, []byte("null")) {
+	if wire.IsSet(response.Error) {
 		failure := wire.Reported(0, nil, fmt.Appendf(nil, `{"error":%s}`, response.Error))
 		failure.Usage = response.Usage.usage()
 		return failure
@@ -310,14 +308,14 @@ func (a *accumulator) addSummary(it *item) {
 
 func (a *accumulator) reply(req model.Request) (model.Reply, error) {
 	r := model.Reply{ID: a.final.ID, Model: a.final.Model, Usage: a.final.Usage.usage(), FinishReason: a.finishReason()}
-	var pending []int // reasoning items that precede the next call or text
-	var before = map[int][]int{}
-	var reasoning []string
+	var pending []int         // indexes of the reasoning items that precede the next call or text
+	before := map[int][]int{} // the same by the index of the call
+	var reasoning strings.Builder
 	for _, index := range slices.Sorted(maps.Keys(a.items)) {
 		it := a.items[index]
 		switch it.Type {
 		case "reasoning":
-			reasoning = append(reasoning, it.reasoning.String())
+			reasoning.WriteString(it.reasoning.String())
 			r.ReasoningItems = append(r.ReasoningItems, model.ReasoningItem{API: model.OpenAIResponses, Model: req.Model, Data: it.raw})
 			pending = append(pending, len(r.ReasoningItems)-1)
 		case "function_call":
@@ -329,7 +327,7 @@ func (a *accumulator) reply(req model.Request) (model.Reply, error) {
 			r.Refusal += it.refusal.String()
 		}
 	}
-	r.Reasoning = strings.Join(reasoning, "")
+	r.Reasoning = reasoning.String()
 	r.ToolCalls = wire.FinishCalls(r.ToolCalls, r.FinishReason, req.Messages)
 	for call, items := range before {
 		for _, i := range items {
@@ -340,7 +338,6 @@ func (a *accumulator) reply(req model.Request) (model.Reply, error) {
 	return r, nil
 }
 
-// finishReason returns the reason in the neutral form.
 func (a *accumulator) finishReason() model.FinishReason {
 	switch reason := a.final.IncompleteDetails.Reason; reason {
 	case "":

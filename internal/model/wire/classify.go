@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,20 +18,22 @@ import (
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
-// Fail converts the error of a call to a *model.Error without the key. response may be nil; the body of an error response is read.
+// Fail converts the error of a call to a *model.Error without the key. response may be nil; the body of an error
+// response is read.
 func (c *Call) Fail(response *http.Response, err error) *model.Error {
-	sorted := c.classify(response, err)
-	sorted.Message = redact(sorted.Message, c.Key)
+	failure := c.classify(response, err)
+	secrets := []string{c.Key}
 	if c.signature != nil {
-		sorted.Message = redact(sorted.Message, c.signature.Token) // of a signature that does not match, the canonical request is reported
+		secrets = append(secrets, c.signature.Token) // a wrong signature is reported with the whole canonical request
 	}
 	for _, values := range c.Header { // they come from Secrets too
-		for _, value := range values {
-			sorted.Message = redact(sorted.Message, value)
-		}
+		secrets = append(secrets, values...)
 	}
-	sorted.Message = Line(sorted.Message)
-	return sorted
+	for _, secret := range secrets {
+		failure.Message = redact(failure.Message, secret)
+	}
+	failure.Message = Line(failure.Message)
+	return failure
 }
 
 func (c *Call) classify(response *http.Response, err error) *model.Error {
@@ -85,7 +88,7 @@ func Reported(status int, header http.Header, body []byte) *model.Error {
 	return e
 }
 
-// ErrorTypeHeader is the header with the name of an exception of AWS, which is not in the body.
+// ErrorTypeHeader is the header with the name of an AWS exception, which is not in the body.
 const ErrorTypeHeader = "X-Amzn-Errortype"
 
 // kind classifies by the provider's code, then by its message, then by the status.
@@ -140,25 +143,20 @@ func isContextTooLong(status int, text string) bool {
 	if status != http.StatusBadRequest && status != http.StatusRequestEntityTooLarge && status != http.StatusUnprocessableEntity {
 		return false
 	}
-	for _, phrase := range []string{
-		"maximum context length", "context length", "context window", "context size", "context limit", "prompt is too long",
-		"input is too long", "too many tokens", "too many input tokens", "reduce the length", "exceeds the maximum number of tokens",
-	} {
-		if strings.Contains(text, phrase) {
-			return true
-		}
-	}
-	return false
+	return ContainsAny(text,
+		"context length", "context window", "context size", "context limit", "prompt is too long", "input is too long",
+		"too many tokens", "too many input tokens", "reduce the length", "exceeds the maximum number of tokens")
 }
 
 func isModelMissing(status int, text string) bool {
 	if status != http.StatusNotFound && status != http.StatusBadRequest || !strings.Contains(text, "model") {
 		return false
 	}
-	for _, phrase := range []string{"not found", "does not exist", "not exist", "unknown model", "not a valid model", "model identifier is invalid", "invalid model", "no such model"} {
-		if strings.Contains(text, phrase) {
-			return true
-		}
-	}
-	return false
+	return ContainsAny(text,
+		"not found", "not exist", "unknown model", "not a valid model", "model identifier is invalid", "invalid model", "no such model")
+}
+
+// ContainsAny reports whether text contains one of the parts.
+func ContainsAny(text string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }

@@ -21,12 +21,12 @@ type Dialect[D any] interface {
 	After(refusal *model.Error) D
 	// Lasting returns the dialect without what holds for one call only.
 	Lasting() D
-	// Suffix distinguishes the idempotency keys of one call in different dialects: they are different requests, and the response to a
-	// rejected one must not be replayed for the next.
+	// Suffix distinguishes the idempotency keys of one call in different dialects: they are different requests, and the
+	// response to a rejected one must not be replayed for the next.
 	Suffix() string
 }
 
-// Completer calls the models of a provider. It caches the dialect of each of them, as learned from rejected requests.
+// Completer calls the models of a provider. It learns the dialect of each model from rejected requests.
 type Completer[D Dialect[D]] struct {
 	*Connection
 	// ByEffort reports that the dialect of a model depends on the reasoning effort.
@@ -40,12 +40,11 @@ type Completer[D Dialect[D]] struct {
 	List func(call *Call, header http.Header) ([]string, error)
 	Read func(body io.ReadCloser, req model.Request, listen func(model.Delta)) (model.Reply, error)
 
-	mu    sync.Mutex
-	known map[string]D
+	mu      sync.Mutex
+	learned map[string]D // by name of the model
 }
 
-// Complete makes a call in the dialect that is known for the model, and again in another one as
-// long as the error suggests one.
+// Complete makes a call in the dialect learned for the model, and repeats it as long as the error suggests another one.
 func (c *Completer[D]) Complete(ctx context.Context, req model.Request, listen func(model.Delta)) (model.Reply, error) {
 	call, err := c.Start(ctx)
 	if err != nil {
@@ -116,19 +115,19 @@ func (c *Completer[D]) Models(ctx context.Context) ([]string, error) {
 func (c *Completer[D]) find(name string) D {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.known[name]
+	return c.learned[name]
 }
 
-func (c *Completer[D]) remember(name string, learned D) {
+func (c *Completer[D]) remember(name string, dialect D) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known == nil {
-		c.known = map[string]D{}
+	if c.learned == nil {
+		c.learned = map[string]D{}
 	}
-	c.known[name] = learned
+	c.learned[name] = dialect
 }
 
-// Mark returns a part of a Suffix, or nothing unless it is set.
+// Mark returns a part of a Suffix, or "" if it is not set.
 func Mark(set bool, text string) string {
 	if set {
 		return text

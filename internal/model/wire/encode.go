@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/plainjson"
@@ -47,6 +48,29 @@ func AppendComma(list []byte) []byte {
 	}
 	return append(list, ',')
 }
+
+// AppendTemperature appends the temperature, unless it is nil.
+func AppendTemperature(b []byte, temperature *float64) ([]byte, error) {
+	if temperature == nil {
+		return b, nil
+	}
+	number, err := json.Marshal(*temperature)
+	return append(append(b, `,"temperature":`...), number...), err
+}
+
+// NoArguments is the schema of a tool without parameters, for APIs that require one.
+const NoArguments = `{"type":"object","properties":{}}`
+
+// IsBlank reports whether text has nothing but white space, which some APIs reject.
+func IsBlank(text string) bool { return strings.TrimSpace(text) == "" }
+
+// DataURL returns an image in the form of a data URL.
+func DataURL(image model.Image) string {
+	return "data:" + image.MediaType + ";base64," + base64.StdEncoding.EncodeToString(image.Data)
+}
+
+// IsSet reports whether a JSON field is present and not null.
+func IsSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
 func CheckSchema(tool string, schema json.RawMessage) error {
 	if len(schema) == 0 || schema[0] != '{' || !json.Valid(schema) {

@@ -30,8 +30,8 @@ type Endpoint struct {
 	Path string
 	// Key may be nil for a provider that needs none.
 	Key KeySource
-	// Signature returns what signs the requests of a call, for an API whose key is not sent; nil means that they are not
-	// signed. Like the key, it is read for each call.
+	// Signature returns what signs the requests of a call, for an API whose key is not sent; nil means that they are
+	// not signed. Like the key, it is read for each call.
 	Signature func(ctx context.Context) (*Signature, error)
 	// Header returns additional headers of each request; nil means none.
 	Header func(ctx context.Context) (http.Header, error)
@@ -161,7 +161,7 @@ func (t limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	if sent := model.SentOf(req.Context()); sent != nil && req.GetBody != nil {
+	if sent := model.SentFrom(req.Context()); sent != nil && req.GetBody != nil {
 		digest, err := bodyDigest(req)
 		if err != nil {
 			return nil, err

@@ -15,6 +15,11 @@ func Malformed(message string) *model.Error {
 	return &model.Error{Kind: model.Malformed, Message: message}
 }
 
+// NotJSON returns the error for a reply that cannot be decoded.
+func NotJSON(err error) *model.Error {
+	return Malformed("the provider sent a reply that is not JSON: " + err.Error())
+}
+
 // Truncated returns the error for a stream that ended early.
 func Truncated() *model.Error {
 	return &model.Error{Kind: model.Transient, Message: "the provider's stream ended before the reply was complete"}

@@ -16,8 +16,8 @@ func IsOwn(item model.ReasoningItem, req model.Request, api model.API) bool {
 	return item.API == api && item.Model == req.Model
 }
 
-// LoopBeganWithReasoning reports whether the first reply of the tool loop at the end of the history has its reasoning, if there is
-// such a loop. A loop that began without it, for example with another provider, must end without it.
+// LoopBeganWithReasoning reports whether the history's last tool loop, if any, began with reasoning. A loop that began
+// without it, for example with another provider, must end without it.
 func LoopBeganWithReasoning(req model.Request, api model.API) bool {
 	first := -1
 	for i := len(req.Messages) - 1; i >= 0; i-- {
@@ -40,10 +40,11 @@ func beginsWithReasoning(req model.Request, api model.API, i int) bool {
 	})
 }
 
-// minBudget is the smallest number of tokens for thinking that the models of Anthropic accept.
+// minBudget is the smallest thinking budget that the Anthropic models accept, in tokens.
 const minBudget = 1024
 
-// ReasoningBudget returns how many tokens a model of Anthropic may think, below its limit for the output; 0 if the limit is too small.
+// ReasoningBudget returns the thinking budget of an Anthropic model, in tokens, which is below its output limit; 0 if
+// the limit is too small.
 func ReasoningBudget(effort model.ReasoningEffort, limit int64) int64 {
 	budget := int64(16 * minBudget)
 	switch effort {
@@ -61,11 +62,11 @@ func ReasoningBudget(effort model.ReasoningEffort, limit int64) int64 {
 // CalledTools returns the tools that the history calls, for APIs that require their definitions.
 func CalledTools(req model.Request) []model.Tool {
 	var tools []model.Tool
-	seen := map[string]bool{}
+	names := map[string]bool{}
 	for i := range req.Messages {
 		for _, call := range req.Messages[i].ToolCalls {
-			if name := SendableName(call.Name); !seen[name] {
-				seen[name] = true
+			if name := SendableName(call.Name); !names[name] {
+				names[name] = true
 				tools = append(tools, model.Tool{Name: name})
 			}
 		}
@@ -84,8 +85,8 @@ type CallIDs struct {
 
 // Valid returns an ID that is unique in the request, and the same for the same call.
 func (c *CallIDs) Valid(id string) string {
-	if known, ok := c.valid[id]; ok {
-		return known
+	if valid, ok := c.valid[id]; ok {
+		return valid
 	}
 	if c.valid == nil {
 		c.valid, c.sent = map[string]string{}, map[string]bool{}
@@ -109,8 +110,8 @@ func (c *CallIDs) cut(id, suffix string) string {
 	return id + suffix
 }
 
-// WithImageNotes replaces images that an API cannot show by notes: those of a model without images, pruned ones, and those of other
-// types than the given ones.
+// WithImageNotes replaces images that an API cannot show by notes: those of a model without images, pruned ones, and
+// those of other types than the given ones.
 func WithImageNotes(m model.Message, textOnly bool, types []string) model.Message {
 	if len(m.Images) == 0 {
 		return m

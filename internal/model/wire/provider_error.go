@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,14 +26,9 @@ type providerError struct {
 }
 
 func (s providerError) is(codes ...string) bool {
-	for _, reported := range s.codes {
-		for _, code := range codes {
-			if strings.EqualFold(reported, code) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.codes, func(reported string) bool {
+		return slices.ContainsFunc(codes, func(code string) bool { return strings.EqualFold(reported, code) })
+	})
 }
 
 // parseErrorBody parses the forms of errors in use: {"error": {...}}, {"error": "text"}, the same in a list, the
@@ -149,15 +145,15 @@ func redact(s, key string) string {
 	}
 	// A truncated text may end with a part of the key.
 	for n := len(key) - 1; n >= 4; n-- {
-		if rest, found := strings.CutSuffix(s, key[:n]); found {
+		if rest, ok := strings.CutSuffix(s, key[:n]); ok {
 			s = rest + redacted
 			break
 		}
 	}
-	return keyShaped.ReplaceAllStringFunc(s, func(found string) string {
-		if strings.ContainsAny(found, "0123456789*") {
+	return keyShaped.ReplaceAllStringFunc(s, func(match string) string {
+		if strings.ContainsAny(match, "0123456789*") {
 			return redacted
 		}
-		return found // words, such as "Bearer authentication"
+		return match // words, such as "Bearer authentication"
 	})
 }

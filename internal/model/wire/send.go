@@ -100,8 +100,9 @@ func (c *Call) sign(request *http.Request) error {
 	return c.signature.Sign(request, digest)
 }
 
-// hideFromTransport spells the idempotency key in lower case. If a connection that was used before breaks without a response, net/http sends a
-// request with this header again, unless the name is not in its canonical form. The provider may have made the call, and charged for it.
+// hideFromTransport spells the idempotency key in lower case. If a connection that was used before breaks without a
+// response, net/http sends a request with this header again, unless the name is not in its canonical form. The provider
+// may have made the call, and charged for it.
 func hideFromTransport(header http.Header) {
 	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
 		if values, ok := header[name]; ok {

@@ -50,7 +50,7 @@ func uniqueID(id string, i int, used map[string]bool) string {
 }
 
 // checkArguments returns the arguments if they are a JSON object, or the original text with a description of the
-// error. Many providers send an empty text for a tool without parameters.
+// error. Many providers send no text for a tool without parameters.
 func checkArguments(arguments string, finish model.FinishReason) (string, string) {
 	trimmed := strings.TrimSpace(arguments)
 	if trimmed == "" || trimmed == "null" {
@@ -87,15 +87,12 @@ func sendable(c rune) rune {
 	return '_'
 }
 
-// SendableArguments wraps arguments that are not JSON, which servers with chat templates reject. The model still receives
-// its own text.
+// SendableArguments wraps arguments that are not JSON, which servers with chat templates reject. The model still
+// receives its own text.
 func SendableArguments(call model.ToolCall) string {
 	if call.ArgumentsError == "" {
 		return call.Arguments
 	}
-	wrapped, err := json.Marshal(map[string]string{"invalid_arguments": call.Arguments})
-	if err != nil {
-		return "{}"
-	}
+	wrapped, _ := json.Marshal(map[string]string{"invalid_arguments": call.Arguments}) // text can always be encoded
 	return string(wrapped)
 }
