@@ -34,8 +34,8 @@
 //
 // # Replicas
 //
-// With Options.Shares the limits hold for all replicas together. A scheduler is then a [share.Source]: it starts calls within its share of
-// each limit, and the dominant share of a namespace is that on all replicas.
+// With Options.Shares the limits hold for all replicas together. A scheduler is then a [share.Source]: it starts calls
+// within its share of each limit, and the dominant share of a namespace is that on all replicas.
 //
 // # Fallback
 //

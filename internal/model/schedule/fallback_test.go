@@ -5,6 +5,7 @@ package schedule_test
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -33,7 +34,14 @@ func (g *grantLog) take(grant *schedule.Grant) {
 func (g *grantLog) list() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return append([]string(nil), g.calls...)
+	return slices.Clone(g.calls)
+}
+
+func (g *grantLog) check(t *testing.T, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, g.list()); diff != "" {
+		t.Errorf("grants (-want +got):\n%s", diff)
+	}
 }
 
 func (g *grantLog) release(i int, result schedule.Result) { g.held[i].Release(result) }
@@ -66,7 +74,7 @@ func TestFewAttemptsReachEveryFallback(t *testing.T) {
 				})
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("asked (-want +got):\n%s", diff)
+				t.Errorf("providers (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -87,10 +95,7 @@ func TestBackOffHoldsWholeProvider(t *testing.T) {
 			t.Fatalf("%d calls were granted during the back-off", n-1)
 		}
 		advance(time.Second)
-		want := []string{"main at 0s", "main at 30s", "main at 30s", "main at 30s"}
-		if diff := cmp.Diff(want, got.list()); diff != "" {
-			t.Errorf("grants (-want +got):\n%s", diff)
-		}
+		got.check(t, "main at 0s", "main at 30s", "main at 30s", "main at 30s")
 	})
 }
 
@@ -154,10 +159,7 @@ func TestPatienceEnds(t *testing.T) {
 		advance(time.Second)
 		mustSubmit(t, s, ticket, got.take)
 		advance(time.Minute)
-		want := []string{"main at 0s", "main at 14s", "main at 14s", "second at 30s"}
-		if diff := cmp.Diff(want, got.list()); diff != "" {
-			t.Errorf("grants (-want +got):\n%s", diff)
-		}
+		got.check(t, "main at 0s", "main at 14s", "main at 14s", "second at 30s")
 	})
 }
 
@@ -179,10 +181,7 @@ func TestBackedOffFallbackReturnsCalls(t *testing.T) {
 		}
 		got.release(0, schedule.Result{BackOff: time.Minute})
 		advance(time.Minute)
-		want := []string{"second at 0s", "main at 0s", "main at 40s"}
-		if diff := cmp.Diff(want, got.list()); diff != "" {
-			t.Errorf("grants (-want +got):\n%s", diff)
-		}
+		got.check(t, "second at 0s", "main at 0s", "main at 40s")
 	})
 }
 
@@ -196,10 +195,7 @@ func TestLongQueueUsesFallback(t *testing.T) {
 		for range 3 {
 			mustSubmit(t, s, schedule.Ticket{Provider: "main"}, func(g *schedule.Grant) { got.take(g); g.Release(schedule.Result{}) })
 		}
-		want := []string{"main at 0s", "main at 0s", "second at 0s"}
-		if diff := cmp.Diff(want, got.list()); diff != "" {
-			t.Errorf("grants (-want +got):\n%s", diff)
-		}
+		got.check(t, "main at 0s", "main at 0s", "second at 0s")
 	})
 }
 
@@ -250,8 +246,8 @@ func (o *observer) BackedOff(provider string, until time.Time) {
 
 func TestObserverSeesQueueAndWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		seen := &observer{begin: time.Now()}
-		s := schedule.New(schedule.Options{Observer: seen})
+		observed := &observer{begin: time.Now()}
+		s := schedule.New(schedule.Options{Observer: observed})
 		s.SetProvider(schedule.Provider{Name: "p", Concurrent: 1})
 		got := &grantLog{begin: time.Now()}
 		for range 3 {
@@ -265,7 +261,7 @@ func TestObserverSeesQueueAndWait(t *testing.T) {
 			"p granted after 0s", "p waiting 1", "p waiting 2", "p granted after 2s", "p waiting 1",
 			"p backs off for 7s", "p granted after 7s", "p waiting 0",
 		}
-		if diff := cmp.Diff(want, seen.events); diff != "" {
+		if diff := cmp.Diff(want, observed.events); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 	})

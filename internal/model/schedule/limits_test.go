@@ -72,8 +72,8 @@ type simulation struct {
 	running   int
 	peak      int
 	starts    []start
-	asked     time.Time // when the latest back-off was requested
-	blocked   time.Time
+	requested time.Time // when the latest back-off was requested
+	blocked   time.Time // its end
 	early     int
 	granted   map[int]int
 	cancelled map[int]bool
@@ -109,7 +109,7 @@ func (w *simulation) begin(i int, used int64) {
 	w.running++
 	w.peak = max(w.peak, w.running)
 	w.starts = append(w.starts, start{at: now, tokens: used})
-	if now.After(w.asked) && now.Before(w.blocked) { // at the same instant the call may have been first
+	if now.After(w.requested) && now.Before(w.blocked) { // at the same instant the call may have been first
 		w.early++
 	}
 }
@@ -118,7 +118,7 @@ func (w *simulation) end(g *schedule.Grant, used int64, backOff time.Duration) {
 	w.mu.Lock()
 	w.running--
 	if now := time.Now(); now.Add(backOff).After(w.blocked) {
-		w.asked, w.blocked = now, now.Add(backOff)
+		w.requested, w.blocked = now, now.Add(backOff)
 	}
 	w.mu.Unlock()
 	result := schedule.Result{Tokens: &used, BackOff: backOff}
@@ -158,14 +158,20 @@ func (w *simulation) check() string {
 	return ""
 }
 
+// submitCalls returns a scheduler with a provider and the grants of calls with this estimate of tokens.
+func submitCalls(t *testing.T, provider schedule.Provider, calls int, tokens int64) (*schedule.Scheduler, chan *schedule.Grant) {
+	t.Helper()
+	s, grants := schedule.New(schedule.Options{}), make(chan *schedule.Grant, calls)
+	s.SetProvider(provider)
+	for range calls {
+		mustSubmit(t, s, schedule.Ticket{Provider: provider.Name, Tokens: tokens}, func(g *schedule.Grant) { grants <- g })
+	}
+	return s, grants
+}
+
 func TestEstimateIsCorrectedByUsage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := schedule.New(schedule.Options{})
-		s.SetProvider(schedule.Provider{Name: "p", TokensPerMinute: 1000})
-		grants := make(chan *schedule.Grant, 3)
-		for range 3 {
-			mustSubmit(t, s, schedule.Ticket{Provider: "p", Tokens: 900}, func(g *schedule.Grant) { grants <- g })
-		}
+		s, grants := submitCalls(t, schedule.Provider{Name: "p", TokensPerMinute: 1000}, 3, 900)
 		(<-grants).Release(schedule.Result{Tokens: new(int64(50))})
 		(<-grants).Release(schedule.Result{}) // unknown usage: the estimate remains
 		synctest.Wait()
@@ -181,12 +187,7 @@ func TestEstimateIsCorrectedByUsage(t *testing.T) {
 
 func TestOversizedCallIsServedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := schedule.New(schedule.Options{})
-		s.SetProvider(schedule.Provider{Name: "p", TokensPerMinute: 1000})
-		grants := make(chan *schedule.Grant, 2)
-		for range 2 {
-			mustSubmit(t, s, schedule.Ticket{Provider: "p", Tokens: 5000}, func(g *schedule.Grant) { grants <- g })
-		}
+		s, grants := submitCalls(t, schedule.Provider{Name: "p", TokensPerMinute: 1000}, 2, 5000)
 		(<-grants).Release(schedule.Result{})
 		advance(30 * time.Second)
 		if len(grants) != 0 {
@@ -201,12 +202,7 @@ func TestOversizedCallIsServedAlone(t *testing.T) {
 
 func TestLimitsCanChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := schedule.New(schedule.Options{})
-		s.SetProvider(schedule.Provider{Name: "p", Concurrent: 1})
-		grants := make(chan *schedule.Grant, 10)
-		for range 10 {
-			mustSubmit(t, s, schedule.Ticket{Provider: "p"}, func(g *schedule.Grant) { grants <- g })
-		}
+		s, grants := submitCalls(t, schedule.Provider{Name: "p", Concurrent: 1}, 10, 0)
 		s.SetProvider(schedule.Provider{Name: "p", Concurrent: 4})
 		if len(grants) != 4 {
 			t.Errorf("%d calls run after the limit was raised to 4", len(grants))
@@ -226,12 +222,7 @@ func TestLimitsCanChange(t *testing.T) {
 
 func TestClosedSchedulerGrantsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := schedule.New(schedule.Options{})
-		s.SetProvider(schedule.Provider{Name: "p", RequestsPerMinute: 1})
-		grants := make(chan *schedule.Grant, 2)
-		for range 2 {
-			mustSubmit(t, s, schedule.Ticket{Provider: "p"}, func(g *schedule.Grant) { grants <- g })
-		}
+		s, grants := submitCalls(t, schedule.Provider{Name: "p", RequestsPerMinute: 1}, 2, 0)
 		s.Close()
 		advance(time.Hour)
 		if len(grants) != 1 {

@@ -5,6 +5,7 @@ package schedule
 
 import (
 	"container/heap"
+	"container/list"
 	"time"
 )
 
@@ -24,7 +25,7 @@ type namespace struct {
 	ready chatHeap // the chats with waiting calls
 }
 
-// dominantShare returns the largest fraction that the namespace uses of any of the provider's limits.
+// dominantShare returns the namespace's usage of the limit of which it uses the largest fraction.
 func (n *namespace) dominantShare(now time.Time, concurrent int) int64 {
 	n.requests.expire(now)
 	n.tokens.expire(now)
@@ -47,10 +48,12 @@ func (n *namespace) chat(name string) *chat {
 	return ch
 }
 
+func queuedCall(entry *list.Element) *QueuedCall { return entry.Value.(*QueuedCall) }
+
 // push appends a call to its chat's queue.
 func (n *namespace) push(c *QueuedCall) {
 	ch := n.chat(c.ticket.Chat)
-	c.place = ch.queue.push(c)
+	c.place = ch.queue.PushBack(c)
 	n.waiting++
 	n.waitingTokens += c.ticket.Tokens
 	if ch.position < 0 {
@@ -58,22 +61,21 @@ func (n *namespace) push(c *QueuedCall) {
 	}
 }
 
-func (n *namespace) next() *QueuedCall { return n.ready[0].queue.first.call }
+func (n *namespace) next() *QueuedCall { return queuedCall(n.ready[0].queue.Front()) }
 
 // remove removes a waiting call from its chat's queue.
 func (n *namespace) remove(c *QueuedCall) {
 	ch := n.chats[c.ticket.Chat]
-	ch.queue.remove(c.place)
+	ch.queue.Remove(c.place)
 	c.place = nil
 	n.waiting--
 	n.waitingTokens -= c.ticket.Tokens
-	if ch.queue.length == 0 {
+	if ch.queue.Len() == 0 {
 		heap.Remove(&n.ready, ch.position)
 	}
 	n.dropIfIdle(c.ticket.Chat, ch)
 }
 
-// started and ended count the calls in flight of a chat.
 func (n *namespace) started(chatName string, sequence uint64) {
 	ch := n.chat(chatName)
 	n.inFlight++
@@ -98,14 +100,14 @@ func (n *namespace) reorder(ch *chat) {
 
 // dropIfIdle drops a chat without calls in flight or waiting.
 func (n *namespace) dropIfIdle(name string, ch *chat) {
-	if ch.inFlight == 0 && ch.queue.length == 0 {
+	if ch.inFlight == 0 && ch.queue.Len() == 0 {
 		delete(n.chats, name)
 	}
 }
 
 // chat holds the calls of one chat, in order.
 type chat struct {
-	queue     callQueue
+	queue     list.List // of *QueuedCall
 	inFlight  int
 	lastGrant uint64
 	position  int // in the heap; -1 when nothing waits

@@ -3,7 +3,10 @@
 
 package schedule
 
-import "time"
+import (
+	"container/list"
+	"time"
+)
 
 type provider struct {
 	Provider
@@ -15,14 +18,14 @@ type provider struct {
 	requests     window
 	tokens       window
 	blockedUntil time.Time
-	// meanDuration is a moving average of the duration of calls, for the expected wait.
+	// meanDuration is a moving average of the durations of calls, to estimate a wait.
 	meanDuration time.Duration
 
 	namespaces   map[string]*namespace
 	backlogged   map[string]*namespace // those with waiting calls
 	lastEviction time.Time
-	// reroutable are the waiting calls that may also go to another provider, ordered by the end of their patience.
-	reroutable callQueue
+	// reroutable holds the waiting calls that may also go to another provider, ordered by the end of their patience.
+	reroutable list.List
 
 	timer  *time.Timer
 	wakeAt time.Time
@@ -80,20 +83,19 @@ func (p *provider) dequeue(c *QueuedCall) {
 func (p *provider) startPatience(c *QueuedCall, now time.Time) {
 	c.since = now
 	if len(c.choices) > 1 {
-		c.reconsiderPlace = p.reroutable.push(c)
+		c.reconsiderPlace = p.reroutable.PushBack(c)
 	}
 }
 
-// stopPatience removes a call from reroutable.
 func (p *provider) stopPatience(c *QueuedCall) {
 	if c.reconsiderPlace != nil {
-		p.reroutable.remove(c.reconsiderPlace)
+		p.reroutable.Remove(c.reconsiderPlace)
 		c.reconsiderPlace = nil
 	}
 }
 
-// fairestNamespace returns the waiting namespace with the smallest dominant share, then the one served longest ago, then by
-// name.
+// fairestNamespace returns the waiting namespace with the smallest dominant share, then the one served longest ago,
+// then by name.
 func (p *provider) fairestNamespace(now time.Time) *namespace {
 	var best *namespace
 	var bestShare int64
@@ -137,7 +139,10 @@ func (p *provider) next(now time.Time) (*QueuedCall, time.Time) {
 	// The fairest call waits for capacity even if a smaller call of another namespace would fit; otherwise large
 	// calls would starve.
 	call := p.fairestNamespace(now).next()
-	at := latest(p.requests.fits(now, 1), p.tokens.fits(now, call.ticket.Tokens))
+	at := p.requests.fits(now, 1)
+	if tokensAt := p.tokens.fits(now, call.ticket.Tokens); tokensAt.After(at) {
+		at = tokensAt
+	}
 	if at.After(now) {
 		return nil, at
 	}
@@ -158,12 +163,10 @@ func (p *provider) start(c *QueuedCall, now time.Time, sequence uint64) *Grant {
 		p.shares.served(n)
 	}
 	p.inFlight++
-	for _, w := range []*window{&p.requests, &n.requests} {
-		w.add(now, 1)
-	}
-	for _, w := range []*window{&p.tokens, &n.tokens} {
-		w.add(now, c.ticket.Tokens)
-	}
+	p.requests.add(now, 1)
+	n.requests.add(now, 1)
+	p.tokens.add(now, c.ticket.Tokens)
+	n.tokens.add(now, c.ticket.Tokens)
 	return &Grant{Provider: p.Name, Waited: now.Sub(c.submitted), ticket: c.ticket, at: p, started: now}
 }
 
@@ -219,14 +222,4 @@ func (p *provider) expectedWait(t Ticket, now time.Time) time.Duration {
 		wait = max(wait, time.Duration(excess)*p.meanDuration/time.Duration(concurrent))
 	}
 	return wait
-}
-
-func latest(times ...time.Time) time.Time {
-	var last time.Time
-	for _, t := range times {
-		if t.After(last) {
-			last = t
-		}
-	}
-	return last
 }

@@ -27,12 +27,12 @@ func (s *Scheduler) route(call *QueuedCall, from *provider, patience time.Durati
 	return best
 }
 
-// primaryAttempts is how often a call may fail at its own provider before a fallback is attempted. It is once if the call
-// has too few attempts to reach all fallbacks.
+// primaryAttempts is how often a call may fail at its own provider before a fallback is attempted. It is once if the
+// call has too few attempts to reach all fallbacks.
 const primaryAttempts = 2
 
-// providerAfterFailures returns the provider for a call that may have failed: first its own provider, then each of the fallbacks in
-// turn.
+// providerAfterFailures returns the provider for a call that may have failed: first its own provider, then each of the
+// fallbacks in turn.
 func (s *Scheduler) providerAfterFailures(primary *provider, t Ticket) *provider {
 	var fallbacks []*provider
 	for _, name := range primary.choices[1:] {
@@ -58,9 +58,9 @@ func (s *Scheduler) backOff(p *provider, until, now time.Time) []*provider {
 	if s.options.Observer != nil {
 		s.options.Observer.BackedOff(p.Name, until)
 	}
-	for at := p.reroutable.first; at != nil; {
-		next := at.next
-		if to := s.reroute(p, at.call, s.options.Patience, now); !slices.Contains(touched, to) {
+	for at := p.reroutable.Front(); at != nil; {
+		next := at.Next() // before at may be removed
+		if to := s.reroute(p, queuedCall(at), s.options.Patience, now); !slices.Contains(touched, to) {
 			touched = append(touched, to)
 		}
 		at = next
@@ -72,8 +72,8 @@ func (s *Scheduler) backOff(p *provider, until, now time.Time) []*provider {
 // again. It returns the affected providers.
 func (s *Scheduler) reconsider(p *provider, now time.Time) []*provider {
 	touched := []*provider{p}
-	for at := p.reroutable.first; at != nil; at = p.reroutable.first {
-		call := at.call
+	for at := p.reroutable.Front(); at != nil; at = p.reroutable.Front() {
+		call := queuedCall(at)
 		if call.since.Add(s.options.Patience).After(now) {
 			break
 		}

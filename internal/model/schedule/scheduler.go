@@ -4,6 +4,7 @@
 package schedule
 
 import (
+	"container/list"
 	"fmt"
 	"sync"
 	"time"
@@ -55,8 +56,8 @@ type Options struct {
 	Patience time.Duration
 	// Observer may be nil.
 	Observer Observer
-	// Shares is set if other replicas call the same providers. Calls to a provider with limits then start only within the shares that
-	// Apply sets; before the first one none starts.
+	// Shares is set if other replicas call the same providers. Calls to a provider with limits then start only within
+	// the shares that Apply sets; before the first one none starts.
 	Shares share.Notifier
 }
 
@@ -86,8 +87,8 @@ type QueuedCall struct {
 	// Set while the call waits: its provider, the start of the wait, and its queue entries.
 	at              *provider
 	since           time.Time
-	place           *queueEntry
-	reconsiderPlace *queueEntry
+	place           *list.Element
+	reconsiderPlace *list.Element
 }
 
 // Grant is the permission to make a call. It must be released.
@@ -133,10 +134,10 @@ func (s *Scheduler) SetProvider(spec Provider) {
 func (s *Scheduler) Submit(ticket Ticket, granted func(*Grant)) (*QueuedCall, error) {
 	ticket.Tokens = min(max(ticket.Tokens, 0), maxTokens)
 	call := &QueuedCall{scheduler: s, ticket: ticket, granted: granted}
-	known := false
+	exists := false
 	s.update(func(now time.Time) []*provider {
 		primary := s.providers[ticket.Provider]
-		if known = primary != nil; !known {
+		if exists = primary != nil; !exists {
 			return nil
 		}
 		call.submitted = now
@@ -145,7 +146,7 @@ func (s *Scheduler) Submit(ticket Ticket, granted func(*Grant)) (*QueuedCall, er
 		p.enqueue(call, now)
 		return []*provider{p}
 	})
-	if !known {
+	if !exists {
 		return nil, fmt.Errorf("submit a model call: provider %q is not known", ticket.Provider)
 	}
 	if s.options.Shares != nil {
@@ -261,8 +262,8 @@ func (s *Scheduler) dispatch(p *provider, now time.Time) []func() {
 
 // wake sets the provider's timer to the given time, or to the end of the first waiting call's patience.
 func (s *Scheduler) wake(p *provider, at, now time.Time) {
-	if oldest := p.reroutable.first; oldest != nil {
-		if end := oldest.call.since.Add(s.options.Patience); at.IsZero() || end.Before(at) {
+	if oldest := p.reroutable.Front(); oldest != nil {
+		if end := queuedCall(oldest).since.Add(s.options.Patience); at.IsZero() || end.Before(at) {
 			at = end
 		}
 	}

@@ -4,13 +4,15 @@
 package schedule
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/share"
 )
 
-// The limits of a provider, as the last part of the names of their resources.
+// The names of a provider's limits, which end the names of their resources.
 const (
 	concurrentLimit = "concurrent"
 	requestsLimit   = "requests"
@@ -25,9 +27,10 @@ type shares struct {
 	weights                      map[string]float64
 	// turns is the turn of the last call: a namespace that was idle continues there, and not at its own last turn.
 	turns float64
-	// askedUntil is when a back-off ends that this replica was asked for. Those that others were asked for are not reported again.
-	askedUntil time.Time
-	// short is the limit of which the next call needs a larger share; empty if there is none.
+	// backOffUntil is the end of the back-off that the provider requested from this replica; other replicas report
+	// theirs.
+	backOffUntil time.Time
+	// short names the limit whose share is too small for the next call, if any.
 	short string
 }
 
@@ -66,17 +69,16 @@ func (s *shares) limit(name string) *limitShare {
 	}
 }
 
-// held reports whether a share was set that has not been returned.
 func (s *shares) held() bool { return s.concurrent.amount+s.requests.amount+s.tokens.amount > 0 }
 
 func (s *shares) reported(until time.Time) {
-	if until.After(s.askedUntil) {
-		s.askedUntil = until
+	if until.After(s.backOffUntil) {
+		s.backOffUntil = until
 	}
 }
 
-// weighted divides a dominant share by the fraction of the namespace that this replica should serve, which gives its dominant share on
-// all replicas.
+// weighted divides a dominant share by the fraction of the namespace that this replica should serve, which gives its
+// dominant share on all replicas.
 func (s *shares) weighted(namespace string, dominant int64) int64 {
 	return int64(float64(dominant) / s.weight(namespace))
 }
@@ -96,7 +98,8 @@ func (s *shares) served(n *namespace) {
 	n.served = s.turns + 1/s.weight(n.name)
 }
 
-// fitsShare reports whether a call fits into the shares. If not, it returns when it will, or the zero time if that needs larger ones.
+// fitsShare reports whether a call fits into the shares. If not, it returns when it will, or the zero time if that
+// needs larger ones.
 func (p *provider) fitsShare(c *QueuedCall, now time.Time) (at time.Time, ok bool) {
 	s := p.shares
 	if p.Concurrent > 0 && int64(p.inFlight) >= s.concurrent.usable(now) {
@@ -123,7 +126,7 @@ func (p *provider) expectedLimits() (concurrent int, requests, tokens int64) {
 
 // active reports whether the provider has calls, or had some in the last minute.
 func (p *provider) active(now time.Time) bool {
-	return p.waiting+p.inFlight > 0 || p.requests.sum+p.tokens.sum > 0 || p.shares.askedUntil.After(now)
+	return p.waiting+p.inFlight > 0 || p.requests.sum+p.tokens.sum > 0 || p.shares.backOffUntil.After(now)
 }
 
 // Demands implements share.Source. It and the other methods of a Source need Options.Shares.
@@ -144,7 +147,7 @@ func (s *Scheduler) Demands() []share.Demand {
 
 func (p *provider) demands(now time.Time) []share.Demand {
 	list := []share.Demand{{
-		Resource: resource(p.Name, concurrentLimit), Limit: int64(p.Concurrent), Used: int64(p.inFlight), BackOff: max(0, p.shares.askedUntil.Sub(now)),
+		Resource: resource(p.Name, concurrentLimit), Limit: int64(p.Concurrent), Used: int64(p.inFlight), BackOff: max(0, p.shares.backOffUntil.Sub(now)),
 		Needs: p.needs(func(n *namespace) int64 { return int64(n.inFlight + n.waiting) }),
 	}}
 	if p.RequestsPerMinute > 0 {
@@ -166,7 +169,8 @@ func (p *provider) demands(now time.Time) []share.Demand {
 	return list
 }
 
-// needs returns what each namespace needs. The weight is the number of its chats, because these take turns within a namespace.
+// needs returns what each namespace needs. The weight is the number of its chats, because these take turns within a
+// namespace.
 func (p *provider) needs(amount func(*namespace) int64) map[string]share.Need {
 	needs := map[string]share.Need{}
 	for name, n := range p.namespaces {
@@ -218,15 +222,11 @@ func (s *Scheduler) Apply(list []share.Share) {
 				}
 			}
 		}
-		affected := make([]*provider, 0, len(touched))
-		for p := range touched {
-			affected = append(affected, p)
-		}
-		return affected
+		return slices.Collect(maps.Keys(touched))
 	})
 }
 
-// limited returns the provider of a resource and which of its limits it is; nil if it is not known.
+// limited returns the provider and the limit of a resource; the provider is nil if it does not exist.
 func (s *Scheduler) limited(resource string) (*provider, string) {
 	name, ok := strings.CutPrefix(resource, "provider/")
 	at := strings.LastIndexByte(name, '/')
@@ -254,7 +254,8 @@ func (s *Scheduler) notifySubmitted(c *QueuedCall) {
 	s.options.Shares.Short(short)
 }
 
-// notifyReleased notifies the keeper of the shares of a call that has ended: if this replica uses more than its share, or must back off.
+// notifyReleased reports the end of a call to the keeper of the shares if the replica exceeds its share or must back
+// off.
 func (s *Scheduler) notifyReleased(g *Grant, result Result) {
 	s.mu.Lock()
 	p := g.at

@@ -3,7 +3,10 @@
 
 package schedule
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A minute is counted in buckets of one second. A bucket leaves the window sixty seconds after its end, so the count
 // is slightly too high rather than too low, and a window needs little memory at any rate.
@@ -33,9 +36,7 @@ func (w *window) expire(now time.Time) {
 		w.sum -= w.buckets[n].amount
 		n++
 	}
-	if n > 0 {
-		w.buckets = append(w.buckets[:0], w.buckets[n:]...)
-	}
+	w.buckets = slices.Delete(w.buckets, 0, n)
 }
 
 func (w *window) add(now time.Time, amount int64) {
@@ -77,8 +78,8 @@ func (w *window) fits(now time.Time, amount int64) time.Time {
 	return now
 }
 
-// fitsInto returns when an amount fits into a part of the limit, if nothing else is added until then. It reports false if it never does. An
-// amount above the limit needs the whole limit.
+// fitsInto is like fits with only a part of the limit. It reports false if the amount never fits; an amount above the
+// limit needs the whole limit.
 func (w *window) fitsInto(part int64, now time.Time, amount int64) (time.Time, bool) {
 	if w.limit <= 0 {
 		return now, true
