@@ -67,8 +67,7 @@ func (anthropic) failed(e *apiError) (int, any) {
 	return status, map[string]any{"type": "error", "error": body, "request_id": "req_scripted"}
 }
 
-// anthropicDefaults returns how the API itself reports an error. Some have no type of their own and are known only by
-// their message.
+// anthropicDefaults returns how the API itself reports an error. Some errors are distinguished only by their message.
 func anthropicDefaults(e *apiError, kind string) (status int, kindOf, message string) {
 	switch e.code {
 	case codeContextTooLong:

@@ -3,10 +3,6 @@
 
 package scripted
 
-import (
-	"encoding/json"
-)
-
 // blocks returns the content of a reply. If the request enables thinking, every reply begins with it, as in the API;
 // without reasoning in the script its text is empty.
 func (r *anthropicRequest) blocks(p *response) []map[string]any {
@@ -20,19 +16,16 @@ func (r *anthropicRequest) blocks(p *response) []map[string]any {
 		}
 	}
 	for _, call := range p.calls {
-		input := json.RawMessage(call.arguments)
-		if !json.Valid(input) {
-			input = encode(call.arguments)
-		}
-		blocks = append(blocks, map[string]any{"type": "tool_use", "id": call.id, "name": call.name, "input": input})
+		blocks = append(blocks, map[string]any{"type": "tool_use", "id": call.id, "name": call.name, "input": call.input()})
 	}
 	return blocks
 }
 
-// stopReason returns the API's name of the finish reason.
-func (*anthropicRequest) stopReason(p *response) string {
+// stopReason returns the finish reason as the APIs of Anthropic and Bedrock name it, except for a filtered or refused
+// reply.
+func (p *response) stopReason(filtered string) string {
 	if p.refusal != "" {
-		return "refusal"
+		return filtered
 	}
 	switch reason := p.finishReason(); reason {
 	case finishStop:
@@ -42,13 +35,13 @@ func (*anthropicRequest) stopReason(p *response) string {
 	case finishLength:
 		return "max_tokens"
 	case finishFiltered:
-		return "refusal"
+		return filtered
 	default:
 		return reason
 	}
 }
 
-// anthropicUsage returns the usage of a reply. The input does not include what was read from the cache or written to it.
+// anthropicUsage excludes cached tokens from the input.
 func anthropicUsage(u *tokenUsage, output int64) map[string]any {
 	return map[string]any{
 		"input_tokens": u.prompt - u.cached - u.written, "cache_read_input_tokens": u.cached,
@@ -57,11 +50,10 @@ func anthropicUsage(u *tokenUsage, output int64) map[string]any {
 	}
 }
 
-// plain returns a reply without a stream.
 func (r *anthropicRequest) plain(p *response) any {
 	body := map[string]any{
 		"id": "msg_" + p.id, "type": "message", "role": "assistant", "model": r.Model,
-		"content": r.blocks(p), "stop_reason": r.stopReason(p), "stop_sequence": nil,
+		"content": r.blocks(p), "stop_reason": p.stopReason("refusal"), "stop_sequence": nil,
 	}
 	if p.usage != nil {
 		body["usage"] = anthropicUsage(p.usage, p.usage.completion)
@@ -114,7 +106,6 @@ func (s *anthropicStream) addText(text string) {
 	})
 }
 
-// stream returns the events of the reply in order.
 func (r *anthropicRequest) stream(p *response) [][]byte {
 	s := &anthropicStream{chunkSize: p.script.ChunkSize}
 	start := map[string]any{
@@ -143,7 +134,7 @@ func (r *anthropicRequest) stream(p *response) [][]byte {
 			}
 		})
 	}
-	end := map[string]any{"delta": map[string]any{"stop_reason": r.stopReason(p), "stop_sequence": nil}}
+	end := map[string]any{"delta": map[string]any{"stop_reason": p.stopReason("refusal"), "stop_sequence": nil}}
 	if p.usage != nil {
 		end["usage"] = anthropicUsage(p.usage, p.usage.completion)
 	}

@@ -125,7 +125,6 @@ type anthropicBlock struct {
 	fields object
 }
 
-// UnmarshalJSON keeps the fields too, for strict mode.
 func (b *anthropicBlock) UnmarshalJSON(data []byte) error {
 	type plain anthropicBlock
 	return decodeFields(data, (*plain)(b), &b.fields)
@@ -157,7 +156,6 @@ func (c anthropicContent) images() int {
 	return n
 }
 
-// conversation returns the request in the form that rules match.
 func (r *anthropicRequest) conversation() *conversation {
 	c := &conversation{model: r.Model, stream: r.Stream, callPrefix: "toolu_"}
 	if r.System.set {

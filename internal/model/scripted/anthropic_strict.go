@@ -22,7 +22,6 @@ var (
 // maxCacheControls is how many blocks of a request may end a cached prefix.
 const maxCacheControls = 4
 
-// validate rejects what the real API rejects.
 func (r *anthropicRequest) validate() error {
 	switch {
 	case r.Model == "":
@@ -76,7 +75,7 @@ func (r *anthropicRequest) validateThinking() error {
 }
 
 func (r *anthropicRequest) validateTools() error {
-	seen := make(map[string]bool, len(r.Tools))
+	names := make(map[string]bool, len(r.Tools))
 	for i := range r.Tools {
 		t := &r.Tools[i]
 		path := fmt.Sprintf("tools.%d.custom", i)
@@ -85,10 +84,10 @@ func (r *anthropicRequest) validateTools() error {
 			return invalid(fmt.Sprintf("tools.%d", i), "Input tag '%s' found using 'type' does not match any of the expected tags: 'custom'", *t.Type)
 		case !anthropicToolName.MatchString(t.Name):
 			return invalid(path+".name", "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'")
-		case seen[t.Name]:
+		case names[t.Name]:
 			return invalid("tools", "Tool names must be unique.")
 		}
-		seen[t.Name] = true
+		names[t.Name] = true
 		if err := validateInputSchema(path+".input_schema", t.InputSchema); err != nil {
 			return err
 		}
@@ -101,7 +100,7 @@ func (r *anthropicRequest) validateTools() error {
 		return invalid("tool_choice", "tool_choice may only be specified while providing tools")
 	case !slices.Contains([]string{"auto", "any", "tool", "none"}, r.ToolChoice.Type):
 		return invalid("tool_choice", "Input tag '%s' found using 'type' does not match any of the expected tags: 'any', 'auto', 'none', 'tool'", r.ToolChoice.Type)
-	case r.ToolChoice.Type == "tool" && !seen[r.ToolChoice.Name]:
+	case r.ToolChoice.Type == "tool" && !names[r.ToolChoice.Name]:
 		return invalid("tool_choice", "Tool '%s' not found in provided tools", r.ToolChoice.Name)
 	}
 	return nil
@@ -210,8 +209,8 @@ func anthropicRoles() map[string][]string {
 }
 
 func (m *anthropicMessage) validateBlock(path string, b *anthropicBlock) error {
-	roles, known := anthropicRoles()[b.Type]
-	if !known {
+	roles, ok := anthropicRoles()[b.Type]
+	if !ok {
 		tags := slices.Sorted(maps.Keys(anthropicRoles()))
 		return invalid(path, "Input tag '%s' found using 'type' does not match any of the expected tags: '%s'", b.Type, strings.Join(tags, "', '"))
 	}
@@ -337,7 +336,7 @@ func (m *anthropicMessage) calls() []string {
 	return ids
 }
 
-// validateResults checks that a message begins with exactly the results of the message's calls before.
+// validateResults checks that a message begins with the results of the previous message's calls, and has no others.
 func (m *anthropicMessage) validateResults(path string, calls []string) error {
 	answered := map[string]bool{}
 	leading := true
@@ -364,7 +363,7 @@ func (m *anthropicMessage) validateResults(path string, calls []string) error {
 	return nil
 }
 
-// validateLoop checks that, with thinking enabled, the first reply of the tool loop at the end begins with its thinking.
+// validateLoop checks that the last tool loop begins with thinking if that is enabled.
 func (r *anthropicRequest) validateLoop() error {
 	if !r.Thinking.enabled() {
 		return nil
@@ -376,11 +375,11 @@ func (r *anthropicRequest) validateLoop() error {
 	if first < 0 {
 		return nil
 	}
-	found := r.Messages[first].Content.blocks[0].Type
-	if found == "thinking" || found == "redacted_thinking" {
+	kind := r.Messages[first].Content.blocks[0].Type
+	if kind == "thinking" || kind == "redacted_thinking" {
 		return nil
 	}
-	return invalid(fmt.Sprintf("messages.%d.content.0.type", first), "Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks). To avoid this requirement, disable `thinking`.", found)
+	return invalid(fmt.Sprintf("messages.%d.content.0.type", first), "Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks). To avoid this requirement, disable `thinking`.", kind)
 }
 
 func (r *anthropicRequest) validateCaching() error {
@@ -392,7 +391,7 @@ func (r *anthropicRequest) validateCaching() error {
 	for i := range r.Messages {
 		controls = append(controls, r.Messages[i].Content.cacheControls()...)
 	}
-	found := 0
+	count := 0
 	for _, c := range controls {
 		switch {
 		case c == nil:
@@ -402,10 +401,10 @@ func (r *anthropicRequest) validateCaching() error {
 		case c.TTL != nil && *c.TTL != "5m" && *c.TTL != "1h":
 			return invalid("cache_control.ephemeral.ttl", "Input should be '5m' or '1h'")
 		}
-		found++
+		count++
 	}
-	if found > maxCacheControls {
-		return badRequest("", "A maximum of %d blocks with cache_control may be provided. Found %d.", maxCacheControls, found)
+	if count > maxCacheControls {
+		return badRequest("", "A maximum of %d blocks with cache_control may be provided. Found %d.", maxCacheControls, count)
 	}
 	return nil
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// bedrock is the Converse API of Amazon Bedrock. Its calls have the path /model/NAME/converse or /model/NAME/converse-stream.
+// bedrock is the Converse API of Amazon Bedrock. Its calls have the path /model/NAME/converse or
+// /model/NAME/converse-stream.
 type bedrock struct{}
 
 func (bedrock) api() model.API { return model.Bedrock }

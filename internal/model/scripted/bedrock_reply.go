@@ -5,14 +5,13 @@ package scripted
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream/eventstreamapi"
 )
 
-// awsEventStream is the content type of streams of AWS.
+// awsEventStream is the content type of AWS streams.
 const awsEventStream = "application/vnd.amazon.eventstream"
 
 // awsFrame returns a message of an event stream of AWS: an event, or an exception.
@@ -47,26 +46,10 @@ func (*bedrockRequest) failedFrame(e *apiError) []byte {
 	return awsFrame(eventstreamapi.ExceptionMessageType, eventstreamapi.ExceptionTypeHeader, strings.ToLower(name[:1])+name[1:], encode(body))
 }
 
-func bedrockStop(p *response) string {
-	if p.refusal != "" {
-		return "content_filtered" // the API has no refusals
-	}
-	switch reason := p.finishReason(); reason {
-	case finishStop:
-		return "end_turn"
-	case finishToolCalls:
-		return "tool_use"
-	case finishLength:
-		return "max_tokens"
-	case finishFiltered:
-		return "content_filtered"
-	default:
-		return reason
-	}
-}
+// bedrockFiltered is the stop reason of a filtered reply, and of a refusal, which the API does not have.
+const bedrockFiltered = "content_filtered"
 
-// bedrockUsage returns the usage of a reply. The input does not include what was read from the cache or written to it; reasoning is not
-// counted by itself.
+// bedrockUsage excludes cached tokens from the input. The API does not count reasoning separately.
 func bedrockUsage(u *tokenUsage) map[string]any {
 	return map[string]any{
 		"inputTokens": u.prompt - u.cached - u.written, "cacheReadInputTokens": u.cached, "cacheWriteInputTokens": u.written,
@@ -79,7 +62,6 @@ func (r *bedrockRequest) reasons(p *response) bool {
 	return p.reasoning != "" || r.thinking().enabled()
 }
 
-// plain returns a reply without a stream.
 func (r *bedrockRequest) plain(p *response) any {
 	blocks := []map[string]any{}
 	if r.reasons(p) {
@@ -91,15 +73,11 @@ func (r *bedrockRequest) plain(p *response) any {
 		blocks = append(blocks, map[string]any{"text": p.text})
 	}
 	for _, call := range p.calls {
-		input := json.RawMessage(call.arguments)
-		if !json.Valid(input) {
-			input = encode(call.arguments)
-		}
-		blocks = append(blocks, map[string]any{"toolUse": map[string]any{"toolUseId": call.id, "name": call.name, "input": input}})
+		blocks = append(blocks, map[string]any{"toolUse": map[string]any{"toolUseId": call.id, "name": call.name, "input": call.input()}})
 	}
 	body := map[string]any{
 		"output":     map[string]any{"message": map[string]any{"role": roleAssistant, "content": blocks}},
-		"stopReason": bedrockStop(p), "metrics": map[string]any{"latencyMs": 1},
+		"stopReason": p.stopReason(bedrockFiltered), "metrics": map[string]any{"latencyMs": 1},
 	}
 	if p.usage != nil {
 		body["usage"] = bedrockUsage(p.usage)
@@ -107,7 +85,6 @@ func (r *bedrockRequest) plain(p *response) any {
 	return body
 }
 
-// stream returns the events of the reply in order.
 func (r *bedrockRequest) stream(p *response) [][]byte {
 	frames := [][]byte{awsEvent("messageStart", map[string]any{"role": roleAssistant})}
 	index := 0
@@ -140,8 +117,8 @@ func (r *bedrockRequest) stream(p *response) [][]byte {
 		}
 		stop()
 	}
-	// The metadata follows the end of the message. They are one frame here, because a stream that is cut ends before the last one.
-	end := awsEvent("messageStop", map[string]any{"stopReason": bedrockStop(p)})
+	// The end and the metadata are one frame, because a fault can only omit the last frame of a stream.
+	end := awsEvent("messageStop", map[string]any{"stopReason": p.stopReason(bedrockFiltered)})
 	if p.usage != nil {
 		end = append(end, awsEvent("metadata", map[string]any{"usage": bedrockUsage(p.usage), "metrics": map[string]any{"latencyMs": 1}})...)
 	}

@@ -32,7 +32,7 @@ type bedrockRequest struct {
 	streamed bool
 }
 
-// bedrockFields are the fields of a model of Anthropic.
+// bedrockFields are the request fields of Anthropic's models.
 type bedrockFields struct {
 	Thinking     *anthropicThinking `json:"thinking"`
 	OutputConfig *struct {
@@ -63,7 +63,6 @@ type bedrockBlock struct {
 	fields           object
 }
 
-// UnmarshalJSON also records which fields are present, for strict mode.
 func (b *bedrockBlock) UnmarshalJSON(data []byte) error {
 	type plain bedrockBlock
 	return decodeFields(data, (*plain)(b), &b.fields)
@@ -122,7 +121,6 @@ type bedrockTool struct {
 	SystemTool ignored
 }
 
-// conversation returns the request in the form that rules match.
 func (r *bedrockRequest) conversation() *conversation {
 	c := &conversation{model: r.model, stream: r.streamed, callPrefix: "tooluse_"}
 	if len(r.System) > 0 {

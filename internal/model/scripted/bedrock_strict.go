@@ -69,7 +69,7 @@ func (r *bedrockRequest) validateTools() error {
 	if len(r.ToolConfig.Tools) == 0 {
 		return validationError("toolConfig.tools", "Member must have length greater than or equal to 1")
 	}
-	seen := map[string]bool{}
+	names := map[string]bool{}
 	for i := range r.ToolConfig.Tools {
 		spec := r.ToolConfig.Tools[i].ToolSpec
 		path := fmt.Sprintf("toolConfig.tools.%d.member.toolSpec", i+1)
@@ -82,10 +82,10 @@ func (r *bedrockRequest) validateTools() error {
 			return validationError(path+".name", "Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+")
 		case spec.Description != nil && *spec.Description == "":
 			return validationError(path+".description", "Member must have length greater than or equal to 1")
-		case seen[spec.Name]:
+		case names[spec.Name]:
 			return modelError("tools: Tool names must be unique.")
 		}
-		seen[spec.Name] = true
+		names[spec.Name] = true
 		if err := validateInputSchema(path+".inputSchema.json", spec.InputSchema.JSON); err != nil {
 			return err
 		}
@@ -188,10 +188,10 @@ func (b *bedrockBlock) validate(path, role string) error {
 }
 
 func (i *bedrockImage) validate(path string) error {
-	switch found := http.DetectContentType(i.Source.Bytes); {
+	switch {
 	case !slices.Contains(bedrockFormats, i.Format):
 		return validationError(path+".format", "Member must satisfy enum value set: [png, jpeg, gif, webp]")
-	case found != "image/"+i.Format:
+	case http.DetectContentType(i.Source.Bytes) != "image/"+i.Format:
 		return modelError("%s: Image does not match the provided media type image/%s", path, i.Format)
 	}
 	return nil
@@ -231,7 +231,7 @@ func (r *bedrockReasoning) validate(path string) error {
 	return nil
 }
 
-// validateResults checks that a message has exactly the results of the calls of the message before, and that they are its first blocks.
+// validateResults checks that a message begins with the results of the previous message's calls, and has no others.
 func (m *bedrockMessage) validateResults(at int, calls []string) error {
 	answered := map[string]bool{}
 	leading := true
@@ -258,7 +258,7 @@ func (m *bedrockMessage) validateResults(at int, calls []string) error {
 	return nil
 }
 
-// validateLoop checks that, with thinking enabled, the first reply of the tool loop at the end begins with its reasoning.
+// validateLoop checks that the last tool loop begins with reasoning if thinking is enabled.
 func (r *bedrockRequest) validateLoop() error {
 	first := -1
 	for i := len(r.Messages) - 1; i > 0 && r.Messages[i].Content[0].ToolResult != nil; i -= 2 {
@@ -285,7 +285,7 @@ func (r *bedrockRequest) validateCachePoints() error {
 			points = append(points, r.Messages[i].Content[j].CachePoint)
 		}
 	}
-	found := 0
+	count := 0
 	for _, p := range points {
 		switch {
 		case p == nil:
@@ -293,10 +293,10 @@ func (r *bedrockRequest) validateCachePoints() error {
 		case p.Type != "default":
 			return validationError("cachePoint.type", "Member must satisfy enum value set: [default]")
 		}
-		found++
+		count++
 	}
-	if found > maxCacheControls {
-		return modelError("A maximum of %d blocks with cache_control may be provided. Found %d.", maxCacheControls, found)
+	if count > maxCacheControls {
+		return modelError("A maximum of %d blocks with cache_control may be provided. Found %d.", maxCacheControls, count)
 	}
 	return nil
 }

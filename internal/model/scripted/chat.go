@@ -15,9 +15,7 @@ type chat struct{}
 
 func (chat) api() model.API { return model.OpenAI }
 
-func (chat) key(r *http.Request) string {
-	return bearer(r)
-}
+func (chat) key(r *http.Request) string { return bearer(r) }
 
 func (chat) wrongKey(key string) *apiError {
 	e := &apiError{status: http.StatusUnauthorized, kind: invalidRequest, code: codeWrongKey, message: "You didn't provide an API key."}
@@ -71,15 +69,9 @@ func (chat) failed(e *apiError) (int, any) {
 }
 
 func (chat) list(models []string) any {
-	type entry struct {
-		ID      string `json:"id"`
-		Object  string `json:"object"`
-		Created int64  `json:"created"`
-		OwnedBy string `json:"owned_by"`
-	}
-	var data []entry
+	var data []any
 	for _, id := range models {
-		data = append(data, entry{id, "model", created, "nestor"})
+		data = append(data, map[string]any{"id": id, "object": "model", "created": created, "owned_by": "nestor"})
 	}
 	return map[string]any{"object": "list", "data": data}
 }

@@ -31,7 +31,6 @@ func newChatCall(call toolCall) chatCall {
 	return out
 }
 
-// plain returns the body of a reply that is not streamed.
 func (r *chatRequest) plain(p *response) any {
 	message := map[string]any{"role": "assistant", "content": nil, "refusal": nil}
 	if p.text != "" || len(p.calls) == 0 && p.refusal == "" {

@@ -57,7 +57,6 @@ type chatRequest struct {
 // ignored is a field that the API accepts. It needs no tag if its JSON name differs from its name only in case.
 type ignored struct{}
 
-// UnmarshalJSON accepts anything.
 func (*ignored) UnmarshalJSON([]byte) error { return nil }
 
 type streamOptions struct {
@@ -101,12 +100,11 @@ type chatFunction struct {
 type content struct {
 	text string
 	set  bool
-	// parts are the types of the parts of a list, and images the URLs of those that are images.
+	// parts are the types of a list's parts, and images the URLs of its images.
 	parts  []string
 	images []string
 }
 
-// UnmarshalJSON accepts the three forms.
 func (c *content) UnmarshalJSON(data []byte) error {
 	switch {
 	case bytes.Equal(data, []byte("null")):
@@ -144,7 +142,6 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// conversation returns the request in the form that rules match.
 func (r *chatRequest) conversation() *conversation {
 	c := &conversation{model: r.Model, stream: r.Stream, callPrefix: "call_", messages: make([]message, 0, len(r.Messages))}
 	for i := range r.Messages {

@@ -46,7 +46,6 @@ func (*chatRequest) failedFrame(e *apiError) []byte {
 	return frame("", map[string]any{"error": newOpenAIError(e)})
 }
 
-// stream returns the chunks of the reply in order.
 func (r *chatRequest) stream(p *response) [][]byte {
 	withUsage := r.StreamOptions != nil && r.StreamOptions.IncludeUsage && p.usage != nil
 	next := chunk{ID: "chatcmpl-" + p.id, Object: "chat.completion.chunk", Created: created, Model: r.Model}

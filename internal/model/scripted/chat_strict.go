@@ -16,7 +16,6 @@ import (
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// validate rejects what the real API rejects.
 func (r *chatRequest) validate() error {
 	switch {
 	case r.Model == "":
@@ -49,7 +48,7 @@ func validateTools(tools []chatTool) error {
 	if len(tools) > 128 {
 		return badRequest("tools", "Invalid 'tools': array too long. Expected an array with maximum length 128, but got one with length %d instead.", len(tools))
 	}
-	seen := make(map[string]bool, len(tools))
+	names := make(map[string]bool, len(tools))
 	for i := range tools {
 		t := &tools[i]
 		at := fmt.Sprintf("tools[%d].function", i)
@@ -59,10 +58,10 @@ func validateTools(tools []chatTool) error {
 		if !toolName.MatchString(t.Function.Name) {
 			return badRequest(at+".name", "Invalid '%s.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$' of at most 64 characters, but got %q.", at, t.Function.Name)
 		}
-		if seen[t.Function.Name] {
+		if names[t.Function.Name] {
 			return badRequest(at+".name", "Tool names must be unique, but %q occurs twice.", t.Function.Name)
 		}
-		seen[t.Function.Name] = true
+		names[t.Function.Name] = true
 		if err := validateParameters(t.Function.Name, t.Function.Parameters); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@
 package scripted
 
 import (
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -26,7 +27,7 @@ type conversation struct {
 	messages []message
 	// tools are the names of the tools that the model may call.
 	tools []string
-	// stream means that the client asked for a stream.
+	// stream means that the client requested a stream.
 	stream bool
 	// callPrefix begins the IDs of tool calls; empty if the API sends none.
 	callPrefix string
@@ -50,6 +51,14 @@ type message struct {
 
 type toolCall struct {
 	id, name, arguments string
+}
+
+// input returns the arguments as JSON, for APIs that do not send them as text.
+func (c toolCall) input() json.RawMessage {
+	if input := json.RawMessage(c.arguments); json.Valid(input) {
+		return input
+	}
+	return encode(c.arguments)
 }
 
 const orchestratorRole = "orchestrator"
@@ -79,12 +88,12 @@ func (c *conversation) complete() *conversation {
 // prompt without it is the orchestrator's.
 func parseRole(system string) (string, bool) {
 	const before, after = "You are operating as a", "** sub-agent"
-	_, rest, found := strings.Cut(system, before)
-	if !found {
+	_, rest, ok := strings.Cut(system, before)
+	if !ok {
 		return "", false
 	}
-	name, _, found := strings.Cut(rest, after)
-	if !found || len(name) > 200 {
+	name, _, ok := strings.Cut(rest, after)
+	if !ok || len(name) > 200 {
 		return "", false
 	}
 	name = strings.TrimPrefix(name, "n")

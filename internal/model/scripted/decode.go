@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -28,8 +29,8 @@ func decodeStrict(data []byte, into any) (unknown string, err error) {
 	return "", err
 }
 
-// decodeRequest decodes the body of a request. In strict mode it rejects what the API rejects; syntax and unknown are how the API reports
-// a body that is not JSON and an unknown field.
+// decodeRequest decodes and, in strict mode, validates a request. syntax and unknown are the API's errors for a body
+// that is not JSON and for an unknown field.
 func decodeRequest(body []byte, strict bool, req request, syntax string, unknown func(field string) *apiError) (encoder, error) {
 	field, err := decodeStrict(body, req)
 	switch {
@@ -43,7 +44,6 @@ func decodeRequest(body []byte, strict bool, req request, syntax string, unknown
 	return req, req.validate()
 }
 
-// request is the body of a request of an API.
 type request interface {
 	encoder
 	validate() error
@@ -72,16 +72,12 @@ type object map[string]json.RawMessage
 
 // unknown returns the first field that is not allowed, or "".
 func (o object) unknown(allowed ...string) string {
-	var found []string
-	for name := range o {
+	for _, name := range slices.Sorted(maps.Keys(o)) {
 		if !slices.Contains(allowed, name) {
-			found = append(found, name)
+			return name
 		}
 	}
-	if len(found) == 0 {
-		return ""
-	}
-	return slices.Min(found)
+	return ""
 }
 
 func isObject(data json.RawMessage) bool {

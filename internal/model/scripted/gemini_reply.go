@@ -118,7 +118,6 @@ func geminiUsage(u *tokenUsage) map[string]any {
 	return usage
 }
 
-// plain returns a reply without a stream.
 func (r *geminiRequest) plain(p *response) any { return r.body(p, r.parts(p, 0), true) }
 
 // contentType is that of events or, without alt=sse, of a list.

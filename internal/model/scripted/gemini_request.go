@@ -130,8 +130,8 @@ func (c *geminiContent) texts() string {
 	return b.String()
 }
 
-// conversation returns the request in the form that rules match. Calls without an ID get one from their position, and
-// results without one answer the first open call of their name.
+// conversation gives calls without an ID one from their position. Results without an ID answer the first open call of
+// their name.
 func (r *geminiRequest) conversation() *conversation {
 	c := &conversation{model: r.model, stream: r.streamed}
 	if r.SystemInstruction != nil {

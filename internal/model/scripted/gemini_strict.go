@@ -21,7 +21,6 @@ func field(path, format string, args ...any) *apiError {
 	return badRequest(path, "* GenerateContentRequest.%s: %s\n", path, fmt.Sprintf(format, args...))
 }
 
-// validate rejects what the real API rejects.
 func (r *geminiRequest) validate() error {
 	if len(r.Contents) == 0 {
 		return field("contents", "contents is not specified")
@@ -69,7 +68,7 @@ func (r *geminiRequest) validateConfig() error {
 }
 
 func (r *geminiRequest) validateTools() error {
-	seen := map[string]bool{}
+	names := map[string]bool{}
 	for i := range r.Tools {
 		for j := range r.Tools[i].FunctionDeclarations {
 			f := &r.Tools[i].FunctionDeclarations[j]
@@ -77,18 +76,18 @@ func (r *geminiRequest) validateTools() error {
 			switch {
 			case !geminiName.MatchString(f.Name):
 				return field(path+".name", badGeminiName)
-			case seen[f.Name]:
+			case names[f.Name]:
 				return badRequest("", "Duplicate function declaration found: %s", f.Name)
 			case f.Parameters != nil && f.ParametersJSONSchema != nil:
 				return field(path, "parameters and parameters_json_schema cannot both be set.")
 			}
-			seen[f.Name] = true
+			names[f.Name] = true
 			if err := f.validate(path); err != nil {
 				return err
 			}
 		}
 	}
-	return r.validateToolConfig(seen)
+	return r.validateToolConfig(names)
 }
 
 func (f *geminiFunction) validate(path string) error {

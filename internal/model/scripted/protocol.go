@@ -21,12 +21,11 @@ type protocol interface {
 	decode(r *http.Request, body []byte, strict bool) (encoder, error)
 	// failed converts an error to the status and the body with which the API reports it.
 	failed(e *apiError) (int, any)
-	// list returns the body of a list of models.
+	// list returns the response body for a list of models.
 	list(models []string) any
 }
 
 type encoder interface {
-	// conversation returns the request in the form that rules match.
 	conversation() *conversation
 	// plain returns the body of a reply without a stream.
 	plain(p *response) any
@@ -42,7 +41,6 @@ const eventStream = "text/event-stream"
 // malformedFrame is an event whose data is not JSON.
 const malformedFrame = "data: {\"id\": \"broken\", \"choices\": [{\"delta\":\n\n"
 
-// encode returns the JSON of a part of a reply.
 func encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -38,7 +38,6 @@ func (r *responsesRequest) reasoningItem(p *response) map[string]any {
 	return item
 }
 
-// parts returns the content of a reply's message.
 func (p *response) parts() []map[string]any {
 	var parts []map[string]any
 	if p.text != "" || p.refusal == "" && p.reasoning == "" && len(p.calls) == 0 {
@@ -87,7 +86,6 @@ func (r *responsesRequest) object(p *response, status string, output []map[strin
 	return body
 }
 
-// plain returns a reply without a stream.
 func (r *responsesRequest) plain(p *response) any {
 	status, _ := p.ending()
 	return r.object(p, status, r.output(p))
@@ -184,7 +182,6 @@ func (s *responsesStream) addParts(parts []map[string]any) {
 	}
 }
 
-// stream returns the events of the reply in order.
 func (r *responsesRequest) stream(p *response) [][]byte {
 	s := &responsesStream{size: p.script.ChunkSize}
 	s.add("response.created", map[string]any{"response": r.object(p, "in_progress", []map[string]any{})})

@@ -112,7 +112,6 @@ const (
 	itemReasoning = "reasoning"
 )
 
-// UnmarshalJSON keeps the fields too, for strict mode.
 func (i *responsesItem) UnmarshalJSON(data []byte) error {
 	type plain responsesItem
 	return decodeFields(data, (*plain)(i), &i.fields)
@@ -140,13 +139,11 @@ type responsesPart struct {
 	fields object
 }
 
-// UnmarshalJSON keeps the fields too, for strict mode.
 func (p *responsesPart) UnmarshalJSON(data []byte) error {
 	type plain responsesPart
 	return decodeFields(data, (*plain)(p), &p.fields)
 }
 
-// UnmarshalJSON accepts both forms.
 func (c *responsesParts) UnmarshalJSON(data []byte) error {
 	switch data[0] {
 	case 'n':
@@ -184,7 +181,7 @@ func (c responsesParts) images() int {
 	return n
 }
 
-// conversation returns the request in the form that rules match. Consecutive items of the model are one reply.
+// conversation makes one reply of consecutive items of the model.
 func (r *responsesRequest) conversation() *conversation {
 	c := &conversation{model: r.Model, stream: r.Stream, callPrefix: "call_"}
 	if r.Instructions != nil && *r.Instructions != "" {

@@ -13,7 +13,6 @@ import (
 
 const maxCallID = 64
 
-// validate rejects what the real API rejects.
 func (r *responsesRequest) validate() error {
 	switch {
 	case r.Model == "":
@@ -80,7 +79,7 @@ func (r *responsesRequest) validateTools() error {
 	if len(r.Tools) > 128 {
 		return invalidValue("tools", "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length %d instead.", len(r.Tools))
 	}
-	seen := map[string]bool{}
+	names := map[string]bool{}
 	for i := range r.Tools {
 		t := &r.Tools[i]
 		path := fmt.Sprintf("tools[%d]", i)
@@ -93,12 +92,12 @@ func (r *responsesRequest) validateTools() error {
 			return missingParameter(path + ".name")
 		case !toolName.MatchString(t.Name):
 			return invalidValue(path+".name", "Invalid '%s.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$' of at most 64 characters.", path)
-		case seen[t.Name]:
+		case names[t.Name]:
 			return invalidValue(path+".name", "Tool names must be unique, but %q occurs twice.", t.Name)
 		case t.Parameters == nil:
 			return missingParameter(path + ".parameters")
 		}
-		seen[t.Name] = true
+		names[t.Name] = true
 		if err := validateParameters(t.Name, t.Parameters); err != nil {
 			return err
 		}
@@ -143,8 +142,8 @@ func (i *responsesItem) validate(path string) error {
 		itemMessage: {"role", "content", "id", "status", "phase"}, itemCall: {"call_id", "name", "arguments", "id", "status", "namespace", "caller"},
 		itemResult: {"call_id", "output", "id", "status", "caller"}, itemReasoning: {"id", "summary", "content", "encrypted_content", "status"},
 	}
-	fields, known := allowed[i.kind()]
-	if !known {
+	fields, ok := allowed[i.kind()]
+	if !ok {
 		return invalidValue(path, "Invalid value: '%s'. Supported values are: '%s'.", i.Type, strings.Join(slices.Sorted(maps.Keys(allowed)), "', '"))
 	}
 	if unknown := i.fields.unknown(append(fields, "type")...); unknown != "" {
@@ -294,18 +293,18 @@ func (r *responsesRequest) validatePairs() error {
 	return nil
 }
 
-// validateReasoning checks that reasoning is unchanged and that neither it nor the item after it is alone.
+// validateReasoning checks that reasoning is unchanged and is followed by the item that it belongs to.
 func (r *responsesRequest) validateReasoning() error {
-	given := map[string]bool{}
+	ids := map[string]bool{}
 	for i := range r.Input.items {
 		item := &r.Input.items[i]
 		if item.kind() != itemReasoning {
-			if required := reasoningID(item.ID); required != "" && !given[required] {
+			if required := reasoningID(item.ID); required != "" && !ids[required] {
 				return badRequest("input", "Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.", item.ID, item.kind(), required)
 			}
 			continue
 		}
-		given[item.ID] = true
+		ids[item.ID] = true
 		switch {
 		case item.EncryptedContent == nil:
 			e := badRequest("input", "Item with id '%s' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", item.ID)
@@ -333,7 +332,7 @@ func validReasoning(id, encrypted string) bool {
 	return ok && strings.HasPrefix(sealed, id+"|")
 }
 
-// The IDs of the items of a reply with reasoning have this mark, so that a request shows which reasoning they need.
+// reasonedMark is part of the item IDs of a reply with reasoning, so that requests show which reasoning they need.
 const reasonedMark = "r_"
 
 // reasoningID returns the ID of the reasoning item that an item needs, or "".

@@ -27,8 +27,9 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the transcripts in testdata/scenarios")
 
-// TestScenarios plays every scenario of the design documents with all built-in scripts at once, like the demo, on each API with
-// the same transcripts. A file is a transcript; lines that begin with "user>" are the user's input, "user> /deny TOOL" denies the next call of a tool, and "chat" starts a new chat.
+// TestScenarios plays every scenario of the design documents with all built-in scripts at once, like the demo, on each
+// API with the same transcripts. A file is a transcript; lines that begin with "user>" are the user's input, "user>
+// /deny TOOL" denies the next call of a tool, and "chat" starts a new chat.
 func TestScenarios(t *testing.T) {
 	scripts, err := scripted.Demo()
 	if err != nil {

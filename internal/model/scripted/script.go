@@ -212,7 +212,7 @@ func count(conditions ...bool) int {
 	return n
 }
 
-// ruleLines returns the line of each rule, for messages. The data was decoded before, so its structure is known.
+// ruleLines returns the line of each rule, for messages. The data was decoded before, so its structure is valid.
 func ruleLines(data []byte) []int {
 	var root yaml.Node
 	if err := yaml.Unmarshal(data, &root); err != nil || len(root.Content) == 0 {
@@ -223,7 +223,7 @@ func ruleLines(data []byte) []int {
 		if top[i].Value != "rules" {
 			continue
 		}
-		lines := make([]int, 0, len(top[i+1].Content))
+		var lines []int
 		for _, n := range top[i+1].Content {
 			lines = append(lines, n.Line)
 		}

@@ -12,17 +12,20 @@ import (
 // APIs sign or encrypt the reasoning that they need back. Here a signature depends only on what it signs: the server
 // has no state, repeats its bytes, and still detects reasoning that was changed.
 
-func signature(purpose, text string) string {
+func digest(purpose, text string) []byte {
 	sum := sha256.Sum256([]byte("scripted model|" + purpose + "|" + text))
-	return base64.StdEncoding.EncodeToString(sum[:])
+	return sum[:]
+}
+
+func signature(purpose, text string) string {
+	return base64.StdEncoding.EncodeToString(digest(purpose, text))
 }
 
 const sealedBytes = 16
 
 // seal returns text with its signature, in an opaque form.
 func seal(purpose, text string) string {
-	sum := sha256.Sum256([]byte("scripted model|" + purpose + "|" + text))
-	return base64.StdEncoding.EncodeToString(append(sum[:sealedBytes:sealedBytes], text...))
+	return base64.StdEncoding.EncodeToString(append(digest(purpose, text)[:sealedBytes:sealedBytes], text...))
 }
 
 // unseal returns the text of seal, and whether it is unchanged.
@@ -32,6 +35,5 @@ func unseal(purpose, sealed string) (string, bool) {
 		return "", false
 	}
 	text := string(data[sealedBytes:])
-	sum := sha256.Sum256([]byte("scripted model|" + purpose + "|" + text))
-	return text, bytes.Equal(sum[:sealedBytes], data[:sealedBytes])
+	return text, bytes.Equal(digest(purpose, text)[:sealedBytes], data[:sealedBytes])
 }

@@ -21,7 +21,7 @@ const (
 	maxSkew = 5 * time.Minute
 )
 
-// signed has the parameters of the signature of a request.
+// signed has the parameters of a request's signature.
 type signed struct {
 	accessKeyID, date, region, service string
 	headers                            []string

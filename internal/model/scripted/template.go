@@ -32,7 +32,7 @@ func templateFunctions() template.FuncMap {
 			}
 			return m[min(1, len(m)-1)], nil
 		},
-		// count returns a list of as many elements as the text says, to range over.
+		// count returns a list with the number of elements in the text, to range over.
 		"count": func(text string) ([]struct{}, error) {
 			n, err := strconv.Atoi(text)
 			if err != nil || n < 0 || n > 100_000 {

@@ -5,15 +5,15 @@ package scripted
 
 import "slices"
 
-// userTurn builds the messages of a turn of the user that may contain tool results, several texts, and images.
+// userTurn builds the messages of a user's turn, which may contain tool results, several texts, and images.
 type userTurn struct {
 	results []message
 	others  []message
 	images  int // of the results
 }
 
-// addResult adds the result of a tool. Its images are moved into a message after the results, as in the chat completions
-// API, so that the same rule matches everywhere.
+// addResult adds the result of a tool. Its images are moved into a message after the results, as in the chat
+// completions API, so that the same rule matches everywhere.
 func (t *userTurn) addResult(result message) {
 	t.images += result.images
 	result.role, result.images = roleTool, 0

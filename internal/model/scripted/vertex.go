@@ -10,8 +10,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
-// vertex is the Gemini API on Vertex AI, whose calls have the path projects/PROJECT/locations/LOCATION/publishers/google/models/NAME:METHOD
-// and an access token.
+// vertex is the Gemini API on Vertex AI, whose calls have the path
+// projects/PROJECT/locations/LOCATION/publishers/google/models/NAME:METHOD and an access token.
 type vertex struct{ gemini }
 
 func (vertex) api() model.API { return model.Vertex }

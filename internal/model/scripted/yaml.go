@@ -85,7 +85,6 @@ func (d *duration) UnmarshalYAML(node *yaml.Node) error {
 // names is a list of names; a single one may be written without brackets.
 type names []string
 
-// UnmarshalYAML accepts a name or a list of names.
 func (n *names) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind == yaml.ScalarNode {
 		*n = names{node.Value}
@@ -97,7 +96,6 @@ func (n *names) UnmarshalYAML(node *yaml.Node) error {
 // roles are names of roles, in the form in which they are compared.
 type roles []string
 
-// UnmarshalYAML accepts a name or a list of names.
 func (r *roles) UnmarshalYAML(node *yaml.Node) error {
 	var list names
 	if err := list.UnmarshalYAML(node); err != nil {
