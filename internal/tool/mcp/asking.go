@@ -32,7 +32,7 @@ func capabilities() *sdk.ClientCapabilities {
 	}}
 }
 
-// activeCall is a call in flight. The server may ask for input and report progress during it.
+// activeCall is a call in flight. The server may request input and report progress during it.
 type activeCall struct {
 	ctx          context.Context
 	server, name string
@@ -82,7 +82,7 @@ func activeCallFrom(ctx context.Context) *activeCall {
 	return a
 }
 
-// elicit asks the person until the answer fits, or too often.
+// elicit passes the request to the person until an answer is usable, at most maxAnswers times.
 func (a *activeCall) elicit(ctx context.Context, params *sdk.ElicitParams) (*sdk.ElicitResult, error) {
 	if a == nil || a.call.Ask == nil || params == nil {
 		return &sdk.ElicitResult{Action: actionCancel}, nil
@@ -153,8 +153,8 @@ func (d *directCaller) answerElicitation(ctx context.Context, m rpcResponse) {
 	d.notify(ctx, reply)
 }
 
-// elicitOnSession answers a request that does not belong to the stream of a call. If exactly one call is in flight, it
-// is that one's; otherwise it is unknown which person to ask, and the request is cancelled.
+// elicitOnSession answers a request that does not belong to a call's stream. It belongs to the only call in flight;
+// with several calls it is cancelled, because it may be for any of their users.
 func (c *connection) elicitOnSession(ctx context.Context, request *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	c.activeMu.Lock()
 	var only *activeCall

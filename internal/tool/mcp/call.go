@@ -17,8 +17,8 @@ import (
 
 const IdempotencyKeyMeta = "nestor.dev/idempotency-key"
 
-// attempt sends a call. A lost call is sent a second time on a working connection if that is safe: if the tool is repeatable, or if
-// the call cannot have reached the server. The error of a call that requires input is a *jsonrpc.Error.
+// attempt sends a call. A lost call is sent a second time on a working connection if the tool is repeatable, or if the
+// call cannot have reached the server. The error of a call that requires input is a *jsonrpc.Error.
 func (s *Session) attempt(ctx context.Context, name string, repeatable bool, call tool.Invocation, r round) (*sdk.CallToolResult, error) {
 	conn, err := s.connection(ctx, nil)
 	if err != nil {
@@ -83,26 +83,26 @@ func (s *Session) workingConnection(ctx context.Context, conn *connection) (*con
 
 // lostCall is a call that the server did not answer.
 type lostCall struct {
-	err  error
-	seen *exchange
+	err      error
+	exchange *exchange
 }
 
 // retryable reports whether sending the call a second time is safe and can help.
 func (l *lostCall) retryable(repeatable bool) bool {
-	if l.seen.unauthorized() || l.seen.throttled() {
+	if l.exchange.unauthorized() || l.exchange.throttled() {
 		return false
 	}
-	return repeatable || l.seen.hadNoEffect()
+	return repeatable || l.exchange.hadNoEffect()
 }
 
 func (l *lostCall) explain(server string) error {
-	text := l.seen.message(l.err)
+	text := l.exchange.message(l.err)
 	switch {
-	case l.seen.unauthorized():
+	case l.exchange.unauthorized():
 		return fmt.Errorf("tool server %s refuses the credentials of this namespace (%s): an operator must correct them", server, text)
-	case l.seen.throttled():
+	case l.exchange.throttled():
 		return fmt.Errorf("tool server %s is rate limited (%s): try again later", server, text)
-	case l.seen.hadNoEffect():
+	case l.exchange.hadNoEffect():
 		return fmt.Errorf("tool server %s did not take the call (%s): try again later", server, text)
 	default:
 		return fmt.Errorf("the connection to tool server %s was lost during the call (%s): %w", server, text, tool.ErrOutcomeUnknown)

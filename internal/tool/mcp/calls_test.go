@@ -23,7 +23,7 @@ func TestIdempotencyKeyIsSent(t *testing.T) {
 		meta.Store(request.Params.Meta[mcp.IdempotencyKeyMeta])
 		return &sdk.CallToolResult{}, nil
 	}))
-	session := makeClient(t, mcp.Options{}).connect(t, describe(makeHost(t, mcp.StreamableHTTP, server), mcp.StreamableHTTP))
+	_, session := connect(t, server)
 	tool.Executor{}.Execute(t.Context(), session.Tools(), tool.Invocation{Name: "lab__pay", IdempotencyKey: "agent-7/3/0"})
 	if got := meta.Load(); got != "agent-7/3/0" {
 		t.Errorf("the server sees the key %v", got)
@@ -81,8 +81,7 @@ func breakAnswer(times int32) func(http.ResponseWriter, *http.Request, string, h
 // refusal to resume the answer proves nothing.
 func TestUnresumableAnswerIsUnknown(t *testing.T) {
 	var runs atomic.Int32
-	h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "act"}, count(&runs))))
-	session := makeClient(t, mcp.Options{}).connect(t, describe(h, mcp.StreamableHTTP))
+	h, session := connect(t, lab(addTool(sdk.Tool{Name: "act"}, count(&runs))))
 	h.setIntercept(func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
 		switch {
 		case method == "tools/call":
@@ -124,8 +123,7 @@ func TestLostCallRepeatsIfSafe(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var runs atomic.Int32
-			h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "act", Annotations: &c.hints}, count(&runs))))
-			session := makeClient(t, mcp.Options{}).connect(t, describe(h, mcp.StreamableHTTP))
+			h, session := connect(t, lab(addTool(sdk.Tool{Name: "act", Annotations: &c.hints}, count(&runs))))
 			h.setIntercept(breakAnswer(c.breaks))
 			result := run(t.Context(), session, "lab__act", `{}`)
 			if result.Failure != c.failure || result.OutcomeUnknown != c.unknown {
@@ -148,8 +146,7 @@ func TestRejectedCallsGiveTheReason(t *testing.T) {
 		http.StatusTooManyRequests: "is rate limited",
 	} {
 		var runs atomic.Int32
-		h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "act"}, count(&runs))))
-		session := makeClient(t, mcp.Options{}).connect(t, describe(h, mcp.StreamableHTTP))
+		h, session := connect(t, lab(addTool(sdk.Tool{Name: "act"}, count(&runs))))
 		h.setIntercept(func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
 			if method == "tools/call" {
 				http.Error(w, "no", status)
@@ -165,8 +162,7 @@ func TestRejectedCallsGiveTheReason(t *testing.T) {
 }
 
 func TestAnswersAreBounded(t *testing.T) {
-	h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "flood"}, answer())))
-	session := makeClient(t, mcp.Options{}).connect(t, describe(h, mcp.StreamableHTTP))
+	h, session := connect(t, lab(addTool(sdk.Tool{Name: "flood"}, answer())))
 	h.setIntercept(func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {
 		if method != "tools/call" {
 			next.ServeHTTP(w, r)

@@ -20,8 +20,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// TestContent checks what a model gets of each kind of content, over both transports: Nestor decodes the answers of one, and the SDK those
-// of the other.
+// TestContent checks what a model gets of each kind of content, over both transports: Nestor decodes the answers of
+// one, and the SDK those of the other.
 func TestContent(t *testing.T) {
 	var drawn bytes.Buffer
 	if err := png.Encode(&drawn, image.NewGray(image.Rect(0, 0, 2, 2))); err != nil {
@@ -92,7 +92,7 @@ func TestStructuredContentIsUnchanged(t *testing.T) {
 			server := lab(addTool(sdk.Tool{Name: "act"}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				return &sdk.CallToolResult{Content: []sdk.Content{content}, StructuredContent: json.RawMessage(structured)}, nil
 			}))
-			session := makeClient(t, mcp.Options{}).connect(t, describe(makeHost(t, mcp.StreamableHTTP, server), mcp.StreamableHTTP))
+			_, session := connect(t, server)
 			if got := run(t.Context(), session, "lab__act", `{}`); string(got.Output.Structured) != structured {
 				t.Errorf("got %s", got.Output.Structured)
 			}
@@ -116,7 +116,7 @@ func TestDiffIsForPeople(t *testing.T) {
 			server := lab(addTool(sdk.Tool{Name: "act"}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				return &sdk.CallToolResult{Meta: sdk.Meta{tool.DiffMeta: c.meta}, Content: []sdk.Content{c.content}}, nil
 			}))
-			session := makeClient(t, mcp.Options{}).connect(t, describe(makeHost(t, mcp.StreamableHTTP, server), mcp.StreamableHTTP))
+			_, session := connect(t, server)
 			if got := run(t.Context(), session, "lab__act", `{}`); got.Output.Diff != c.want || strings.Contains(got.Text, "@@") {
 				t.Errorf("got %.100q, text %.100q", got.Output.Diff, got.Text)
 			}

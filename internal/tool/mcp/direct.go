@@ -43,9 +43,10 @@ var (
 	errNoAnswer = errors.New("the server ended the stream without an answer")
 )
 
-// directCaller makes the calls of a session over streamable HTTP. The SDK manages the session: it connects, lists, pings
-// and listens. For a call it would decode the request again and the answer three times, each in a new 32 KB buffer,
-// and pass them between goroutines; with many agents that was nearly half of all memory that the operator allocated.
+// directCaller makes the calls of a session over streamable HTTP. The SDK manages the session: it connects, lists,
+// pings and listens. For a call it would decode the request again and the answer three times, each in a new 32 KB
+// buffer, and pass them between goroutines; with many agents that was nearly half of all memory that the operator
+// allocated.
 type directCaller struct {
 	tripper *guardedTripper
 	url     *url.URL
@@ -80,7 +81,7 @@ type callParams struct {
 	Meta      sdk.Meta `json:"_meta,omitempty"`
 	Name      string   `json:"name"`
 	Arguments any      `json:"arguments"`
-	// InputResponses and RequestState continue a call that asked for input.
+	// InputResponses and RequestState continue a call that requested input.
 	InputResponses sdk.InputResponseMap `json:"inputResponses,omitempty"`
 	RequestState   string               `json:"requestState,omitempty"`
 }

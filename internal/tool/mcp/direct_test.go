@@ -94,8 +94,8 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	}
 }
 
-// TestServerAsksOnOwnStream: servers of earlier revisions may send a request for input on the stream that a GET opened, whether they report
-// changes of their tools or not.
+// TestServerAsksOnOwnStream: servers of earlier revisions may send a request for input on the stream that a GET opened,
+// whether they report changes of their tools or not.
 func TestServerAsksOnOwnStream(t *testing.T) {
 	asked, answered := make(chan struct{}), make(chan json.RawMessage, 1)
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

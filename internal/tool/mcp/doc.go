@@ -23,19 +23,20 @@
 // with [tool.ErrOutcomeUnknown].
 //
 // Over streamable HTTP, this package makes the calls itself, on the session that the SDK manages: one POST per call,
-// on a reused connection, without extra goroutines. The SDK keeps the stream for the server's own messages open, because
-// servers of earlier revisions may also ask for input there.
+// on a reused connection, without extra goroutines. The SDK keeps the stream for the server's own messages open, on
+// which servers of earlier revisions may request input.
 //
 // # Questions
 //
-// A server that asks for input asks a person. If it ends the call with its requests (revision 2026-07-28), so does the tool: the output
-// has the question, and the next invocation with the answer continues the call. If it elicits during the call (earlier revisions),
-// the invocation asks, and the call stays in flight. Sampling and roots are not offered.
+// A server's request for input becomes a question to a person. If the server ends the call with its requests (revision
+// 2026-07-28), the output has the question, and the next invocation continues the call with the answer. If it elicits
+// during the call (earlier revisions), [tool.Invocation.Ask] gets the answer, and the call stays in flight. Sampling
+// and roots are not offered.
 //
-// # What a server may not do
+// # Restrictions
 //
-// Access tokens are obtained with package oauth, and shared by the sessions of a server. A request that is answered with 401 was not
-// executed; it is sent once more with a new token. Headers from Secrets are read for each request, sent only to the origin of the configured URL, and removed from
-// error texts. Redirects are not followed. The size of answers is bounded. A tool whose name or schema is unusable is
-// left out and named in the status.
+// Access tokens are obtained with package oauth and shared by a server's sessions. A request that is answered with 401
+// was not executed; it is sent once more with a new token. Headers from Secrets are read for each request, sent only to
+// the origin of the configured URL, and removed from error texts. Redirects are not followed. The size of answers is
+// bounded. A tool whose name or schema is unusable is left out and named in the status.
 package mcp

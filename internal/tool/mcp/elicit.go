@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,9 +21,9 @@ const (
 	// maxQuestion bounds a question in characters, and maxRequestSchema the schema of its answer in bytes.
 	maxQuestion      = 4000
 	maxRequestSchema = 16 << 10
-	// maxURL bounds the address of a page that a server asks a person to open.
+	// maxURL bounds the address of a page that a person is requested to open.
 	maxURL = 2000
-	// maxAnswers is how often a person is asked for the same input before the request counts as cancelled.
+	// maxAnswers is how many answers to the same request may be unusable before it counts as cancelled.
 	maxAnswers = 3
 )
 
@@ -33,7 +34,7 @@ const (
 	actionCancel  = "cancel"
 )
 
-// elicitation is a server's request for input of a person. It is stored in the state of a round.
+// elicitation is a server's request for a person's input. It is stored in the state of a round.
 type elicitation struct {
 	Message string          `json:"message"`
 	URL     string          `json:"url,omitempty"`
@@ -124,10 +125,8 @@ func consent(word string, accepted ...string) (*sdk.ElicitResult, string) {
 	if word == "no" || word == "n" || word == "false" {
 		return &sdk.ElicitResult{Action: actionDecline}, ""
 	}
-	for _, a := range accepted {
-		if word == a {
-			return &sdk.ElicitResult{Action: actionAccept}, ""
-		}
+	if slices.Contains(accepted, word) {
+		return &sdk.ElicitResult{Action: actionAccept}, ""
 	}
 	return nil, fmt.Sprintf("answer %q or \"decline\"", accepted[0])
 }

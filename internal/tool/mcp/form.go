@@ -4,7 +4,6 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,7 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// form is the schema of the input that a server asks for: an object with fields that have no fields themselves.
+// form is the schema of requested input: an object with fields that have no fields themselves.
 type form struct {
 	Properties map[string]property `json:"properties"`
 	Required   []string            `json:"required"`
@@ -60,18 +59,13 @@ func (e elicitation) form() form {
 // fields returns the fields in order, required ones first.
 func (f form) fields() []field {
 	var fields []field
-	for _, name := range slices.Sorted(maps.Keys(f.Properties)) {
-		fields = append(fields, field{name, f.Properties[name], slices.Contains(f.Required, name)})
-	}
-	slices.SortStableFunc(fields, func(a, b field) int {
-		switch {
-		case a.required == b.required:
-			return 0
-		case a.required:
-			return -1
+	for _, required := range []bool{true, false} {
+		for _, name := range slices.Sorted(maps.Keys(f.Properties)) {
+			if slices.Contains(f.Required, name) == required {
+				fields = append(fields, field{name, f.Properties[name], required})
+			}
 		}
-		return 1
-	})
+	}
 	return fields
 }
 
@@ -123,11 +117,11 @@ func (f field) describe() string {
 	return kind
 }
 
-// parse converts an answer to the content of a form. The text of a form with one field is its value; everything else is JSON.
+// parse converts an answer to the content of a form: the value of its only field, or JSON.
 func (f form) parse(ctx context.Context, answer string, schema json.RawMessage) (map[string]any, string) {
 	var content map[string]any
 	fields := f.fields()
-	decoder := json.NewDecoder(bytes.NewReader([]byte(strings.TrimSpace(answer))))
+	decoder := json.NewDecoder(strings.NewReader(answer))
 	isObject := decoder.Decode(&content) == nil && content != nil && !decoder.More()
 	switch {
 	case isObject:
@@ -141,7 +135,7 @@ func (f form) parse(ctx context.Context, answer string, schema json.RawMessage) 
 		return nil, "it must be a JSON object with the fields below"
 	}
 	for _, field := range fields {
-		if _, given := content[field.name]; !given && field.Default != nil {
+		if _, ok := content[field.name]; !ok && field.Default != nil {
 			content[field.name] = field.Default
 		}
 	}

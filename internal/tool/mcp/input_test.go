@@ -21,7 +21,7 @@ import (
 
 var colorForm = json.RawMessage(`{"type":"object","properties":{"color":{"type":"string","enum":["red","blue"]}},"required":["color"]}`)
 
-// deploys is a tool that asks for a color and for a confirmation, and counts its effects.
+// deploys is a tool that requests a color and a confirmation, and counts its effects.
 type deploys struct {
 	mu    sync.Mutex
 	done  []string
@@ -49,33 +49,55 @@ func (d *deploys) handle(_ context.Context, request *sdk.CallToolRequest) (*sdk.
 	return &sdk.CallToolResult{Content: []sdk.Content{text("deployed")}}, nil
 }
 
-// respond runs a tool and answers its questions, whether it asks during the call or ends with a question.
+// respond runs a tool and gives the answers to its questions in order.
 func respond(t *testing.T, session *mcp.Session, name string, answers ...string) (tool.Result, []string) {
 	t.Helper()
-	var questions []string
-	next := func(question string) string {
-		questions = append(questions, question)
+	return converse(t, session, name, func(string) (string, bool) {
 		if len(answers) == 0 {
-			t.Errorf("nobody answers %q", question)
-			return "cancel"
+			return "", false
 		}
 		text := answers[0]
 		answers = answers[1:]
-		return text
-	}
-	call := tool.Invocation{ID: "call_1", Name: name, Arguments: json.RawMessage(`{}`), IdempotencyKey: "key"}
+		return text, true
+	})
+}
+
+// respondByQuestion is like respond for questions in any order, which contain the keys.
+func respondByQuestion(t *testing.T, session *mcp.Session, name string, answers map[string]string) (tool.Result, []string) {
+	t.Helper()
+	return converse(t, session, name, func(question string) (string, bool) {
+		for word, text := range answers {
+			if strings.Contains(question, word) {
+				return text, true
+			}
+		}
+		return "", false
+	})
+}
+
+// converse runs a tool and answers the questions that it asks during the call or ends with.
+func converse(t *testing.T, session *mcp.Session, name string, answer func(question string) (string, bool)) (tool.Result, []string) {
+	t.Helper()
 	var mu sync.Mutex
-	call.Ask = func(_ context.Context, question string) (string, error) {
+	var questions []string
+	ask := func(_ context.Context, question string) (string, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		return next(question), nil
+		questions = append(questions, question)
+		if text, ok := answer(question); ok {
+			return text, nil
+		}
+		t.Errorf("there is no answer to %q", question)
+		return "cancel", nil
 	}
+	call := tool.Invocation{ID: "call_1", Name: name, Arguments: json.RawMessage(`{}`), IdempotencyKey: "key", Ask: ask}
 	for {
 		result := tool.Executor{}.Execute(t.Context(), session.Tools(), call)
 		if result.Output.Input == nil {
 			return result, questions
 		}
-		call.Input = &tool.RoundInput{State: result.Output.Input.State, Answer: next(result.Output.Input.Question)}
+		text, _ := ask(t.Context(), result.Output.Input.Question) // it does not fail
+		call.Input = &tool.RoundInput{State: result.Output.Input.State, Answer: text}
 	}
 }
 
@@ -118,34 +140,6 @@ func TestServerAsksForInput(t *testing.T) {
 	})
 }
 
-// respondByQuestion is like respond for questions in any order.
-func respondByQuestion(t *testing.T, session *mcp.Session, name string, answers map[string]string) (tool.Result, []string) {
-	t.Helper()
-	var mu sync.Mutex
-	var questions []string
-	next := func(question string) string {
-		mu.Lock()
-		defer mu.Unlock()
-		questions = append(questions, question)
-		for word, text := range answers {
-			if strings.Contains(question, word) {
-				return text
-			}
-		}
-		t.Errorf("nobody answers %q", question)
-		return "cancel"
-	}
-	call := tool.Invocation{ID: "call_1", Name: name, Arguments: json.RawMessage(`{}`), IdempotencyKey: "key"}
-	call.Ask = func(_ context.Context, question string) (string, error) { return next(question), nil }
-	for {
-		result := tool.Executor{}.Execute(t.Context(), session.Tools(), call)
-		if result.Output.Input == nil {
-			return result, questions
-		}
-		call.Input = &tool.RoundInput{State: result.Output.Input.State, Answer: next(result.Output.Input.Question)}
-	}
-}
-
 func TestDeclinedInput(t *testing.T) {
 	var d *deploys
 	sessions(t, func() *sdk.Server {
@@ -159,7 +153,7 @@ func TestDeclinedInput(t *testing.T) {
 	})
 }
 
-// An answer that does not fit is asked for again, and then the request is cancelled.
+// An unusable answer is requested again, and finally the request is cancelled.
 func TestMisfittingAnswers(t *testing.T) {
 	asks := func(_ context.Context, request *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		if a, ok := request.Params.InputResponses["a"].(*sdk.ElicitResult); ok {
@@ -211,8 +205,7 @@ func TestCallThatRequiresAPage(t *testing.T) {
 		}
 		return &sdk.CallToolResult{Content: []sdk.Content{text("welcome")}}, nil
 	}))
-	h := makeHost(t, mcp.StreamableHTTP, server)
-	session := makeClient(t, mcp.Options{}).connect(t, describe(h, mcp.StreamableHTTP))
+	_, session := connect(t, server)
 	result, questions := respond(t, session, "lab__login", "done")
 	if result.Text != "welcome" || len(questions) != 1 || !strings.Contains(questions[0], "https://login.example/") {
 		t.Errorf("the tool says %q after %q", result.Text, questions)
@@ -223,7 +216,7 @@ func TestCallThatRequiresAPage(t *testing.T) {
 	}
 }
 
-// Sampling is not offered: the model gets an error, and no person is asked.
+// Sampling is not offered: the model gets an error, and no person gets a question.
 func TestUnsupportedInput(t *testing.T) {
 	h := makeHost(t, mcp.StreamableHTTP, lab(addTool(sdk.Tool{Name: "samples"}, answer(text("no")))))
 	h.setIntercept(func(w http.ResponseWriter, r *http.Request, method string, next http.Handler) {

@@ -86,7 +86,8 @@ func (s *Session) list(ctx context.Context, session *sdk.ClientSession) (listing
 		l.listed = append(l.listed, converted)
 		spec := converted.withHints.Spec()
 		l.status = append(l.status, ToolStatus{
-			Name: o.Name, Description: spec.Description, Schema: spec.Parameters, ReadOnly: spec.ReadOnly, ReadOnlyWithoutHints: converted.withoutHints.Spec().ReadOnly, Pin: converted.pin, Digest: converted.digest,
+			Name: o.Name, Description: spec.Description, Schema: spec.Parameters, Pin: converted.pin, Digest: converted.digest,
+			ReadOnly: spec.ReadOnly, ReadOnlyWithoutHints: converted.withoutHints.Spec().ReadOnly,
 		})
 	}
 	if skipped > maxLeftOut {
@@ -109,7 +110,7 @@ type offeredTool struct {
 // pages requests the tools page by page and reports whether there are more than maxTools. A server whose list does
 // not end is rejected.
 func pages(ctx context.Context, session *sdk.ClientSession) (tools []offeredTool, more bool, err error) {
-	seen, size := map[string]bool{}, 0
+	cursors, size := map[string]bool{}, 0
 	params := &sdk.ListToolsParams{}
 	for range maxPages {
 		page, err := session.ListTools(ctx, params)
@@ -136,10 +137,10 @@ func pages(ctx context.Context, session *sdk.ClientSession) (tools []offeredTool
 		switch {
 		case next == "":
 			return tools, false, nil
-		case len(next) > maxCursor || seen[next]:
+		case len(next) > maxCursor || cursors[next]:
 			return nil, false, &unusableError{InvalidResponse, "the server's list of tools does not end: a cursor repeats or is too long"}
 		}
-		seen[next], params.Cursor = true, next
+		cursors[next], params.Cursor = true, next
 	}
 	return nil, false, &unusableError{InvalidResponse, fmt.Sprintf("the server's list of tools does not end after %d pages", maxPages)}
 }

@@ -41,16 +41,17 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	h.mu.Lock()
 	h.headers = append(h.headers, r.Header.Clone())
-	meddle, handler := h.intercept, h.handler
+	intercept, handler := h.intercept, h.handler
 	h.mu.Unlock()
-	if meddle != nil {
-		meddle(w, r, message.Method, handler)
+	if intercept != nil {
+		intercept(w, r, message.Method, handler)
 		return
 	}
 	handler.ServeHTTP(w, r)
 }
 
-func (h *host) seen(name string) []string {
+// headerValues returns the values of a header in all requests so far.
+func (h *host) headerValues(name string) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	values := make([]string, 0, len(h.headers))
@@ -60,10 +61,10 @@ func (h *host) seen(name string) []string {
 	return values
 }
 
-func (h *host) setIntercept(meddle func(w http.ResponseWriter, r *http.Request, method string, next http.Handler)) {
+func (h *host) setIntercept(intercept func(w http.ResponseWriter, r *http.Request, method string, next http.Handler)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.intercept = meddle
+	h.intercept = intercept
 }
 
 // restart drops all sessions, like a restarted server process.
@@ -142,13 +143,13 @@ func makeClient(t *testing.T, options mcp.Options) *client {
 	return c
 }
 
-// await waits until wanted reports true for the session's status.
-func (c *client) await(t *testing.T, session *mcp.Session, wanted func(mcp.Status) bool) mcp.Status {
+// waitFor waits until matches reports true for the session's status.
+func (c *client) waitFor(t *testing.T, session *mcp.Session, matches func(mcp.Status) bool) mcp.Status {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience.Limit())
 	defer cancel()
 	for {
-		if status := session.Status(); wanted(status) {
+		if status := session.Status(); matches(status) {
 			return status
 		}
 		select {
@@ -159,8 +160,8 @@ func (c *client) await(t *testing.T, session *mcp.Session, wanted func(mcp.Statu
 	}
 }
 
-func reason(wanted mcp.Reason) func(mcp.Status) bool {
-	return func(status mcp.Status) bool { return status.Reason == wanted }
+func reason(want mcp.Reason) func(mcp.Status) bool {
+	return func(status mcp.Status) bool { return status.Reason == want }
 }
 
 func (c *client) connect(t *testing.T, server mcp.Server) *mcp.Session {
@@ -170,6 +171,13 @@ func (c *client) connect(t *testing.T, server mcp.Server) *mcp.Session {
 		t.Fatalf("not connected: %+v", status)
 	}
 	return session
+}
+
+// connect returns a session with a server over streamable HTTP.
+func connect(t *testing.T, server *sdk.Server) (*host, *mcp.Session) {
+	t.Helper()
+	h := makeHost(t, mcp.StreamableHTTP, server)
+	return h, makeClient(t, mcp.Options{}).connect(t, describe(h, mcp.StreamableHTTP))
 }
 
 func describe(h *host, transport mcp.Transport) mcp.Server {

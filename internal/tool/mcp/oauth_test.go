@@ -124,9 +124,9 @@ func protect(t *testing.T, transport mcp.Transport, a *authorization, tools ...f
 	return config, &password
 }
 
-// TestARefusedTokenIsReplaced: a 401 means that the call was not executed, so even a call that changes something is
+// TestRefusedTokenIsReplaced: a 401 means that the call was not executed, so even a call that changes something is
 // sent again, once, and takes effect once.
-func TestARefusedTokenIsReplaced(t *testing.T) {
+func TestRefusedTokenIsReplaced(t *testing.T) {
 	for _, transport := range []mcp.Transport{mcp.StreamableHTTP, mcp.SSE} {
 		t.Run(string(transport), func(t *testing.T) {
 			a := startAuthorization(t)
@@ -277,7 +277,7 @@ func TestALostTokenFailsCalls(t *testing.T) {
 	}
 	<-c.pauses
 	c.resume <- struct{}{}
-	status := c.await(t, session, reason(mcp.Unauthorized))
+	status := c.waitFor(t, session, reason(mcp.Unauthorized))
 	checkNoSecrets(t, result.Text, result.Err, status)
 	a.change(func() { a.secret = secret })
 	<-c.pauses
@@ -291,21 +291,21 @@ func password(value string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return value, nil }
 }
 
-// TestRetryAfterTheSecretChanged: a person who corrects a Secret does not wait for the end of a pause.
+// TestRetryAfterTheSecretChanged checks that a corrected Secret ends the pause before the next attempt.
 func TestRetryAfterTheSecretChanged(t *testing.T) {
 	a := startAuthorization(t)
 	config, client := protect(t, mcp.StreamableHTTP, a)
 	client.Store("wrong")
 	c := makeClient(t, mcp.Options{})
 	session := c.Ensure(config)
-	c.await(t, session, reason(mcp.Unauthorized))
+	c.waitFor(t, session, reason(mcp.Unauthorized))
 	if attempt := <-c.pauses; attempt != 1 {
 		t.Errorf("attempt %d", attempt)
 	}
 	c.Retry("another revision")
 	client.Store(secret)
 	c.Retry(config.Revision)
-	c.await(t, session, reason(mcp.Connected))
+	c.waitFor(t, session, reason(mcp.Connected))
 	c.Retry(config.Revision)
 	if !session.Status().Ready {
 		t.Error("a retry costs the connection")
@@ -324,5 +324,5 @@ func TestRetryWhileConnecting(t *testing.T) {
 		c.Retry(config.Revision)
 		return "", errors.New("create the Secret")
 	}
-	c.await(t, c.Ensure(config), reason(mcp.Connected))
+	c.waitFor(t, c.Ensure(config), reason(mcp.Connected))
 }

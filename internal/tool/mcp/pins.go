@@ -18,8 +18,7 @@ import (
 )
 
 // A server can change a tool after people have come to trust it. Therefore tools are pinned when they are first
-// listed, by a digest of everything that a model or a person sees, and a tool that differs from its pin is not
-// offered.
+// listed, by a digest of everything that models and people read, and a tool that differs from its pin is not offered.
 
 // MaxPins is the maximum number of pinned tools of a server.
 const MaxPins = maxTools
@@ -59,10 +58,10 @@ type cachedOffer struct {
 // each version and each list of tools, because every call needs the result and a server may have two hundred tools.
 func (s *Session) OfferedAt(version string, pins func() Pins) (tool.Set, error) {
 	s.mu.Lock()
-	known, tools, listings := s.offered, s.listed, s.listings
+	cached, tools, listings := s.offered, s.listed, s.listings
 	s.mu.Unlock()
-	if known.version == version {
-		return known.tools, nil
+	if cached.version == version {
+		return cached.tools, nil
 	}
 	set, err := offered(tools, pins())
 	if err != nil {

@@ -41,7 +41,7 @@ func TestPinsAreCached(t *testing.T) {
 	}
 	offered("2")
 	addTool(sdk.Tool{Name: "more"}, answer(text("more")))(server)
-	c.await(t, session, func(s mcp.Status) bool { return len(s.Tools) == 2 })
+	c.waitFor(t, session, func(s mcp.Status) bool { return len(s.Tools) == 2 })
 	if diff := cmp.Diff([]string{"lab__act", "lab__more"}, offered("2")); diff != "" || read != 3 {
 		t.Errorf("after %d reads (-want +got):\n%s", read, diff)
 	}

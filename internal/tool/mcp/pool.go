@@ -4,6 +4,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"math/rand/v2"
@@ -58,12 +59,8 @@ func NewPool(options Options) *Pool {
 	if options.Changed == nil {
 		options.Changed = func(Key) {}
 	}
-	if options.ConnectTimeout == 0 {
-		options.ConnectTimeout = defaultConnectTimeout
-	}
-	if options.KeepAlive == 0 {
-		options.KeepAlive = defaultKeepAlive
-	}
+	options.ConnectTimeout = cmp.Or(options.ConnectTimeout, defaultConnectTimeout)
+	options.KeepAlive = cmp.Or(options.KeepAlive, defaultKeepAlive)
 	if options.HTTP == nil {
 		options.HTTP = outbound.New(outbound.Options{AllowLoopback: true})
 	}
@@ -115,7 +112,8 @@ func (p *Pool) dropTokens() {
 	maps.DeleteFunc(p.tokens, func(revision string, _ *oauth.Source) bool { return !used[revision] })
 }
 
-// Retry makes the sessions of a revision that are not connected try again at once, because a Secret of the server has changed.
+// Retry reconnects the disconnected sessions of a revision without a pause, because one of the server's Secrets
+// changed.
 func (p *Pool) Retry(revision string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -74,7 +74,7 @@ func TestRetainEndsSessions(t *testing.T) {
 	c := makeClient(t, mcp.Options{})
 	session := c.connect(t, describe(h, mcp.StreamableHTTP))
 	c.Retain(func(key mcp.Key) bool { return key != session.Key() })
-	c.await(t, session, reason(mcp.Closed))
+	c.waitFor(t, session, reason(mcp.Closed))
 	if _, ok := c.Lookup(session.Key()); ok {
 		t.Error("an ended session is still found")
 	}
@@ -111,12 +111,12 @@ func TestHeadersAreReadForEachRequest(t *testing.T) {
 			token.Store("old")
 			config.Headers = bearer(&token)
 			session := makeClient(t, mcp.Options{}).connect(t, config)
-			if slices.Contains(h.seen("X-Team"), "") {
+			if slices.Contains(h.headerValues("X-Team"), "") {
 				t.Error("a request came without the headers")
 			}
 			token.Store("new")
 			run(t.Context(), session, "lab__act", `{}`)
-			if seen := h.seen("Authorization"); !slices.Contains(seen, "Bearer new") {
+			if seen := h.headerValues("Authorization"); !slices.Contains(seen, "Bearer new") {
 				t.Errorf("the rotated value was not used: %v", seen)
 			}
 		})

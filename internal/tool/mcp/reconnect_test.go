@@ -41,7 +41,7 @@ func TestConnectsOnceServerIsUp(t *testing.T) {
 		}
 		c.resume <- struct{}{}
 	}
-	c.await(t, session, reason(mcp.Connected))
+	c.waitFor(t, session, reason(mcp.Connected))
 	if result := run(t.Context(), session, "lab__act", `{}`); result.Text != "done" {
 		t.Errorf("got %q", result.Text)
 	}
@@ -128,7 +128,7 @@ func TestToolsStayDuringOutage(t *testing.T) {
 			}
 			h.setIntercept(normal)
 			c.resume <- struct{}{}
-			c.await(t, session, reason(mcp.Connected))
+			c.waitFor(t, session, reason(mcp.Connected))
 			if result := run(t.Context(), session, "lab__act", `{}`); result.Text != "done" {
 				t.Errorf("after the reconnect: %q", result.Text)
 			}

@@ -19,10 +19,11 @@ import (
 )
 
 const (
-	// maxRequests bounds the input that a server asks for at once, and maxRequestState the state that it gets back.
+	// maxRequests bounds the inputs that a server requests at once, and maxRequestState the state that it gets back.
 	maxRequests     = 10
 	maxRequestState = 64 << 10
-	// busyRetries is how often a call is repeated at once if the server is too busy, with busyPause between the attempts.
+	// busyRetries is how often a call is repeated at once if the server is too busy, with busyPause between the
+	// attempts.
 	busyRetries = 3
 	busyPause   = time.Second
 	// codeURLElicitation is the error code with which a server requires that a person opens a page before the call.
@@ -31,7 +32,7 @@ const (
 
 var errUnsupportedInput = errors.New("the tool requests an unsupported kind of input (sampling or roots). Continue without it")
 
-// round is the state between two rounds of a call: what the server asks for, and what a person has answered.
+// round is the state between two rounds of a call: the server's requests and a person's answers.
 type round struct {
 	Requests []roundRequest `json:"requests"`
 	State    string         `json:"state,omitempty"`
@@ -47,7 +48,7 @@ type roundRequest struct {
 	Result *sdk.ElicitResult `json:"result,omitempty"`
 }
 
-// newRound converts a server's result that asks for input.
+// newRound converts a result that requests input.
 func newRound(result *sdk.CallToolResult) (round, error) {
 	r := round{State: result.RequestState}
 	if len(result.InputRequests) > maxRequests || len(r.State) > maxRequestState {
@@ -89,7 +90,7 @@ func newRejectedRound(rejection *jsonrpc.Error) (round, bool) {
 	return r, true
 }
 
-// answer records a person's answer to the first open request. It returns a problem if the person has to be asked again.
+// answer records a person's answer to the first open request. It returns a problem if another answer is needed.
 func (r *round) answer(ctx context.Context, text string) (problem string) {
 	i := r.open()
 	if i < 0 {
@@ -111,7 +112,7 @@ func (r *round) open() int {
 	return slices.IndexFunc(r.Requests, func(request roundRequest) bool { return request.Result == nil })
 }
 
-// ask returns the output that asks the person for the first open request.
+// ask returns the output with the question for the first open request.
 func (r *round) ask(server, name, problem string) (tool.Output, error) {
 	state, err := json.Marshal(r)
 	if err != nil {
@@ -137,8 +138,8 @@ func (r *round) refused() bool {
 	return r.Rejected && slices.ContainsFunc(r.Requests, func(request roundRequest) bool { return request.Result.Action != actionAccept })
 }
 
-// Call runs a server's tool, by the server's own name. If the server asks for input, the output asks a person, and the
-// next call with the answer continues.
+// Call runs a tool by the server's own name for it. If the server requests input, the output has a question for a
+// person, and the next call continues with the answer.
 func (s *Session) Call(ctx context.Context, name string, repeatable bool, call tool.Invocation) (tool.Output, error) {
 	var r round
 	if call.Input != nil {

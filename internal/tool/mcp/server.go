@@ -35,8 +35,9 @@ type Headers func(ctx context.Context) (http.Header, error)
 // Server describes how to reach an MCP server and how to treat its tools.
 type Server struct {
 	Key Key
-	// Revision identifies the server and changes whenever a field below changes, for example a UID and a generation. A new
-	// revision replaces the session; a new value in a Secret need not. The sessions of one revision share access tokens.
+	// Revision identifies the server and changes whenever a field below changes, for example a UID and a generation. A
+	// new revision replaces the session; a new value in a Secret need not. The sessions of one revision share access
+	// tokens.
 	Revision string
 	// Prefix is prepended to the names of the tools; see [Prefix].
 	Prefix    string

@@ -36,7 +36,7 @@ type Session struct {
 	conn   *connection // nil while disconnected
 	tools  tool.Set
 	listed []listed
-	// listings counts the lists of tools, and offered caches what is offered of the last one.
+	// listings counts the lists of tools, and offered caches the offered tools of the last one.
 	listings int
 	offered  cachedOffer
 	// headers are the tools, by the server's names, that require arguments in headers.

@@ -51,8 +51,8 @@ type ToolStatus struct {
 type Status struct {
 	Ready  bool
 	Reason Reason
-	// Message explains what is wrong and what to do. It contains no secrets and no times, so it changes only
-	// when the cause does.
+	// Message explains the problem and what to do. It contains no secrets and no times, so it changes only when the
+	// cause does.
 	Message string
 	// Tools are the tools of the server, in order, from the last list.
 	Tools  []ToolStatus

@@ -23,7 +23,7 @@ import (
 const (
 	// maxResumes is how often in a row a stream is resumed without new events.
 	maxResumes = 5
-	// resumePause is the pause before a stream is resumed. A server may ask for another one, up to maxResumePause.
+	// resumePause is the pause before a stream is resumed, unless the server requests another one up to maxResumePause.
 	resumePause    = time.Second
 	maxResumePause = time.Minute
 )

@@ -73,7 +73,7 @@ func TestUnusableToolsAreNamed(t *testing.T) {
 		addTool(sdk.Tool{Name: "good"}, answer(text("fine"))),
 		addTool(sdk.Tool{Name: "bad", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`)}, answer()),
 	)
-	session := makeClient(t, mcp.Options{}).connect(t, describe(makeHost(t, mcp.StreamableHTTP, server), mcp.StreamableHTTP))
+	_, session := connect(t, server)
 	status := session.Status()
 	if len(status.Tools) != 1 || !strings.HasPrefix(status.Message, "1 tool is offered; left out: bad: ") {
 		t.Errorf("status is %+v", status)
@@ -103,7 +103,7 @@ func TestResultsOfAllKinds(t *testing.T) {
 			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{text("no such issue")}}, nil
 		}),
 	)
-	session := makeClient(t, mcp.Options{}).connect(t, describe(makeHost(t, mcp.StreamableHTTP, server), mcp.StreamableHTTP))
+	_, session := connect(t, server)
 
 	mixed := run(t.Context(), session, "lab__mixed", `{}`)
 	want := strings.Join([]string{
@@ -140,12 +140,12 @@ func TestListChangedUpdatesTheSet(t *testing.T) {
 			session := c.connect(t, describe(h, mcp.StreamableHTTP))
 
 			addTool(sdk.Tool{Name: "second"}, answer(text("2")))(server)
-			c.await(t, session, func(s mcp.Status) bool { return len(s.Tools) == 2 })
+			c.waitFor(t, session, func(s mcp.Status) bool { return len(s.Tools) == 2 })
 			if result := run(t.Context(), session, "lab__second", `{}`); result.Text != "2" {
 				t.Errorf("got %q", result.Text)
 			}
 			server.RemoveTools("first")
-			c.await(t, session, func(s mcp.Status) bool { return len(s.Tools) == 1 })
+			c.waitFor(t, session, func(s mcp.Status) bool { return len(s.Tools) == 1 })
 			if result := run(t.Context(), session, "lab__first", `{}`); result.Failure != tool.UnknownTool {
 				t.Errorf("a removed tool gives %+v", result)
 			}
