@@ -58,7 +58,7 @@ func decodeStrict(raw []byte) (any, error) {
 	return d.value()
 }
 
-// decoder builds values from the tokens of JSON that is known to be well formed.
+// decoder builds values from well-formed JSON.
 type decoder struct {
 	*json.Decoder
 	path []string // the place of the current value; joined only for an error, because keys may be long
@@ -128,7 +128,7 @@ func (d *decoder) array() (any, error) {
 	return array, err
 }
 
-// numberProblem returns what is wrong with a number, or "".
+// numberProblem returns why a number is rejected, or "".
 func numberProblem(n json.Number) string {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(n.String()), "e")
 	e, err := strconv.Atoi(strings.TrimPrefix(exponent, "+"))

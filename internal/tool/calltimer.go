@@ -35,7 +35,7 @@ func (t *callTimer) stop() {
 	t.cancel(nil)
 }
 
-// paused returns ask so that the timer stands still while it runs.
+// paused wraps ask so that the timer is suspended while it runs.
 func (t *callTimer) paused(ask func(context.Context, string) (string, error)) func(context.Context, string) (string, error) {
 	if ask == nil {
 		return nil

@@ -28,8 +28,8 @@ type compilation struct {
 	err    error
 }
 
-// Violations returns a line for each violation of the schema. A malformed schema allows every object; the tool then checks the
-// arguments itself. One that is too complex allows nothing. An error means that ctx has ended.
+// Violations returns a line for each violation of the schema. A malformed schema allows every object, because the tool
+// checks the arguments too; one that is too complex allows nothing. An error means that ctx has ended.
 func (c *Checker) Violations(ctx context.Context, parameters, arguments json.RawMessage) ([]string, error) {
 	object, err := decodeArguments(arguments)
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *Checker) Violations(ctx context.Context, parameters, arguments json.Raw
 	return c.check(ctx, parameters, object)
 }
 
-// Problem describes, for the model, what is wrong with the arguments of a call. It returns "" if they are valid.
+// Problem explains to the model why the arguments of a call are rejected. It returns "" if they are valid.
 func (c *Checker) Problem(ctx context.Context, name string, parameters, arguments json.RawMessage) (string, error) {
 	spec := Spec{Name: name, Parameters: parameters}
 	object, err := decodeArguments(arguments)
@@ -75,7 +75,6 @@ func (c *Checker) compile(parameters json.RawMessage) compilation {
 		return schema
 	}
 	compiled, _, err := compileSchema(parameters)
-	made := compilation{compiled, err}
 	size := 1
 	if compiled != nil {
 		size += len(compiled.parts)
@@ -85,7 +84,7 @@ func (c *Checker) compile(parameters json.RawMessage) compilation {
 	if c.cached == nil || c.parts+size > maxCachedParts {
 		c.cached, c.parts = map[[sha256.Size]byte]compilation{}, 0
 	}
-	c.cached[key] = made
+	c.cached[key] = compilation{compiled, err}
 	c.parts += size
-	return made
+	return c.cached[key]
 }

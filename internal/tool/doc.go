@@ -1,8 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tool defines tools and runs them: what a tool is, which tools an agent may use, whether the arguments of a
-// call match the schema, and the result of a call.
+// Package tool defines tools, the sets of tools that agents may use, and how a call is checked and run.
 //
 // A [Tool] is created once with [New], which compiles its JSON schema; it is immutable and shared by all agents. A
 // [Set] is the registry of one agent: the union of the built-in tools, a workspace and MCP servers. An [Executor]
@@ -11,9 +10,9 @@
 //	set, err := builtins.Union(github, workspace)
 //	result := tool.Executor{}.Execute(ctx, set, call)
 //
-// Execute never returns an error. An unknown tool, malformed or invalid arguments, a timeout, a panic and a failure
-// of the tool all become a [Result] whose Text describes the failure to the model and suggests what to do, and whose Failure
-// is the machine-readable reason. Arguments are checked before anything runs: a tool never receives a value that its
+// Execute never returns an error. An unknown tool, invalid arguments, a timeout, a panic and a failure of the tool all
+// become a [Result]: its Text describes the failure and suggests what to do, and its Failure is the machine-readable
+// reason. Arguments are checked before anything runs: a tool never receives a value that its
 // schema forbids.
 //
 // Text that is too long for the model is truncated in the middle, with a marker that names the tool read_result.

@@ -92,7 +92,7 @@ func (e Executor) run(ctx context.Context, t *Tool, call Invocation) outcome {
 	}
 }
 
-// outcome is the outcome of a call before it is formatted for a model.
+// outcome is the result of a call before it is formatted for a model.
 type outcome struct {
 	output  Output
 	failure Failure

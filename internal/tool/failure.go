@@ -16,8 +16,8 @@ import (
 // maxQuotedSchema is the longest schema that an answer quotes.
 const maxQuotedSchema = 2000
 
-// unknownTool returns the outcome for a tool that was offered to the agent but no longer exists. Unknown names are rejected
-// before they get here.
+// unknownTool is for a tool that was offered to the agent but no longer exists. Other unknown names are rejected
+// earlier.
 func unknownTool(name string) outcome {
 	return outcome{output: errorText(fmt.Sprintf("There is no tool called %q any more. Continue without it.", name)), failure: UnknownTool}
 }

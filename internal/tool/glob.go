@@ -11,8 +11,8 @@ import (
 // serverSeparator stands between the name of a ToolServer and the name of its tool.
 const serverSeparator = "__"
 
-// ServerOf returns the ToolServer that an entry of a role's policy names: the part before "__". It reports false for a tool that belongs to no
-// server, and for a glob, which selects from all servers.
+// ServerOf returns the ToolServer in an entry of a role's policy: the part before "__". It reports false for a tool
+// without a server, and for a glob, which selects from all servers.
 func ServerOf(glob string) (server string, ok bool) {
 	server, _, ok = strings.Cut(glob, serverSeparator)
 	return server, ok && !isGlob(server)
@@ -26,7 +26,8 @@ func SelectsServers(glob string) bool {
 
 func isGlob(text string) bool { return strings.ContainsAny(text, "*?[\\") }
 
-// MayMatchToolsOf reports whether a glob can match tools of a server. The full names of the tools decide which of them it matches.
+// MayMatchToolsOf reports whether a glob can match a server's tools. Which of them it matches depends on their full
+// names.
 func MayMatchToolsOf(glob, server string) bool {
 	prefix, _, ok := strings.Cut(glob, serverSeparator)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/attachment"
 )
 
-// Bounds of the images of one call, besides those of each image.
+// Bounds of all images in one call. Each image has its own bounds too.
 const (
 	maxImages    = 8
 	maxAllImages = 10 << 20

@@ -28,8 +28,8 @@ type Invocation struct {
 	Namespace, Agent string
 	// Input is set when the tool runs again after it ended with a question.
 	Input *RoundInput
-	// Ask asks a person during the call and returns the answer. Meanwhile the time limit of the call stands still. It may take for
-	// ever, and is nil if no person can be asked.
+	// Ask passes a question to a person during the call and returns the answer, which may take forever. Meanwhile the
+	// call's time limit is suspended. It is nil without a person to answer.
 	Ask func(ctx context.Context, question string) (string, error)
 	// Progress, if set, is called when the tool reports progress. It must not block.
 	Progress func(Progress)
@@ -57,7 +57,7 @@ func (p Progress) String() string {
 }
 
 type InputRequest struct {
-	// Question is shown to the person. It must be bounded and must say who asks.
+	// Question is shown to the person. It must be bounded and must name the source of the question.
 	Question string
 	// State is returned with the answer; it has no meaning outside the tool.
 	State json.RawMessage
@@ -80,8 +80,8 @@ type Output struct {
 	// Structured is a JSON value for programs, or nil.
 	Structured json.RawMessage
 	Images     []Image
-	// Diff is what the call changed in a file, as the hunks of a unified diff: for people, not for the model. It is empty if the tool does
-	// not report it.
+	// Diff has the changes of the call to a file, as the hunks of a unified diff for people. It is empty if the tool
+	// does not report them.
 	Diff string
 	// Labels are the content labels of this output besides those of its tool.
 	Labels []string
@@ -91,8 +91,8 @@ type Output struct {
 	Input *InputRequest
 }
 
-// DiffMeta is the key in the _meta of an MCP result that holds what the call changed in a file, as the hunks of a unified diff. It is recorded for
-// people; models do not get it. MaxDiff is the maximum number of bytes: a longer one is not recorded.
+// DiffMeta is the key of Output.Diff in the _meta of an MCP result. MaxDiff is its maximum size in bytes: a longer diff
+// is not recorded.
 const (
 	DiffMeta = "nestor.dev/diff"
 	MaxDiff  = 32 << 10
@@ -128,8 +128,8 @@ type Result struct {
 	Content Content
 	// Failure is empty if the tool ran and reported success.
 	Failure Failure
-	// OutcomeUnknown means that a tool that is not repeatable may have taken effect although it returned no answer.
+	// OutcomeUnknown means that the call may have taken effect although there is no answer; the tool is not repeatable.
 	OutcomeUnknown bool
-	// Err is the cause of the failure for the log, with the stack of a panic. It is nil if Text says everything.
+	// Err is the cause of the failure for the log, with the stack of a panic. It is nil if Text is enough.
 	Err error
 }

@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// maxOutputSchema is the size of the largest schema of a structured result, in bytes. It is part of every model call of an agent.
+	// maxOutputSchema bounds the schema of a structured result, in bytes, because every model call contains it.
 	maxOutputSchema = 16 << 10
 	// dataPointer is the place of the schema in the parameters of submit_result.
 	dataPointer = "#/properties/data"
 )
 
-// OutputSchema checks the schema of a structured result and returns it in the form in which it is a property of the parameters of
-// submit_result: its references begin at the root of the parameters.
+// OutputSchema checks the schema of a structured result and returns it as a property of submit_result's parameters:
+// its references begin at the root of the parameters.
 func OutputSchema(source json.RawMessage) (json.RawMessage, error) {
 	if len(source) > maxOutputSchema {
 		return nil, fmt.Errorf("it has %d bytes, and may have at most %d", len(source), maxOutputSchema)
 	}
-	// A property $id would make the schema a resource of its own. Providers refuse that in parameters, as they refuse $schema.
+	// Providers accept neither $id, which would make the property a resource of its own, nor $schema.
 	document, err := decodeStrict(source)
 	if err != nil {
 		return nil, fmt.Errorf("read schema: %w", err)
@@ -59,7 +59,8 @@ func OutputSchema(source json.RawMessage) (json.RawMessage, error) {
 	return out, nil
 }
 
-// moveReferences changes the references of a schema that begin at its root, and returns an error for a pattern that cannot be checked.
+// moveReferences changes a schema's references from its root to the data property. Its errors are those of
+// checkPattern.
 func moveReferences(schema any) error {
 	switch schema := schema.(type) {
 	case []any:
@@ -111,8 +112,8 @@ func moveKeyword(key string, value any) (any, error) {
 	return value, moveReferences(value)
 }
 
-// checkPattern returns an error for a pattern that Go does not support. Data that a program reads must be checked, so such a pattern
-// is refused here, although it is ignored in the schemas of tools.
+// checkPattern returns an error for a pattern that Go does not support. In the schemas of tools such a pattern is
+// ignored, but a structured result is for programs, so it must be checked.
 func checkPattern(pattern string) error {
 	if _, err := patternSize(pattern); err != nil {
 		return err

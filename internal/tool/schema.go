@@ -19,8 +19,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// schema checks values. Every schema is compiled by compileSchema and every value is checked by check: the work of both is bounded.
-// The library was chosen because it reports every violation with its place in the value, so that a model can fix all at once.
+// schema checks values. compileSchema and check bound the work of the library, which was chosen because it reports all
+// violations with their places, so that a model can correct them at once.
 type schema struct {
 	compiled *jsonschema.Schema
 	// parts has every subschema that the compiled one contains or refers to.

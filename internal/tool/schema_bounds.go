@@ -79,15 +79,15 @@ type part struct {
 	listed, required int
 }
 
-// measure returns all subschemas that the root contains or refers to. The library has no bound on the work of a check,
-// and follows a reference again each time that it is met: a small schema in which each definition refers twice to the
-// next has an expanded size that doubles with each definition.
+// measure returns all subschemas that the root contains or refers to. The library does not bound the work of a check
+// and follows a reference each time it occurs: in a small schema whose definitions each refer twice to the next, the
+// expanded size doubles with each definition.
 func measure(root *jsonschema.Schema) (map[*jsonschema.Schema]*part, error) {
 	parts := map[*jsonschema.Schema]*part{}
-	waiting := []*jsonschema.Schema{root}
-	for len(waiting) > 0 {
-		next := waiting[len(waiting)-1]
-		waiting = waiting[:len(waiting)-1]
+	queue := []*jsonschema.Schema{root}
+	for len(queue) > 0 {
+		next := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
 		if parts[next] != nil {
 			continue
 		}
@@ -96,7 +96,7 @@ func measure(root *jsonschema.Schema) (map[*jsonschema.Schema]*part, error) {
 			return nil, err
 		}
 		parts[next] = p
-		waiting = append(append(waiting, p.inPlace...), p.below...)
+		queue = append(append(queue, p.inPlace...), p.below...)
 	}
 	for _, p := range parts {
 		if err := p.expand(parts); err != nil {
@@ -211,8 +211,8 @@ type patternCompiler struct {
 }
 
 func (c *patternCompiler) compile(source string) (jsonschema.Regexp, error) {
-	if known, ok := c.compiled[source]; ok {
-		return known, nil
+	if compiled, ok := c.compiled[source]; ok {
+		return compiled, nil
 	}
 	size, err := patternSize(source)
 	if err == nil {

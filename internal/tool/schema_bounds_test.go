@@ -17,8 +17,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// branching returns a schema with definitions a0 to an. Each is the form with %[1]s replaced by a reference to the next one, and the last
-// allows text only.
+// branching returns a schema with definitions a0 to an. Each is the form with %[1]s replaced by a reference to the next
+// one, and the last allows text only.
 func branching(n int, form string) string {
 	var definitions []string
 	for i := range n {

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxSteps bounds the work of one check. A step is a subschema that meets a value, or as much other work. The library
-	// allocates about a kilobyte for it.
+	// maxSteps bounds the work of one check. A step is the check of a value against a subschema, for which the library
+	// allocates about a kilobyte, or as much other work.
 	maxSteps = 100_000
 	// stepsPerContext is the number of steps between two checks of the context.
 	stepsPerContext = 1000
@@ -103,7 +103,7 @@ func (p *part) steps(value any) int {
 
 func (m *meter) object(s *jsonschema.Schema, object map[string]any, depth int) error {
 	for key, value := range object {
-		subs, err := m.ofProperty(s, key)
+		subs, err := m.propertySchemas(s, key)
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (m *meter) object(s *jsonschema.Schema, object map[string]any, depth int) e
 	return nil
 }
 
-func (m *meter) ofProperty(s *jsonschema.Schema, key string) ([]*jsonschema.Schema, error) {
+func (m *meter) propertySchemas(s *jsonschema.Schema, key string) ([]*jsonschema.Schema, error) {
 	var subs []*jsonschema.Schema
 	if sub, ok := s.Properties[key]; ok {
 		subs = append(subs, sub)
@@ -150,7 +150,7 @@ func (m *meter) array(s *jsonschema.Schema, array []any, depth int) error {
 		}
 	}
 	for i, value := range array {
-		for _, sub := range ofItem(s, i) {
+		for _, sub := range itemSchemas(s, i) {
 			if err := m.visit(sub, value, depth); err != nil {
 				return err
 			}
@@ -159,8 +159,8 @@ func (m *meter) array(s *jsonschema.Schema, array []any, depth int) error {
 	return nil
 }
 
-// ofItem returns the subschemas that apply to an element.
-func ofItem(s *jsonschema.Schema, i int) []*jsonschema.Schema {
+// itemSchemas returns the subschemas that apply to an element.
+func itemSchemas(s *jsonschema.Schema, i int) []*jsonschema.Schema {
 	var subs []*jsonschema.Schema
 	switch items, isList := s.Items.([]*jsonschema.Schema); {
 	case isList && i < len(items):
@@ -172,15 +172,11 @@ func ofItem(s *jsonschema.Schema, i int) []*jsonschema.Schema {
 	}
 	if i < len(s.PrefixItems) {
 		subs = append(subs, s.PrefixItems[i])
-	} else if s.Items2020 != nil {
+	} else {
 		subs = append(subs, s.Items2020)
 	}
-	for _, sub := range []*jsonschema.Schema{s.Contains, s.UnevaluatedItems} {
-		if sub != nil {
-			subs = append(subs, sub)
-		}
-	}
-	return subs
+	subs = append(subs, s.Contains, s.UnevaluatedItems)
+	return slices.DeleteFunc(subs, func(sub *jsonschema.Schema) bool { return sub == nil })
 }
 
 // uniqueSteps returns the work of comparing the elements of an array with each other. The library finds equal ones by a

@@ -14,7 +14,7 @@ const maxName = 64
 
 var notInName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 
-func ServerPrefix(server string) string { return server + "__" }
+func ServerPrefix(server string) string { return server + serverSeparator }
 
 // ServerToolName returns the name of a server's tool for models. A name that providers would reject (too long, or with
 // other characters) gets a hash of the original, which makes it stable and unique.

@@ -26,7 +26,7 @@ type Spec struct {
 	ReadOnly bool
 	// Idempotent tools may run again after a crash. It does not remove the need for approval.
 	Idempotent bool
-	// Approval, if not empty, overrides whether roles ask for an approval of a tool that changes something.
+	// Approval, if not empty, overrides whether a role requires approval for a tool that changes something.
 	Approval Approval
 	// Timeout limits one call; zero uses the executor's.
 	Timeout time.Duration
@@ -34,7 +34,8 @@ type Spec struct {
 	Content Content
 	// Added tools were added by their server after its tools were pinned, and their descriptions are not accepted.
 	Added bool
-	// SharedFiles tools read or write files that all agents of a tree share, so that an output has the labels of all of them.
+	// SharedFiles tools read or write files that the agents of a tree share, so an output has the labels of all of
+	// them.
 	SharedFiles bool
 }
 
@@ -50,18 +51,18 @@ type Approval string
 
 // The values of Approval. The zero value leaves it to the role.
 const (
-	// ApprovalRequired asks for every call, whatever the role says.
+	// ApprovalRequired requires approval for every call, even if the role does not.
 	ApprovalRequired Approval = "Required"
-	// ApprovalNotRequired asks only if the role asks for every call or names the tool.
+	// ApprovalNotRequired requires approval only if the role does so for every call or for this tool.
 	ApprovalNotRequired Approval = "NotRequired"
 )
 
 // Repeatable reports whether the same call can safely run twice.
 func (s Spec) Repeatable() bool { return s.ReadOnly || s.Idempotent }
 
-// Func runs one call whose arguments match the schema. It must respect its context. An error means that the tool
-// could not run; its text goes to the model, so it must say what to do and contain no secret. A failure that the tool
-// describes itself is an Output with IsError.
+// Func runs one call whose arguments match the schema. It must respect its context. An error means that the tool could
+// not run; the model gets its text, which must suggest what to do and contain no secret. A failure that the tool
+// describes is an Output with IsError.
 type Func func(ctx context.Context, call Invocation) (Output, error)
 
 // Tool is something a model can call. It is immutable and safe to share.

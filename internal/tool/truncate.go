@@ -13,9 +13,9 @@ import (
 // ReadResult is the name of the built-in tool that pages through a truncated output.
 const ReadResult = "read_result"
 
-// Truncate truncates text to at most limit bytes. It keeps the head and the tail (where programs report how they ended),
-// with a marker between them that explains how to read the rest. If the limit is too small for the marker,
-// only the head is kept. No rune is split.
+// Truncate truncates text to at most limit bytes. It keeps the head and the tail (where programs report how they
+// ended), with a marker between them that explains how to read the rest. If the limit is too small for the marker, only
+// the head is kept. No rune is split.
 func Truncate(text string, limit int, callID string) (cut string, truncated bool) {
 	if len(text) <= limit {
 		return text, false

@@ -12,7 +12,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// ReadSkill is the name of the tool that reads skills. Only agents whose role has skills have it, so it is not one of Names.
+// ReadSkill is the name of the tool that reads skills. Only agents whose role has skills have it, so it is not one of
+// Names.
 const ReadSkill = "read_skill"
 
 type Skill interface {

@@ -27,7 +27,7 @@ type KeySource interface {
 	SearchKey(ctx context.Context, namespace string) (string, error)
 }
 
-// Search configures web_search, which asks Tavily.
+// Search configures web_search, which uses Tavily.
 type Search struct {
 	Keys KeySource
 	// BaseURL is the address of the API; empty means Tavily's.

@@ -25,7 +25,7 @@ type Value struct {
 // Exact reports whether no rounding was involved.
 func (v Value) Exact() bool { return !v.rounded }
 
-// Eval evaluates an expression. Its errors say where the expression is wrong and why.
+// Eval evaluates an expression. Its errors have the position and the reason.
 func Eval(ctx context.Context, expression string) (Value, error) {
 	if len(expression) > maxLength {
 		return Value{}, fmt.Errorf("the expression is %d bytes long, the limit is %d: split it", len(expression), maxLength)

@@ -42,7 +42,7 @@ var symbols = map[rune]string{
 }
 
 func (l *lexer) next() error {
-	l.take(func(r rune) bool { return unicode.IsSpace(r) })
+	l.take(unicode.IsSpace)
 	l.token = token{at: l.at + 1}
 	if l.text == "" {
 		l.token.text = "the end"
@@ -112,9 +112,9 @@ func exponentMark(text string) string {
 	return ""
 }
 
-// take removes and returns the longest prefix whose characters satisfy want.
-func (l *lexer) take(want func(rune) bool) string {
-	size := strings.IndexFunc(l.text, func(r rune) bool { return !want(r) })
+// take removes and returns the longest prefix of matching characters.
+func (l *lexer) take(matches func(rune) bool) string {
+	size := strings.IndexFunc(l.text, func(r rune) bool { return !matches(r) })
 	if size < 0 {
 		size = len(l.text)
 	}

@@ -6,6 +6,7 @@ package calc
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // parser evaluates while it parses: each method consumes the construct it is named after and returns its value.
@@ -175,15 +176,7 @@ func (p *parser) enter() error {
 func (p *parser) leave() { p.depth-- }
 
 func (p *parser) is(texts ...string) bool {
-	if p.token.kind != symbol {
-		return false
-	}
-	for _, text := range texts {
-		if p.token.text == text {
-			return true
-		}
-	}
-	return false
+	return p.token.kind == symbol && slices.Contains(texts, p.token.text)
 }
 
 func (p *parser) unexpected(wanted string) error {
