@@ -36,7 +36,7 @@ func (a *answer) addLine(format string, args ...any) bool {
 	return true
 }
 
-// addNote adds a line regardless of the limit, to say what was left out.
+// addNote adds a line about omissions, regardless of the limit.
 func (a *answer) addNote(format string, args ...any) {
 	fmt.Fprintf(&a.b, "["+format+"]\n", args...)
 }

@@ -22,7 +22,7 @@ import (
 //	GET /changes/archive  the archive
 //	PUT /changes/archive  restores an archive, once, before the first call
 //
-// 413 means that the changes are too large, and 422 that they cannot be determined: repeating the request does not help.
+// 413 means that the changes are too large, and 422 that they cannot be determined. Neither is worth a repetition.
 
 // isRestored reports whether calls may be served.
 func (w *Workspace) isRestored() bool {
@@ -33,7 +33,8 @@ func (w *Workspace) isRestored() bool {
 	return err == nil
 }
 
-// onceRestored refuses requests until kept changes have been restored: a call before would read old files, and could lose its own work.
+// onceRestored refuses requests until the saved changes are restored: an earlier call would read old files, and its own
+// changes could be lost.
 func (w *Workspace) onceRestored(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if !w.isRestored() {

@@ -14,18 +14,18 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/fsroot"
 )
 
-// replacedText returns the text that a write replaces, or nil if there is none that can be compared.
+// replacedText returns the text that a write replaces, or nil if there is none to compare.
 func (w *Workspace) replacedText(path string) *string {
 	data, err := w.root.ReadReplaced(path, files.MaxText)
 	if err != nil {
-		return nil // WriteFile reports what is wrong
+		return nil // WriteFile reports the error
 	}
 	before := string(data)
 	return &before
 }
 
-// addDiff adds what a call changed to its result, beside the text for the model. It adds nothing if nothing changed: the call may be the
-// repetition of one that was interrupted, and an empty difference would hide what that changed.
+// addDiff adds the changes of a call to its result, for people. It adds nothing if nothing changed: the call may repeat
+// an interrupted one, and an empty diff would hide the changes of that one.
 func addDiff(result *mcp.CallToolResult, before *string, after string) {
 	if before == nil || *before == after || len(after) > files.MaxText || !isText(*before) || !isText(after) {
 		return

@@ -13,8 +13,8 @@
 //	shell       bash with a time limit, ended with all that it started
 //	pod         the Kubernetes objects that run this server beside the files
 //
-// Answers are texts for a model: paths are relative to the root (or to cwd, if the call has one), lines are numbered,
-// omissions are counted, and an error says what to do instead.
+// Answers are text for a model: paths are relative to the root (or to cwd, if the call has one), lines are numbered,
+// omissions are counted, and errors suggest what to do instead.
 //
 // The server requires a bearer token on every request except /healthz.
 package workspace

@@ -59,7 +59,7 @@ func (w *Workspace) Handler() http.Handler {
 // requestBytes leaves room for JSON escapes, which can double the size of text.
 func requestBytes(file int64) int64 { return 2*file + 1<<20 }
 
-// onlyTools refuses methods of capabilities that the server does not declare. The SDK would answer some of them, with empty lists.
+// onlyTools refuses methods of undeclared capabilities, some of which the SDK would answer with empty lists.
 func onlyTools(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		switch capability, _, _ := strings.Cut(method, "/"); capability {

@@ -11,7 +11,7 @@ type Limits struct {
 	SearchFileBytes int64
 	// ImageBytes is the maximum size of an image for read_image.
 	ImageBytes int64
-	// OutputBytes is the maximum length of text answer.
+	// OutputBytes is the maximum length of a text answer.
 	OutputBytes int
 	// SearchTime limits glob, grep and keyword_search.
 	SearchTime time.Duration

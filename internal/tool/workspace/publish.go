@@ -15,7 +15,8 @@ import (
 // maxPublish bounds a request: the patch is encoded as base64.
 const maxPublish = changes.MaxArchive/3*4 + 1<<20
 
-// PublishHandler serves a publisher to the operator: POST /publish takes a gitpush.Request and answers with a gitpush.Result.
+// PublishHandler serves a publisher to the operator: POST /publish takes a gitpush.Request and answers with a
+// gitpush.Result.
 func PublishHandler(token string, p *gitpush.Publisher) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprintln(rw, "ok") })
@@ -31,7 +32,7 @@ func PublishHandler(token string, p *gitpush.Publisher) http.Handler {
 			return
 		}
 		rw.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(rw).Encode(result) // a client that has ended asks again
+		_ = json.NewEncoder(rw).Encode(result) // a client that has ended repeats the request
 	})
 	mux.Handle("POST /publish", requireToken(token, http.NewCrossOriginProtection().Handler(publish)))
 	return mux

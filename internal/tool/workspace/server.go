@@ -30,8 +30,8 @@ type Options struct {
 	Limits Limits
 	// Changes reads and restores the changes of the directory.
 	Changes *changes.Tree
-	// Restored, if not empty, is a file that marks that kept changes were restored; it is outside the directory. Without the file,
-	// only /healthz and the restoring are served.
+	// Restored, if not empty, is a file outside of the directory that exists once the saved changes are restored. Until
+	// then, only /healthz and the restoring are served.
 	Restored string
 	Version  string
 	// Logger receives errors that clients must not see; nil discards them.
@@ -45,11 +45,12 @@ type Workspace struct {
 	shell  *shell.Runner
 	log    *slog.Logger
 	server *mcp.Server
-	// changes reads the changes, and restored marks that kept ones were restored; restoring excludes a second attempt.
+	// changes reads the changes. The file restored exists once the saved changes are restored, under the lock
+	// restoring.
 	changes   *changes.Tree
 	restored  string
 	restoring sync.Mutex
-	// writing is held from reading a file to writing it, so that parallel edits of one file are not lost.
+	// writing is held while a file is read and written, so that parallel edits of one file are not lost.
 	writing sync.Mutex
 }
 

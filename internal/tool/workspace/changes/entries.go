@@ -48,12 +48,12 @@ func (g repository) changed(ctx context.Context, root string, ignore bool) (entr
 	if err != nil {
 		return e, err
 	}
-	known, err := g.list(ctx, "ls-files", "-z")
+	names, err := g.list(ctx, "ls-files", "-z")
 	if err != nil {
 		return e, err
 	}
-	tracked := make(map[string]bool, len(known))
-	for _, name := range known {
+	tracked := make(map[string]bool, len(names))
+	for _, name := range names {
 		tracked[name] = true
 	}
 	opened, err := os.OpenRoot(root)
@@ -70,7 +70,7 @@ func (g repository) changed(ctx context.Context, root string, ignore bool) (entr
 	return e, w.start(root)
 }
 
-// add adds a path, by what it is now.
+// add adds a path by its current type.
 func (e *entries) add(root *os.Root, name string) error {
 	info, err := root.Lstat(name)
 	switch {

@@ -17,7 +17,8 @@ const (
 	maxPacked = 16 << 20
 )
 
-// head returns the commit that is checked out. It reads the repository's files, because git would read its configuration.
+// head returns the commit that is checked out. It reads the repository's files, because git would read its
+// configuration.
 func head(dir string) (string, error) {
 	root, err := fsroot.Open(dir)
 	if err != nil {

@@ -114,7 +114,8 @@ func (p *packer) addFile(out *tar.Writer, header *tar.Header, name string) error
 	return nil
 }
 
-// unpack replaces the content of a directory by a tar's. Links in the tar cannot lead a later file out of the directory.
+// unpack replaces the content of a directory by a tar's. Links in the tar cannot lead a later file out of the
+// directory.
 func unpack(ctx context.Context, dir string, archive []byte) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

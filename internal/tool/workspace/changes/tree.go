@@ -33,7 +33,7 @@ const (
 	MaxDiff = 1 << 20
 	// MaxFiles is the maximum number of files in a summary.
 	MaxFiles = 2000
-	// maxCompared bounds the sizes of the changed files together, and maxEntries their number: git copies what it compares.
+	// maxCompared bounds the total size of the changed files, which git copies, and maxEntries their number.
 	maxCompared = 256 << 20
 	maxEntries  = 50_000
 	// readTimeout is how long a comparison may take.
@@ -50,7 +50,7 @@ type Tree struct {
 	Root string
 	// State is a directory for git's own repository. Commands of agents must not be able to write it.
 	State string
-	// Against is what to compare with; Base is the commit for Commit.
+	// Against selects the base of the comparison; Base is the commit for Commit.
 	Against Against
 	Base    string
 
@@ -62,9 +62,9 @@ type Summary struct {
 	BaseCommit string `json:"baseCommit,omitempty"`
 	// Digest is the DigestOf the patch with the same changes; empty if there is none.
 	Digest string `json:"digest,omitempty"`
-	// TooLarge means that the changes are not kept when the workspace stops; Message says why.
+	// TooLarge means that the changes are lost when the workspace stops; Message has the reason.
 	TooLarge bool `json:"tooLarge,omitempty"`
-	// Message says what is missing in the summary, if anything is.
+	// Message describes what is missing in the summary.
 	Message string `json:"message,omitempty"`
 	// Files are the changed files, by path.
 	Files []File `json:"files,omitempty"`
@@ -135,7 +135,7 @@ func (t *Tree) Read(ctx context.Context) (Summary, error) {
 	return s, err
 }
 
-// digest returns the digest of the patch. Patch and diff are computed from the same index, so the digest also identifies the diff.
+// digest returns the digest of the patch. It also identifies the diff, which is computed from the same index.
 func (t *Tree) digest(ctx context.Context, g repository, s Summary) (string, error) {
 	if t.Against == Nothing || len(s.Files) == 0 {
 		return "", nil
@@ -189,11 +189,11 @@ func (t *Tree) compare(ctx context.Context) (repository, entries, error) {
 	if err := g.run(ctx, "read-tree", "--reset", "-i", g.tree()); err != nil {
 		return g, entries{}, fmt.Errorf("%w: the repository of the workspace does not have the commit %s any more, or is damaged: %w", ErrNoBase, base, err)
 	}
-	found, err := g.changed(ctx, t.Root, t.Against != Nothing)
+	changed, err := g.changed(ctx, t.Root, t.Against != Nothing)
 	if err != nil {
-		return g, found, err
+		return g, changed, err
 	}
-	return g, found, g.update(ctx, found)
+	return g, changed, g.update(ctx, changed)
 }
 
 // Restore puts a tree that was not used yet into the state of an archive. It may be repeated.

@@ -10,7 +10,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/files"
 )
 
-// ErrNoWorkspace is wrapped by the error for an object that does not exist or has no workspace. The error's text is for people.
+// ErrNoWorkspace is wrapped by the error for an object that does not exist or has no workspace. The error's text is for
+// people.
 var ErrNoWorkspace = errors.New("there is no workspace")
 
 // The sources of workspaces, as the history API names them.
@@ -31,11 +32,11 @@ type Workspace interface {
 	Changes(ctx context.Context) (*Summary, error)
 	// Archive returns all changes if the workspace runs; running is false if it does not.
 	Archive(ctx context.Context) (archive []byte, running bool, err error)
-	// ResolvePath returns the path from the root of the workspace that a call of an agent names by cwd and path. Without an agent, cwd is
-	// relative to the root. An error that wraps files.ErrRefused is for people.
+	// ResolvePath returns the path from the workspace's root for the cwd and path of an agent's call. Without an agent,
+	// cwd is relative to the root. An error that wraps files.ErrRefused is for people.
 	ResolvePath(ctx context.Context, agent AgentRef, cwd, path string) (string, error)
-	// File reads a file, by its path from the root. It returns nil if no pod has the files, so that the next one starts with what was kept.
-	// An error that wraps files.ErrRefused or files.ErrUnavailable is for people.
+	// File reads a file, by its path from the root. It returns nil if no pod has the files; the next pod starts with
+	// the saved changes. An error that wraps files.ErrRefused or files.ErrUnavailable is for people.
 	File(ctx context.Context, path string) (*files.File, error)
 }
 

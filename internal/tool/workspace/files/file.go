@@ -41,12 +41,10 @@ type File struct {
 	Content string `json:"content,omitempty"`
 }
 
-// ErrRefused is wrapped by the error for a path that does not name a file that write could replace. The error's text is
-// for people.
+// ErrRefused is wrapped by the error for a path that write could not replace. The error's text is for people.
 var ErrRefused = errors.New("the file cannot be read")
 
-// ErrUnavailable is wrapped by the error for a workspace whose files cannot be read now. The error's text is for
-// people.
+// ErrUnavailable is wrapped by the error for files that cannot be read now. The error's text is for people.
 var ErrUnavailable = errors.New("the files cannot be read now")
 
 type refusal struct{ cause error }
@@ -57,7 +55,7 @@ func (r refusal) Unwrap() []error { return []error{ErrRefused, r.cause} }
 
 func Refuse(text string) error { return refusal{errors.New(text)} }
 
-// Resolve returns the path from the root of a workspace of a name that is relative to cwd, as the tools resolve it.
+// Resolve returns the path from the workspace's root for a name relative to cwd, as the tools resolve it.
 func Resolve(cwd, name string) (string, error) {
 	resolved, err := fsroot.Resolve(cwd, name)
 	if err == nil {

@@ -43,19 +43,19 @@ func (d *Dir) OpenDir(name string) (*Dir, error) {
 	return newDir(os.NewFile(uintptr(fd), name)), nil
 }
 
-// ErrSkipped is returned by Dir.ReadFile if want rejects the file.
-var ErrSkipped = errors.New("file not wanted")
+// ErrSkipped is returned by Dir.ReadFile if accepts rejects the file.
+var ErrSkipped = errors.New("file skipped")
 
 // ErrTooLarge is wrapped by the error for a file that exceeds the caller's limit.
 var ErrTooLarge = errors.New("file is too large")
 
-// headBytes is the size of the prefix that ReadFile passes to want.
+// headBytes is the size of the prefix that ReadFile passes to accepts.
 const headBytes = 32 << 10
 
 // ReadFile reads a regular file that is an entry of d. It reads into buf, grown as needed, so that a walk can reuse
-// one buffer. If want is not nil, it receives the beginning of the file and reports whether to continue. A file of
+// one buffer. If accepts is not nil, it gets the beginning of the file and reports whether to continue. A file of
 // more than limit bytes is an error. ReadFile avoids os.File, whose bookkeeping costs more than reading a small file.
-func (d *Dir) ReadFile(name string, buf []byte, limit int64, want func(head []byte) bool) ([]byte, error) {
+func (d *Dir) ReadFile(name string, buf []byte, limit int64, accepts func(head []byte) bool) ([]byte, error) {
 	fd, err := openat(d.fd, name, unix.O_RDONLY|openEntry, 0)
 	if err != nil {
 		return buf[:0], err
@@ -77,7 +77,7 @@ func (d *Dir) ReadFile(name string, buf []byte, limit int64, want func(head []by
 	if err != nil {
 		return buf[:0], err
 	}
-	if want != nil && !want(buf) {
+	if accepts != nil && !accepts(buf) {
 		return buf[:0], ErrSkipped
 	}
 	for int64(len(buf)) != stat.Size {

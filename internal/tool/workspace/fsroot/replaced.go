@@ -13,13 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ReadReplaced returns the content that WriteFile would replace, of at most limit bytes. Unlike ReadFile it follows no symbolic link and
-// reads none of git's own files and no file with several names, which may be one from outside of the root. The error wraps fs.ErrNotExist if WriteFile would create the file, and ErrTooLarge.
+// ReadReplaced returns the content that WriteFile would replace, of at most limit bytes. Unlike ReadFile it follows no
+// symbolic link, and reads neither git's own files nor hard links, which may lead out of the root. The error wraps
+// fs.ErrNotExist if WriteFile would create the file, and ErrTooLarge.
 func (r *Root) ReadReplaced(name string, limit int64) ([]byte, error) {
 	if err := CheckWritable(name); err != nil {
 		return nil, err
 	}
-	dir, err := r.openDirs(path.Dir(name))
+	dir, err := r.openDirs(path.Dir(name), (*Dir).OpenDir)
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +56,8 @@ func (d *Dir) checkOneName(name, base string) error {
 	return nil
 }
 
-// openDirs opens a directory below the root without following links.
-func (r *Root) openDirs(name string) (*Dir, error) {
+// openDirs opens a directory below the root without following links. open opens or creates one level.
+func (r *Root) openDirs(name string, open func(above *Dir, name string) (*Dir, error)) (*Dir, error) {
 	dir, err := r.OpenDir(".")
 	if err != nil || name == "." {
 		return dir, err
@@ -64,7 +65,7 @@ func (r *Root) openDirs(name string) (*Dir, error) {
 	at := ""
 	for part := range strings.SplitSeq(name, "/") {
 		at = path.Join(at, part)
-		next, err := dir.OpenDir(part)
+		next, err := open(dir, part)
 		dir.Close()
 		if errors.Is(err, unix.ENOENT) {
 			return nil, explain("open directory", at, fs.ErrNotExist)

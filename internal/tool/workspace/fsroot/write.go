@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,7 +19,7 @@ func (r *Root) WriteFile(name string, data []byte) (created bool, err error) {
 	if err := CheckWritable(name); err != nil {
 		return false, err
 	}
-	dir, err := r.makeDirs(path.Dir(name))
+	dir, err := r.openDirs(path.Dir(name), (*Dir).makeDir)
 	if err != nil {
 		return false, err
 	}
@@ -37,28 +36,7 @@ func (r *Root) WriteFile(name string, data []byte) (created bool, err error) {
 	return perm == nil, nil
 }
 
-// makeDirs opens a directory below the root and creates missing ones.
-func (r *Root) makeDirs(name string) (*Dir, error) {
-	dir, err := r.OpenDir(".")
-	if err != nil {
-		return nil, err
-	}
-	if name == "." {
-		return dir, nil
-	}
-	at := ""
-	for part := range strings.SplitSeq(name, "/") {
-		at = path.Join(at, part)
-		next, err := dir.makeDir(part)
-		dir.Close()
-		if err != nil {
-			return nil, notADirectory(at, err)
-		}
-		dir = next
-	}
-	return dir, nil
-}
-
+// makeDir opens a directory, and creates it if it is missing.
 func (d *Dir) makeDir(name string) (*Dir, error) {
 	next, err := d.OpenDir(name)
 	if !errors.Is(err, unix.ENOENT) {

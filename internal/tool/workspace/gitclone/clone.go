@@ -168,8 +168,8 @@ func (r repository) checkout(ctx context.Context, ref string, depth int) error {
 	return r.run(ctx, "checkout", "--quiet", "--force", "--detach", "FETCH_HEAD")
 }
 
-// checkoutCommit moves the branch that is checked out to a commit, if one is given. Most of the time it is in the history of the branch; if the
-// branch was rewritten, the server may still have it.
+// checkoutCommit moves the checked-out branch to a commit, if one is given. The commit may not be in the history of a
+// rewritten branch, but the server may still have it.
 func (r repository) checkoutCommit(ctx context.Context, commit string) error {
 	if commit == "" {
 		return nil
@@ -214,7 +214,7 @@ func (r repository) output(ctx context.Context, args ...string) (string, error) 
 	return "", r.explain(args, stderr, err)
 }
 
-// explain returns the error of a command of git, with its message but without the credentials.
+// explain returns the error of a git command, with its message but without the credentials.
 func (r repository) explain(args []string, stderr string, err error) error {
 	if r.private {
 		stderr = stripRemoteLines(stderr)
@@ -228,8 +228,8 @@ func (r repository) explain(args []string, stderr string, err error) error {
 	return fmt.Errorf("git %s: %s", verb(args), stderr)
 }
 
-// stripRemoteLines removes the server's messages: the error is shown to people and models, and a server that repeats its
-// input would reveal the credentials. Git's own messages remain.
+// stripRemoteLines removes the server's messages: the error is shown to people and models, and a server that repeats
+// its input would reveal the credentials. Git's own messages remain.
 func stripRemoteLines(stderr string) string {
 	var local []string
 	for line := range strings.Lines(stderr) {

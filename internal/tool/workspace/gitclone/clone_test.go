@@ -69,6 +69,20 @@ func source(t *testing.T, url, ref string) gitclone.Source {
 	return gitclone.Source{Dir: t.TempDir(), URL: url, Ref: ref, Program: program}
 }
 
+func clone(t *testing.T, s gitclone.Source) {
+	t.Helper()
+	if err := gitclone.Clone(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func writeFile(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func content(t *testing.T, dir string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, "f.txt"))
@@ -84,9 +98,7 @@ func TestClonesBranchTagAndCommit(t *testing.T) {
 	for ref, want := range map[string][2]string{"": {"third", "trunk"}, "trunk": {"third", "trunk"}, "topic/a": {"second", "topic/a"}, "v1": {"first", "HEAD"}, commit: {"first", "HEAD"}} {
 		t.Run(ref, func(t *testing.T) {
 			s := source(t, "file://"+dir, ref)
-			if err := gitclone.Clone(t.Context(), s); err != nil {
-				t.Fatal(err)
-			}
+			clone(t, s)
 			if got := [2]string{content(t, s.Dir), git(t, s.Dir, "rev-parse", "--abbrev-ref", "HEAD")}; got != want {
 				t.Errorf("got %v, want %v", got, want)
 			}
@@ -94,7 +106,8 @@ func TestClonesBranchTagAndCommit(t *testing.T) {
 	}
 }
 
-// TestCloneIntoForeignDirectory clones as a pod does: the directory of a volume belongs to root, and git runs as another user.
+// TestCloneIntoForeignDirectory clones as a pod does: the directory of a volume belongs to root, and git runs as
+// another user.
 func TestCloneIntoForeignDirectory(t *testing.T) {
 	dir := upstream(t)
 	handler, err := gitserver.Handler(t.Context(), filepath.Dir(dir), "robot", "hunter2")
@@ -110,20 +123,14 @@ func TestCloneIntoForeignDirectory(t *testing.T) {
 	// Git has this variable for its own tests of the same check.
 	wrapper := "#!/bin/sh\nGIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec " + program + " \"$@\"\n"
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(wrapper), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, filepath.Join(bin, "git"), wrapper)
 	s := source(t, server.URL+"/"+filepath.Base(dir)+"/.git", "")
 	s.Credentials = t.TempDir()
 	for name, content := range map[string]string{"username": "robot", "password": "hunter2"} {
-		if err := os.WriteFile(filepath.Join(s.Credentials, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, filepath.Join(s.Credentials, name), content)
 	}
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	if err := gitclone.Clone(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	clone(t, s)
 	if got := content(t, s.Dir); got != "third" {
 		t.Errorf("the file has %q", got)
 	}
@@ -132,9 +139,7 @@ func TestCloneIntoForeignDirectory(t *testing.T) {
 func TestDepthCutsHistory(t *testing.T) {
 	s := source(t, "file://"+upstream(t), "trunk")
 	s.Depth = 1
-	if err := gitclone.Clone(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	clone(t, s)
 	if n := git(t, s.Dir, "rev-list", "--count", "HEAD"); n != "1" {
 		t.Errorf("%s commits", n)
 	}
@@ -142,15 +147,9 @@ func TestDepthCutsHistory(t *testing.T) {
 
 func TestSecondCloneKeepsWork(t *testing.T) {
 	s := source(t, "file://"+upstream(t), "trunk")
-	if err := gitclone.Clone(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(s.Dir, "f.txt"), []byte("work"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := gitclone.Clone(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	clone(t, s)
+	writeFile(t, filepath.Join(s.Dir, "f.txt"), "work")
+	clone(t, s)
 	if got := content(t, s.Dir); got != "work" {
 		t.Errorf("the work became %q", got)
 	}
@@ -163,9 +162,7 @@ func TestInterruptedCloneIsCompleted(t *testing.T) {
 		t.Fatal("no error")
 	}
 	s.URL = "file://" + dir
-	if err := gitclone.Clone(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	clone(t, s)
 	if got := content(t, s.Dir); got != "third" {
 		t.Errorf("got %q", got)
 	}
@@ -182,20 +179,14 @@ func TestCredentialsStayInFiles(t *testing.T) {
 	}
 	s.Credentials = t.TempDir()
 	for name, value := range map[string]string{"username": "robot\n", "password": "wrong-" + password} {
-		if err := os.WriteFile(filepath.Join(s.Credentials, name), []byte(value), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, filepath.Join(s.Credentials, name), value)
 	}
 	err := gitclone.Clone(t.Context(), s)
 	if err == nil || strings.Contains(err.Error(), password) {
 		t.Fatalf("with a wrong password: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(s.Credentials, "password"), []byte(password+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := gitclone.Clone(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, filepath.Join(s.Credentials, "password"), password+"\n")
+	clone(t, s)
 	if got := content(t, s.Dir); got != "third" {
 		t.Errorf("got %q", got)
 	}

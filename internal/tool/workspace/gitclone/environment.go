@@ -61,7 +61,7 @@ func protocols(scheme string) string {
 	return scheme
 }
 
-// sshCommand returns an ssh command that connects only to known servers and uses only the key of the credentials.
+// sshCommand returns an ssh command that connects only to servers in known_hosts and uses only the credentials' key.
 func (s Source) sshCommand(home string) (string, error) {
 	command := "ssh -F /dev/null -o BatchMode=yes -o StrictHostKeyChecking=yes -o GlobalKnownHostsFile=/dev/null -o IdentitiesOnly=yes"
 	if s.Credentials == "" {

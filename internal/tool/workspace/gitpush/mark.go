@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// mark identifies a published commit. Tree is the tree that was published: a commit that a person amended has another one, and is theirs.
+// mark identifies a published commit. Tree is the published tree: a commit that a person has amended has another one.
 type mark struct{ Owner, Call, Tree string }
 
 // append returns a message that ends with the mark. Only the end counts, which is never the model's.
@@ -42,7 +42,7 @@ var wordPattern = regexp.MustCompile(`^[0-9A-Za-z-]{1,128}$`)
 
 func isWord(text string) bool { return wordPattern.MatchString(text) }
 
-// sha256Name is the length of the name of an object in a repository that uses SHA-256.
+// sha256Name is the length of an object's name in a SHA-256 repository.
 const sha256Name = 64
 
 var objectPattern = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)

@@ -14,9 +14,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pathmatch"
 )
 
-// Some files of a repository decide what CI systems and preview hosts run, often with secrets, and who must review a
-// change. Those systems read them from every pushed branch, before anyone has reviewed it. So they are published only
-// if the workspace allows their paths. Names are compared without case, because some systems do so.
+// Some files of a repository control CI systems and preview hosts, which often have secrets, and the required reviews.
+// Those systems read them from every pushed branch, before any review. So they are published only if the workspace
+// allows their paths. Names are compared without case, because some systems do so.
 
 // protectedDirectories are directories of the repository's root that git hosts and CI systems read.
 var protectedDirectories = []string{

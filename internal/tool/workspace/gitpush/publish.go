@@ -37,7 +37,7 @@ type Publisher struct {
 type Request struct {
 	// Call identifies the call: a repetition has the same value, every other call another one.
 	Call string `json:"call"`
-	// OnlyCheck asks whether the call was published, and publishes nothing.
+	// OnlyCheck looks for an earlier commit of the call, and publishes nothing.
 	OnlyCheck bool `json:"onlyCheck,omitempty"`
 	// Base is the commit that the patch is relative to.
 	Base string `json:"base,omitempty"`
@@ -53,7 +53,7 @@ type Result struct {
 	Commit string `json:"commit,omitempty"`
 	// Already means that the branch had the changes before this attempt.
 	Already bool `json:"already,omitempty"`
-	// Refused says why nothing was pushed, for a model and for people.
+	// Refused explains to models and people why nothing was pushed.
 	Refused string `json:"refused,omitempty"`
 }
 

@@ -22,8 +22,8 @@ func (r Remote) MatchesList(hosts string) bool {
 }
 
 func (r Remote) matchesEntry(entry string) bool {
-	scheme, host, found := strings.Cut(entry, "://")
-	if !found {
+	scheme, host, ok := strings.Cut(entry, "://")
+	if !ok {
 		scheme, host = r.Scheme, entry
 		if scheme == "http" {
 			return false // the password would be sent unencrypted

@@ -5,6 +5,7 @@ package pathmatch
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -40,20 +41,9 @@ func CompileGlob(pattern string) (*Glob, error) {
 }
 
 func (g *Glob) Match(path string) bool {
-	if len(g.names) > 0 {
-		name := path[strings.LastIndexByte(path, '/')+1:]
-		for _, n := range g.names {
-			if n.Match(name) {
-				return true
-			}
-		}
-	}
-	for _, p := range g.paths {
-		if p.Match(path) {
-			return true
-		}
-	}
-	return false
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	return slices.ContainsFunc(g.names, func(n Name) bool { return n.Match(name) }) ||
+		slices.ContainsFunc(g.paths, func(p Path) bool { return p.Match(path) })
 }
 
 func expand(pattern string) ([]string, error) {

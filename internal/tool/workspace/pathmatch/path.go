@@ -79,9 +79,9 @@ func (p Path) Match(path string) bool {
 			return true
 		}
 		if len(parts) > 0 && left {
-			name, after, found := strings.Cut(rest, "/")
+			name, after, more := strings.Cut(rest, "/")
 			if parts[0].name.Match(name) {
-				parts, rest, left = parts[1:], after, found
+				parts, rest, left = parts[1:], after, more
 				continue
 			}
 		}

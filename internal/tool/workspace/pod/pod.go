@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -27,33 +26,31 @@ const (
 	credentialsName = "git-credentials"
 )
 
-// WaitForRestore is the argument of a server that serves no call before kept changes were restored.
+// WaitForRestore is the argument of a server that refuses calls until the saved changes are restored.
 const WaitForRestore = "--await-restore"
 
 // user is the UID of "nonroot" in distroless and many other images.
 const user = int64(65532)
 
 func Pod(s Spec) *corev1.Pod {
-	no, yes, id := false, true, user
-	grace := int64(15)
-	policy := corev1.FSGroupChangeOnRootMismatch
 	pod := &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: s.meta(),
 		Spec: corev1.PodSpec{
 			Containers:                    []corev1.Container{server(s)},
 			Volumes:                       volumes(s),
-			AutomountServiceAccountToken:  &no,
-			EnableServiceLinks:            &no,
+			AutomountServiceAccountToken:  new(false),
+			EnableServiceLinks:            new(false),
 			HostAliases:                   s.Hosts,
 			RestartPolicy:                 corev1.RestartPolicyAlways,
-			TerminationGracePeriodSeconds: &grace,
+			TerminationGracePeriodSeconds: new(int64(15)),
 			NodeSelector:                  s.Placement.NodeSelector,
 			Tolerations: append([]corev1.Toleration{tolerateBriefly("node.kubernetes.io/not-ready"), tolerateBriefly("node.kubernetes.io/unreachable")},
 				s.Placement.Tolerations...),
 			SecurityContext: &corev1.PodSecurityContext{
-				RunAsNonRoot: &yes, RunAsUser: &id, RunAsGroup: &id, FSGroup: &id, FSGroupChangePolicy: &policy,
-				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+				RunAsNonRoot: new(true), RunAsUser: new(user), RunAsGroup: new(user), FSGroup: new(user),
+				FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch),
+				SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 			},
 		},
 	}
@@ -70,11 +67,12 @@ func Pod(s Spec) *corev1.Pod {
 	return pod
 }
 
-// tolerateBriefly returns a toleration that evicts the pod from a lost node after half a minute instead of five, because an
-// agent waits for its files.
+// tolerateBriefly returns a toleration that evicts the pod from a lost node after half a minute instead of five,
+// because an agent waits for its files.
 func tolerateBriefly(taint string) corev1.Toleration {
-	seconds := int64(30)
-	return corev1.Toleration{Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}
+	return corev1.Toleration{
+		Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(30)),
+	}
 }
 
 func server(s Spec) corev1.Container {
@@ -100,7 +98,7 @@ func server(s Spec) corev1.Container {
 		WorkingDir: filesPath,
 		Env: []corev1.EnvVar{
 			{Name: "NESTOR_WORKSPACE_TOKEN", ValueFrom: tokenRef(s)},
-			// The directory of a volume belongs to root, and git of a command would refuse a repository in a directory of another user.
+			// A volume's directory belongs to root, and git refuses repositories in another user's directory.
 			{Name: "GIT_CONFIG_COUNT", Value: "1"}, {Name: "GIT_CONFIG_KEY_0", Value: "safe.directory"}, {Name: "GIT_CONFIG_VALUE_0", Value: "*"},
 		},
 		Ports:           []corev1.ContainerPort{{Name: "mcp", ContainerPort: Port, Protocol: corev1.ProtocolTCP}},
@@ -138,24 +136,28 @@ func clone(s Spec) corev1.Container {
 }
 
 func volumes(s Spec) []corev1.Volume {
-	temp, state := resource.MustParse("1Gi"), resource.MustParse("1Gi")
 	all := []corev1.Volume{
 		{Name: filesVolume, VolumeSource: s.files()},
-		{Name: tempVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &temp}}},
+		{Name: tempVolume, VolumeSource: emptyDir(resource.MustParse("1Gi"))},
 		// Bash cannot write it where Landlock is available: git runs with the configuration in it.
-		{Name: stateVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &state}}},
+		{Name: stateVolume, VolumeSource: emptyDir(resource.MustParse("1Gi"))},
 	}
-	if s.Source.Git != nil {
-		// Separate from the server's volume: a clone that is killed leaves a copy of the key in it.
-		own, base := resource.MustParse("16Mi"), resource.MustParse("1Mi")
-		all = append(all, corev1.Volume{Name: cloneTempVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &own}}},
-			// The server only reads it, so that no command can change what changes are relative to.
-			corev1.Volume{Name: baseVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &base}}})
+	git := s.Source.Git
+	if git == nil {
+		return all
 	}
-	if git := s.Source.Git; git != nil && git.SecretName != "" {
+	// The clone has its own temporary volume, in which a killed clone leaves a copy of the key. The server only reads
+	// the base, so that no command can change the commit that changes are compared with.
+	all = append(all, corev1.Volume{Name: cloneTempVolume, VolumeSource: emptyDir(resource.MustParse("16Mi"))},
+		corev1.Volume{Name: baseVolume, VolumeSource: emptyDir(resource.MustParse("1Mi"))})
+	if git.SecretName != "" {
 		all = append(all, credentialsVolume(git.SecretName))
 	}
 	return all
+}
+
+func emptyDir(limit resource.Quantity) corev1.VolumeSource {
+	return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &limit}}
 }
 
 func (s Spec) files() corev1.VolumeSource {
@@ -169,7 +171,7 @@ func (s Spec) files() corev1.VolumeSource {
 	if dir := s.Source.EmptyDir; dir != nil && dir.SizeLimit != nil {
 		limit = *dir.SizeLimit
 	}
-	return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &limit}}
+	return emptyDir(limit)
 }
 
 func (s Spec) readOnly() bool {
@@ -192,11 +194,10 @@ func tokenRef(s Spec) *corev1.EnvVarSource {
 // restricted returns the security context that the restricted Pod Security Standard requires, with a read-only root
 // file system.
 func restricted() *corev1.SecurityContext {
-	no, yes := false, true
 	return &corev1.SecurityContext{
-		AllowPrivilegeEscalation: &no,
-		ReadOnlyRootFilesystem:   &yes,
-		RunAsNonRoot:             &yes,
+		AllowPrivilegeEscalation: new(false),
+		ReadOnlyRootFilesystem:   new(true),
+		RunAsNonRoot:             new(true),
 		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 		SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 	}
@@ -210,5 +211,3 @@ func probe(period, failures int32) *corev1.Probe {
 		TimeoutSeconds:   5,
 	}
 }
-
-func uid(text string) types.UID { return types.UID(text) }

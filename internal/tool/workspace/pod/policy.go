@@ -28,18 +28,22 @@ func NetworkPolicy(s Spec) *networkingv1.NetworkPolicy {
 
 func fromOperator(operator Peer) networkingv1.NetworkPolicyIngressRule {
 	return networkingv1.NetworkPolicyIngressRule{
-		// Both selectors in one peer: these pods in that namespace.
-		From: []networkingv1.NetworkPolicyPeer{{
-			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": operator.Namespace}},
-			PodSelector:       &metav1.LabelSelector{MatchLabels: operator.Labels},
-		}},
-		Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolTCP, Port)},
+		From:  []networkingv1.NetworkPolicyPeer{operator.selector()},
+		Ports: []networkingv1.NetworkPolicyPort{tcp(intstr.FromInt32(Port))},
+	}
+}
+
+// selector selects the peer's pods in its namespace only, because both selectors are in one peer.
+func (p Peer) selector() networkingv1.NetworkPolicyPeer {
+	return networkingv1.NetworkPolicyPeer{
+		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": p.Namespace}},
+		PodSelector:       &metav1.LabelSelector{MatchLabels: p.Labels},
 	}
 }
 
 // ToAddresses allows connections to a port of some addresses.
 func ToAddresses(addresses []netip.Addr, number int32) networkingv1.NetworkPolicyEgressRule {
-	rule := networkingv1.NetworkPolicyEgressRule{Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolTCP, number)}}
+	rule := networkingv1.NetworkPolicyEgressRule{Ports: []networkingv1.NetworkPolicyPort{tcp(intstr.FromInt32(number))}}
 	for _, address := range addresses {
 		block := &networkingv1.IPBlock{CIDR: netip.PrefixFrom(address, address.BitLen()).String()}
 		rule.To = append(rule.To, networkingv1.NetworkPolicyPeer{IPBlock: block})
@@ -50,17 +54,11 @@ func ToAddresses(addresses []netip.Addr, number int32) networkingv1.NetworkPolic
 // ToPods allows connections to a port of some pods. Policies apply to the addresses and ports of the pods behind a
 // Service, not to those of the Service.
 func ToPods(peer Peer, target intstr.IntOrString) networkingv1.NetworkPolicyEgressRule {
-	protocol := corev1.ProtocolTCP
 	return networkingv1.NetworkPolicyEgressRule{
-		To: []networkingv1.NetworkPolicyPeer{{
-			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": peer.Namespace}},
-			PodSelector:       &metav1.LabelSelector{MatchLabels: peer.Labels},
-		}},
-		Ports: []networkingv1.NetworkPolicyPort{{Protocol: &protocol, Port: &target}},
+		To: []networkingv1.NetworkPolicyPeer{peer.selector()}, Ports: []networkingv1.NetworkPolicyPort{tcp(target)},
 	}
 }
 
-func port(protocol corev1.Protocol, number int32) networkingv1.NetworkPolicyPort {
-	value := intstr.FromInt32(number)
-	return networkingv1.NetworkPolicyPort{Protocol: &protocol, Port: &value}
+func tcp(port intstr.IntOrString) networkingv1.NetworkPolicyPort {
+	return networkingv1.NetworkPolicyPort{Protocol: new(corev1.ProtocolTCP), Port: &port}
 }

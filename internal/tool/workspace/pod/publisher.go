@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// publisher returns the container that pushes changes. It is the only one of its pod: nothing of an agent runs beside the credentials.
+// publisher returns the container that pushes changes. It is alone in its pod, so no agent code runs beside the
+// credentials.
 func publisher(s Spec) corev1.Container {
 	git := s.Source.Git
 	c := corev1.Container{
@@ -37,10 +38,9 @@ func publisher(s Spec) corev1.Container {
 }
 
 func publisherVolumes(s Spec) []corev1.Volume {
-	temp := resource.MustParse("16Mi")
 	all := []corev1.Volume{
 		{Name: filesVolume, VolumeSource: s.files()},
-		{Name: tempVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &temp}}},
+		{Name: tempVolume, VolumeSource: emptyDir(resource.MustParse("16Mi"))},
 	}
 	if name := s.Source.Git.SecretName; name != "" {
 		all = append(all, credentialsVolume(name))
@@ -49,8 +49,7 @@ func publisherVolumes(s Spec) []corev1.Volume {
 }
 
 func credentialsVolume(secret string) corev1.Volume {
-	mode := int32(0o440)
 	return corev1.Volume{Name: credentialsName, VolumeSource: corev1.VolumeSource{
-		Secret: &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: &mode},
+		Secret: &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: new(int32(0o440))},
 	}}
 }

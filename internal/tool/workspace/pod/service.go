@@ -24,11 +24,10 @@ func Service(s Spec) *corev1.Service {
 // Secret returns the secret with the token, which the caller generates. It never changes: a new token would need a
 // new pod.
 func Secret(s Spec, token string) *corev1.Secret {
-	immutable := true
 	return &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: s.meta(),
-		Immutable:  &immutable,
+		Immutable:  new(true),
 		Type:       corev1.SecretTypeOpaque,
 		Data:       map[string][]byte{TokenKey: []byte(token)},
 	}

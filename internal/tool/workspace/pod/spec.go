@@ -9,12 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/nestor-dev/nestor/internal/tool/workspace/gitpush"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/giturl"
@@ -143,13 +145,8 @@ func (s Spec) Validate() error {
 }
 
 func (s Source) validate() error {
-	set := 0
-	for _, is := range []bool{s.Git != nil, s.PersistentVolumeClaim != nil, s.EmptyDir != nil} {
-		if is {
-			set++
-		}
-	}
-	if set != 1 {
+	sources := []bool{s.Git != nil, s.PersistentVolumeClaim != nil, s.EmptyDir != nil}
+	if len(slices.DeleteFunc(sources, func(set bool) bool { return !set })) != 1 {
 		return errors.New("workspace must have exactly one of git, persistentVolumeClaim and emptyDir")
 	}
 	if s.Git != nil {
@@ -187,7 +184,6 @@ func Labels() map[string]string {
 }
 
 func (s Spec) meta() metav1.ObjectMeta {
-	yes := true
 	labels := Labels()
 	maps.Copy(labels, s.selector())
 	labels["nestor.dev/root"] = s.Owner.UID
@@ -199,8 +195,8 @@ func (s Spec) meta() metav1.ObjectMeta {
 		Namespace: s.Namespace,
 		Labels:    labels,
 		OwnerReferences: []metav1.OwnerReference{{
-			APIVersion: s.Owner.APIVersion, Kind: s.Owner.Kind, Name: s.Owner.Name, UID: uid(s.Owner.UID),
-			Controller: &yes, BlockOwnerDeletion: &yes,
+			APIVersion: s.Owner.APIVersion, Kind: s.Owner.Kind, Name: s.Owner.Name, UID: types.UID(s.Owner.UID),
+			Controller: new(true), BlockOwnerDeletion: new(true),
 		}},
 	}
 }

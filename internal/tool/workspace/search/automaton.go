@@ -87,11 +87,11 @@ func (a *automaton) find(data []byte, from int) int {
 // next returns the state after a character, building it if it is new.
 func (a *automaton) next(s *state, r rune) *state {
 	if r < utf8.RuneSelf {
-		if known := s.ascii[r]; known != nil {
-			return known
+		if to := s.ascii[r]; to != nil {
+			return to
 		}
-	} else if known := s.other[r]; known != nil {
-		return known
+	} else if to := s.other[r]; to != nil {
+		return to
 	}
 	to := a.step(s, r)
 	if r < utf8.RuneSelf {
@@ -175,8 +175,8 @@ func (a *automaton) intern(pcs []uint32, prev rune) *state {
 	for _, pc := range pcs {
 		a.key = binary.AppendUvarint(a.key, uint64(pc))
 	}
-	if known, ok := a.states[string(a.key)]; ok {
-		return known
+	if s, ok := a.states[string(a.key)]; ok {
+		return s
 	}
 	s := &state{pcs: pcs, prev: prev}
 	a.states[string(a.key)] = s

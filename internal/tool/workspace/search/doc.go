@@ -4,7 +4,7 @@
 // Package search finds files and text in a directory tree: by name ([Glob]), by regular expression ([Grep]) and by
 // keywords ([Keywords]).
 //
-// All three walk the tree in parallel through open directories (see fsroot.Dir), skip what .gitignore files exclude,
+// All three walk the tree in parallel through open directories (see fsroot.Dir), skip files that .gitignore excludes,
 // and return results sorted by path, so that equal trees give equal results.
 //
 // Grep is fast because directories are opened relative to their open parent; files are read whole into a reused

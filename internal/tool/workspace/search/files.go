@@ -4,6 +4,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"runtime"
@@ -20,8 +21,7 @@ type Files struct {
 	Base string
 	// Include, if set, selects the files whose path relative to Base it matches.
 	Include *pathmatch.Glob
-	// IncludeIgnored also searches what .gitignore files exclude. Git's own directory is searched only if Base is in
-	// it.
+	// IncludeIgnored also searches files that .gitignore excludes. Git's own directory is searched only if Base is in it.
 	IncludeIgnored bool
 	// MaxFileBytes is the maximum size of a file that is opened.
 	MaxFileBytes int64
@@ -54,10 +54,7 @@ type visitor func(file)
 // walk calls visitors for all files, in no particular order. newVisitor creates one visitor per worker, which
 // therefore needs no locks. It returns the number of unreadable directories.
 func (s Files) walk(ctx context.Context, newVisitor func() visitor) (unreadable int, err error) {
-	base := s.Base
-	if base == "" {
-		base = "."
-	}
+	base := cmp.Or(s.Base, ".")
 	info, err := s.Root.Stat(base)
 	if err != nil {
 		return 0, err

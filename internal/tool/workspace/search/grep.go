@@ -76,7 +76,7 @@ func Grep(ctx context.Context, files Files, query GrepQuery) (GrepResult, error)
 	}
 	result := GrepResult{Skipped: Skipped{Unreadable: unreadable}}
 	for _, g := range workers {
-		result.Files = append(result.Files, g.found...)
+		result.Files = append(result.Files, g.files...)
 		result.Skipped.add(g.skipped)
 	}
 	for _, f := range result.Files {
@@ -93,8 +93,8 @@ type grepper struct {
 	limit     int64
 	buf       []byte
 	spans     []span
-	found     []FileMatches
-	keptLines int // number of matching lines in found
+	files     []FileMatches
+	fileLines int // number of matching lines in files
 	skipped   Skipped
 }
 
@@ -123,12 +123,12 @@ func (g *grepper) visit(f file) {
 		return
 	}
 	matches.Lines = withContext(data, g.spans, g.query.Before, g.query.After)
-	g.found = append(g.found, matches)
-	g.keptLines += len(g.spans)
+	g.files = append(g.files, matches)
+	g.fileLines += len(g.spans)
 	// Lines beyond the limit of this worker are beyond the overall limit.
-	if g.keptLines > 4*g.query.Limit+1000 {
-		truncateMatches(g.found, g.query.Limit)
-		g.keptLines = g.query.Limit
+	if g.fileLines > 4*g.query.Limit+1000 {
+		truncateMatches(g.files, g.query.Limit)
+		g.fileLines = g.query.Limit
 	}
 }
 

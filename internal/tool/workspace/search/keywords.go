@@ -31,7 +31,7 @@ type KeywordResult struct {
 // KeywordHit is a file with its most relevant lines.
 type KeywordHit struct {
 	Path  string
-	Words int // how many of the query's words it has
+	Words int // how many of the query's words it contains
 	Lines []Line
 
 	frequencies []float64 // by term
@@ -137,17 +137,17 @@ func rank(hits []KeywordHit, terms []term, all corpus) {
 	for i := range hits {
 		hit := &hits[i]
 		longer := 1 - normalization + normalization*float64(hit.length)/average
-		seen := make([]bool, words)
+		contained := make([]bool, words)
 		for j, frequency := range hit.frequencies {
 			if frequency == 0 {
 				continue
 			}
-			seen[terms[j].word] = true
+			contained[terms[j].word] = true
 			rarity := math.Log(1 + (float64(all.files-all.documents[j])+0.5)/(float64(all.documents[j])+0.5))
 			hit.score += terms[j].weight * rarity * frequency * (saturation + 1) / (frequency + saturation*longer)
 		}
-		for _, has := range seen {
-			if has {
+		for _, ok := range contained {
+			if ok {
 				hit.Words++
 			}
 		}

@@ -55,10 +55,10 @@ func CompilePattern(text string, literal, ignoreCase bool) (*Pattern, error) {
 	return p, nil
 }
 
-// maxNeedles is the maximum number of texts that are searched one by one.
+// maxNeedles is the maximum number of needles, which are searched one by one.
 const maxNeedles = 8
 
-// required returns texts of which every match contains at least one, or nil if there are none worth searching for.
+// required returns needles of which every match contains at least one, or nil if none are worth searching for.
 func required(re *syntax.Regexp) []needle {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -73,19 +73,19 @@ func required(re *syntax.Regexp) []needle {
 	case syntax.OpConcat:
 		var best []needle
 		for _, sub := range re.Sub {
-			if found := required(sub); better(found, best) {
-				best = found
+			if needles := required(sub); better(needles, best) {
+				best = needles
 			}
 		}
 		return best
 	case syntax.OpAlternate:
 		var all []needle
 		for _, sub := range re.Sub {
-			found := required(sub)
-			if found == nil {
+			needles := required(sub)
+			if needles == nil {
 				return nil
 			}
-			all = append(all, found...)
+			all = append(all, needles...)
 		}
 		if len(all) > maxNeedles {
 			return nil

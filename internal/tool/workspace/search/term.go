@@ -23,13 +23,13 @@ const maxCounted = 100
 func makeTerms(words []string) []term {
 	const partWeight = 0.4
 	var terms []term
-	known := map[string]bool{}
+	added := map[string]bool{}
 	add := func(text string, word int, weight float64) bool {
 		text = strings.ToLower(text)
-		if len(text) < 2 || known[text] {
+		if len(text) < 2 || added[text] {
 			return false
 		}
-		known[text] = true
+		added[text] = true
 		terms = append(terms, term{needle: newNeedle(text, true), word: word, weight: weight})
 		return true
 	}

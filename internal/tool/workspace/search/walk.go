@@ -6,6 +6,7 @@ package search
 import (
 	"context"
 	"io/fs"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -184,7 +185,7 @@ func (w *walker) list(dir *handle, t task) []string {
 				tasks = append(tasks, task{parent: dir.retain(), name: name, path: path, rules: rules})
 			}
 		case entry.Type().IsRegular():
-			if w.wanted(prefix+name, rules) {
+			if w.isIncluded(prefix+name, rules) {
 				names = append(names, name)
 			}
 		}
@@ -198,19 +199,11 @@ func (w *walker) list(dir *handle, t task) []string {
 	return names
 }
 
-func (w *walker) wanted(path string, rules *gitignore.Stack) bool {
+func (w *walker) isIncluded(path string, rules *gitignore.Stack) bool {
 	include := w.files.Include
-	if include != nil && !include.Match(path[len(w.prefix):]) {
-		return false
-	}
-	return !rules.Ignored(path, false)
+	return (include == nil || include.Match(path[len(w.prefix):])) && !rules.Ignored(path, false)
 }
 
 func hasRules(entries []fs.DirEntry) bool {
-	for _, entry := range entries {
-		if entry.Name() == ".gitignore" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(entries, func(entry fs.DirEntry) bool { return entry.Name() == ".gitignore" })
 }

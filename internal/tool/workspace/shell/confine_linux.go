@@ -48,8 +48,8 @@ func start(cmd *exec.Cmd, writable []string) error {
 	go func() {
 		runtime.LockOSThread()
 		if unix.Gettid() == unix.Getpid() {
-			// The main thread determines the access permissions of the process as seen by others, so it must not be
-			// restricted. While it is locked here, another thread is used.
+			// Other processes' access to this one depends on the main thread, which must not be restricted. While it is
+			// locked here, another thread is used.
 			defer runtime.UnlockOSThread()
 			started <- start(cmd, writable)
 			return

@@ -3,7 +3,10 @@
 
 package shell
 
-import "os"
+import (
+	"cmp"
+	"os"
+)
 
 // Environment returns the environment of commands: a few fixed variables, and those of the server's that are named in
 // allow. Temporary files go to home.
@@ -11,8 +14,8 @@ func Environment(home string, allow []string) []string {
 	env := []string{
 		"HOME=" + home,
 		"TMPDIR=" + home,
-		"LANG=" + fromServer("LANG", "C.UTF-8"),
-		"PATH=" + fromServer("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+		"LANG=" + cmp.Or(os.Getenv("LANG"), "C.UTF-8"),
+		"PATH=" + cmp.Or(os.Getenv("PATH"), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
 		"TERM=dumb",
 		// Keep tools from prompting and paging.
 		"GIT_TERMINAL_PROMPT=0",
@@ -25,11 +28,4 @@ func Environment(home string, allow []string) []string {
 		}
 	}
 	return env
-}
-
-func fromServer(name, otherwise string) string {
-	if value := os.Getenv(name); value != "" {
-		return value
-	}
-	return otherwise
 }

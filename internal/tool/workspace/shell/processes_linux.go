@@ -55,20 +55,20 @@ func killAll(group int) {
 }
 
 // descendants lists all processes below a process.
-func descendants(of int) []int {
+func descendants(ancestor int) []int {
 	var all []int
-	walk(of, func(pid, _ int) { all = append(all, pid) })
+	walk(ancestor, func(pid, _ int) { all = append(all, pid) })
 	return all
 }
 
 // tasks counts all processes and threads below a process.
-func tasks(of int) (count int) {
-	walk(of, func(_, threads int) { count += threads })
+func tasks(ancestor int) (count int) {
+	walk(ancestor, func(_, threads int) { count += threads })
 	return count
 }
 
 // walk visits all processes below a process, with the number of their threads.
-func walk(of int, visit func(pid, threads int)) {
+func walk(ancestor int, visit func(pid, threads int)) {
 	children := map[int][]int{}
 	threads := map[int]int{}
 	entries, err := os.ReadDir("/proc")
@@ -85,7 +85,7 @@ func walk(of int, visit func(pid, threads int)) {
 			threads[pid] = count
 		}
 	}
-	for queue := []int{of}; len(queue) > 0; queue = queue[1:] {
+	for queue := []int{ancestor}; len(queue) > 0; queue = queue[1:] {
 		for _, pid := range children[queue[0]] {
 			visit(pid, threads[pid])
 		}

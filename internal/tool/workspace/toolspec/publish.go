@@ -3,14 +3,10 @@
 
 package toolspec
 
-import (
-	"encoding/json"
-	"fmt"
+import "github.com/nestor-dev/nestor/internal/tool"
 
-	"github.com/nestor-dev/nestor/internal/tool"
-)
-
-// The tools of a workspace whose changes agents may publish. The operator runs them: the workspace itself has no credentials.
+// The tools of a workspace whose changes agents may publish. The operator runs them: the workspace itself has no
+// credentials.
 const (
 	ReviewTool  = "review_changes"
 	PublishTool = "publish_changes"
@@ -24,13 +20,13 @@ type PublishArgs struct {
 type reviewArgs struct{}
 
 func PublishSpecs(approval tool.Approval) ([]tool.Spec, error) {
-	review, err := json.Marshal(schemaFor[reviewArgs]())
+	review, err := encodeSchema(ReviewTool, schemaFor[reviewArgs]())
 	if err != nil {
-		return nil, fmt.Errorf("encode the schema of %s: %w", ReviewTool, err)
+		return nil, err
 	}
-	publish, err := json.Marshal(schemaFor[PublishArgs]())
+	publish, err := encodeSchema(PublishTool, schemaFor[PublishArgs]())
 	if err != nil {
-		return nil, fmt.Errorf("encode the schema of %s: %w", PublishTool, err)
+		return nil, err
 	}
 	return []tool.Spec{
 		{Name: ReviewTool, Parameters: review, ReadOnly: true,

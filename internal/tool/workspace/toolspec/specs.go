@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package toolspec describes the tools of a workspace, without what runs them: a client lists tools, and a model is offered
-// them before the workspace is ready.
+// Package toolspec describes the tools of a workspace, separately from their implementation, for clients that list
+// tools and for models before the workspace is ready.
 package toolspec
 
 import (
@@ -35,11 +35,19 @@ func Specs(readOnly bool) ([]tool.Spec, error) {
 	}
 	specs := make([]tool.Spec, 0, len(described))
 	for _, d := range described {
-		parameters, err := json.Marshal(d.Schema)
+		parameters, err := encodeSchema(d.Name, d.Schema)
 		if err != nil {
-			return nil, fmt.Errorf("encode the schema of %s: %w", d.Name, err)
+			return nil, err
 		}
 		specs = append(specs, tool.Spec{Name: d.Name, Description: d.Description, Parameters: parameters, ReadOnly: d.ReadOnly, Idempotent: d.Idempotent})
 	}
 	return specs, nil
+}
+
+func encodeSchema(name string, schema *jsonschema.Schema) (json.RawMessage, error) {
+	encoded, err := json.Marshal(schema)
+	if err != nil {
+		return nil, fmt.Errorf("encode the schema of %s: %w", name, err)
+	}
+	return encoded, nil
 }
