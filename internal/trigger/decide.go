@@ -34,14 +34,14 @@ const (
 	maxMessage  = 512
 )
 
-// Windows in which the id of a firing is remembered. A schedule needs no memory: its times only advance.
+// How long the id of a firing is remembered. A schedule needs no memory: its times only advance.
 const (
 	idWindow = time.Hour
-	// webhookWindow is for webhooks that fired, whose requests can be recorded and sent again, while half of the memory
-	// is free.
+	// webhookWindow is for webhooks that fired, while half of the memory is free: an attacker may replay their
+	// requests.
 	webhookWindow = 24 * time.Hour
-	// maxWindow is the longest window, which is that of dedupSeconds. An entry with a later end was made while the
-	// clock was wrong.
+	// maxWindow is the maximum of dedupSeconds, the longest window. An entry with a later end was made while the clock
+	// was wrong.
 	maxWindow = 604800 * time.Second
 )
 
@@ -50,7 +50,7 @@ type Outcome string
 const (
 	// Fired: it is recorded, and starts work.
 	Fired Outcome = "Fired"
-	// Duplicate: it is known, or another one with its key fired a short time ago.
+	// Duplicate: it was decided before, or another one with its key fired recently.
 	Duplicate Outcome = "Duplicate"
 	// Dropped: it starts no work; the status has the reason.
 	Dropped Outcome = "Dropped"
@@ -86,17 +86,13 @@ type Identity struct {
 	UID  types.UID
 }
 
-// Decide decides about a firing. It returns the status in which the decision is recorded. Nothing has happened until that status is
-// written, and only the writer that wrote it may act on it. The active work in the status must be current.
+// Decide decides about a firing and returns the status that records the decision. Only the replica that has written
+// this status may act on it. The active work in the given status must be current.
 func Decide(of Identity, spec v1beta1.AgentTriggerSpec, status v1beta1.AgentTriggerStatus, now time.Time, f Firing, work Work) (v1beta1.AgentTriggerStatus, Decision) {
-	if spec.Suspend {
-		return status, Decision{Outcome: Suspended}
+	d, outcome := begin(spec, status, now, f)
+	if d == nil {
+		return status, Decision{Outcome: outcome}
 	}
-	if isKnown(status, now, f) {
-		return status, Decision{Outcome: Duplicate}
-	}
-	d := decision{spec: spec, status: *status.DeepCopy(), now: now, firing: f}
-	d.status.RecentKeys = unexpired(status.RecentKeys, now)
 	if work.Key != "" && isRecent(d.status.RecentKeys, now, keyHash(work.Key)) {
 		if !d.latch() {
 			return d.drop(v1beta1.DropTooManyObjects, tooManyObjects)
@@ -119,19 +115,27 @@ func Decide(of Identity, spec v1beta1.AgentTriggerSpec, status v1beta1.AgentTrig
 
 // Drop records that a firing starts no work.
 func Drop(spec v1beta1.AgentTriggerSpec, status v1beta1.AgentTriggerStatus, now time.Time, f Firing, reason v1beta1.DropReason, message string) (v1beta1.AgentTriggerStatus, Decision) {
-	if spec.Suspend {
-		return status, Decision{Outcome: Suspended}
+	d, outcome := begin(spec, status, now, f)
+	if d == nil {
+		return status, Decision{Outcome: outcome}
 	}
-	if isKnown(status, now, f) {
-		return status, Decision{Outcome: Duplicate}
-	}
-	d := decision{spec: spec, status: *status.DeepCopy(), now: now, firing: f}
-	d.status.RecentKeys = unexpired(status.RecentKeys, now)
 	return d.drop(reason, message)
 }
 
-// isKnown reports whether a firing was decided before.
-func isKnown(status v1beta1.AgentTriggerStatus, now time.Time, f Firing) bool {
+// begin returns the decision to make about a firing, or the outcome if there is none to make.
+func begin(spec v1beta1.AgentTriggerSpec, status v1beta1.AgentTriggerStatus, now time.Time, f Firing) (*decision, Outcome) {
+	switch {
+	case spec.Suspend:
+		return nil, Suspended
+	case wasDecided(status, now, f):
+		return nil, Duplicate
+	}
+	d := &decision{spec: spec, status: *status.DeepCopy(), now: now, firing: f}
+	d.status.RecentKeys = unexpired(status.RecentKeys, now)
+	return d, ""
+}
+
+func wasDecided(status v1beta1.AgentTriggerStatus, now time.Time, f Firing) bool {
 	if f.Manual && f.ID == status.LastFireID {
 		return true
 	}
@@ -157,7 +161,7 @@ type decision struct {
 
 const tooManyObjects = "The condition is true for more objects than the trigger can record: use a selector, or a narrower condition."
 
-// refusal returns why a firing that is not known must not start work, or "".
+// refusal returns why a new firing must not start work, or "".
 func (d *decision) refusal() (v1beta1.DropReason, string) {
 	active := len(d.status.Active)
 	switch {

@@ -69,11 +69,8 @@ func toTime(t time.Time) *metav1.Time {
 // Due returns the firing of a schedule that is due, if there is one. The status must be observed. A time that is later
 // than the deadline allows is due as well: PastDeadline reports it, and it is to be dropped.
 func Due(schedule *cron.Schedule, status v1beta1.AgentTriggerStatus, now time.Time) (Firing, bool) {
-	newest, older, found := schedule.Newest(from(status), now)
-	if !found {
-		return Firing{}, false
-	}
-	return Firing{ID: ScheduleID(newest), Time: newest, Missed: older}, true
+	newest, older, ok := schedule.Newest(from(status), now)
+	return Firing{ID: ScheduleID(newest), Time: newest, Missed: older}, ok
 }
 
 // PastDeadline returns why a time of a schedule must no longer fire, or "".

@@ -18,13 +18,13 @@ import (
 
 // Firing is an occurrence at a trigger's source that may start work.
 type Firing struct {
-	// ID identifies the firing: one with the same id is the same firing. See ScheduleID, WebhookID, ObjectID and ManualID.
+	// ID identifies the firing. See ScheduleID, WebhookID, ObjectID and ManualID.
 	ID string
-	// Time is when it happened; for a schedule, the time that the schedule has.
+	// Time is when it happened, or the scheduled time.
 	Time time.Time
 	// Input has the variables of its expressions. FillTrigger sets its variable trigger.
 	Input expr.Input
-	// Manual is true if a person fires the trigger, and User is the name of that person, if known.
+	// Manual is true if a person fires the trigger. User is that person's name, which may be empty.
 	Manual bool
 	User   string
 	// Object is the hash of the UID of a watched object. Rearmed is true if the condition was false for it since it was
@@ -64,13 +64,13 @@ func bounded(prefix, value string) string {
 	return prefix + value
 }
 
-// Hash returns the hash of a key or of a UID, as it is kept in the status.
+// Hash returns the hash of a key or a UID as stored in the status.
 func Hash(value string) string {
 	sum := sha256.Sum256([]byte(value))
 	return hex.EncodeToString(sum[:8])
 }
 
-// Characters of the suffixes of names: no vowels, so that they form no words.
+// The suffixes of names have no vowels, so that they form no words.
 const (
 	suffixChars  = "bcdfghjklmnpqrstvwxz2456789"
 	suffixLength = 10

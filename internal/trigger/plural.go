@@ -5,8 +5,8 @@ package trigger
 
 import "strings"
 
-// Plural returns the name of the resource that a kind usually has. The policy of triggers checks the permissions of their authors with the same
-// rule, because an admission policy cannot ask the API server for the name: a kind with another one cannot be watched.
+// Plural returns the usual resource name of a kind. The admission policy of triggers, which cannot look up the real
+// name, checks the author's permissions with the same rule, so a kind with an irregular name cannot be watched.
 func Plural(kind string) string {
 	name := strings.ToLower(kind)
 	for _, ending := range []string{"s", "x", "ch", "sh"} {
@@ -14,7 +14,7 @@ func Plural(kind string) string {
 			return name + "es"
 		}
 	}
-	if before, found := strings.CutSuffix(name, "y"); found && before != "" && !strings.ContainsRune("aeiou", rune(before[len(before)-1])) {
+	if before, ok := strings.CutSuffix(name, "y"); ok && before != "" && !strings.ContainsRune("aeiou", rune(before[len(before)-1])) {
 		return before + "ies"
 	}
 	return name + "s"

@@ -164,7 +164,8 @@ func (p *Program) Key(ctx context.Context, f Firing) (string, error) {
 
 // Render returns the kind and the spec, as JSON, of the object that a firing creates.
 func (p *Program) Render(ctx context.Context, f Firing) (v1beta1.TargetKind, []byte, error) {
-	// The author requests all work of a trigger. If the person who fires it is not known, the requesters are not known.
+	// The trigger's author requests all its work. Without the name of the person who fires it, no requester is
+	// recorded.
 	user := p.spec.User
 	if f.Manual && f.User == "" {
 		user = ""
@@ -190,8 +191,7 @@ func (p *Program) Render(ctx context.Context, f Firing) (v1beta1.TargetKind, []b
 	return v1beta1.TargetTask, data, err
 }
 
-// contentLabels returns the labels of what a firing creates. The only content of a
-// schedule is that of the trigger's author.
+// contentLabels returns the labels of the created object. A schedule has only content of the trigger's author.
 func (p *Program) contentLabels() []v1beta1.ContentLabel {
 	outside := p.spec.Webhook != nil || p.spec.Watch != nil
 	labelled := slices.Contains(p.spec.ContentLabels, v1beta1.ContentUntrusted) // the field of a task or message is a set

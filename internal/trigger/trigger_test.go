@@ -39,13 +39,14 @@ func schedule(t *testing.T, expression, zone string) *cron.Schedule {
 	return s
 }
 
-func TestSchedulesKnowTimeZones(t *testing.T) {
+func TestScheduleTimeZones(t *testing.T) {
 	for _, c := range []struct{ cron, zone, after, next string }{
 		{"0 7 * * 1-5", "", "2026-11-13T07:00:00Z", "2026-11-16T07:00:00Z"},
 		{"0 7 * * 1-5", "Europe/Berlin", "2026-11-16T05:59:59Z", "2026-11-16T06:00:00Z"},
 		{"@daily", "America/New_York", "2026-07-01T00:00:00Z", "2026-07-01T04:00:00Z"},
 		{"*/15 * * * *", "Asia/Kolkata", "2026-07-01T00:00:01Z", "2026-07-01T00:15:00Z"},
-		// In the night when the clocks go forward, 2:30 does not exist; when they go back, the times of the hour come twice.
+		// In the night when the clocks go forward, 2:30 does not exist; when they go back, the times of the hour come
+		// twice.
 		{"30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-30T00:30:00Z"},
 		{"30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"},
 	} {
@@ -77,9 +78,9 @@ func TestNewestMissedTimeIsFast(t *testing.T) {
 		{"0 0 29 2 *", "2019-01-01T00:00:00Z", "2027-06-01T00:00:00Z", "2024-02-29T00:00:00Z", 1},
 		{"* * * * *", "2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z", "", 0},
 	} {
-		newest, older, found := schedule(t, c.cron, "").Newest(at(c.after), at(c.now))
-		if found != (c.newest != "") || older != c.older || (found && !newest.Equal(at(c.newest))) {
-			t.Errorf("%s from %s to %s: %s, %d older, %t; want %s and %d", c.cron, c.after, c.now, newest, older, found, c.newest, c.older)
+		newest, older, ok := schedule(t, c.cron, "").Newest(at(c.after), at(c.now))
+		if ok != (c.newest != "") || older != c.older || (ok && !newest.Equal(at(c.newest))) {
+			t.Errorf("%s from %s to %s: %s, %d older, %t; want %s and %d", c.cron, c.after, c.now, newest, older, ok, c.newest, c.older)
 		}
 	}
 }
@@ -97,17 +98,17 @@ func TestWhenAScheduleApplies(t *testing.T) {
 		t.Helper()
 		status = Observe(spec, status, created, at(now))
 		s := schedule(t, spec.Schedule.Cron, "")
-		f, found := Due(s, status, at(now))
-		if found != (want != "") || (found && (!f.Time.Equal(at(want)) || f.Missed != missed)) {
-			t.Errorf("at %s: %t, %s and %d missed, want %s and %d", now, found, f.Time, f.Missed, want, missed)
+		f, ok := Due(s, status, at(now))
+		if ok != (want != "") || (ok && (!f.Time.Equal(at(want)) || f.Missed != missed)) {
+			t.Errorf("at %s: %t, %s and %d missed, want %s and %d", now, ok, f.Time, f.Missed, want, missed)
 		}
-		if found {
+		if ok {
 			status, _ = Decide(Identity{"t", "u"}, spec, status, at(now), f, Work{Kind: v1beta1.TargetTask, Target: []byte("{}")})
 			status.Pending, status.Active = nil, nil
 		}
 	}
 	due(minute(false, nil), "2026-01-01T00:00:59Z", "", 0)
-	due(minute(false, nil), "2026-01-01T00:03:10Z", "2026-01-01T00:03:00Z", 2) // since it was created, before it was first seen
+	due(minute(false, nil), "2026-01-01T00:03:10Z", "2026-01-01T00:03:00Z", 2) // since its creation, before the first reconcile
 	due(minute(false, nil), "2026-01-01T00:03:20Z", "", 0)
 	due(hourly, "2026-01-01T05:30:00Z", "", 0) // times before the change do not fire
 	due(hourly, "2026-01-01T06:00:05Z", "2026-01-01T06:00:00Z", 0)
@@ -143,28 +144,18 @@ func TestWhenAScheduleApplies(t *testing.T) {
 // TestClockJumpsForward has a clock that is years ahead for a while. The schedule continues when it is right again,
 // from then, and so do firings with a key.
 func TestClockJumpsForward(t *testing.T) {
-	parse := func(text string) time.Time {
-		parsed, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return parsed
-	}
 	spec := v1beta1.AgentTriggerSpec{Schedule: &v1beta1.TriggerSchedule{Cron: "* * * * *"}, DedupSeconds: 60, Task: &v1beta1.TriggerTask{}}
-	schedule, err := cron.Parse(*spec.Schedule)
-	if err != nil {
-		t.Fatal(err)
-	}
-	created := parse("2026-01-01T00:00:30Z")
+	minutes := schedule(t, spec.Schedule.Cron, "")
+	created := at("2026-01-01T00:00:30Z")
 	var status v1beta1.AgentTriggerStatus
 	fire := func(now string) Outcome {
-		status = Observe(spec, status, created, parse(now))
-		f, found := Due(schedule, status, parse(now))
-		if !found {
+		status = Observe(spec, status, created, at(now))
+		f, ok := Due(minutes, status, at(now))
+		if !ok {
 			return ""
 		}
 		var decision Decision
-		status, decision = Decide(Identity{"t", "u"}, spec, status, parse(now), f, Work{Key: "k", Kind: v1beta1.TargetTask, Target: []byte("{}")})
+		status, decision = Decide(Identity{"t", "u"}, spec, status, at(now), f, Work{Key: "k", Kind: v1beta1.TargetTask, Target: []byte("{}")})
 		status.Pending, status.Active = nil, nil
 		return decision.Outcome
 	}
@@ -179,22 +170,22 @@ func TestClockJumpsForward(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.now, got, c.want)
 		}
 	}
-	if next := NextTime(schedule, status, parse("2026-01-01T00:05:00Z")); !next.Equal(parse("2026-01-01T00:06:00Z")) {
+	if next := NextTime(minutes, status, at("2026-01-01T00:05:00Z")); !next.Equal(at("2026-01-01T00:06:00Z")) {
 		t.Errorf("the next time is %s", next)
 	}
 }
 
-func TestNamesAreNamesAndDiffer(t *testing.T) {
+func TestNamesAreValidAndUnique(t *testing.T) {
 	valid := regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
-	seen := map[string]bool{}
+	names := map[string]bool{}
 	for _, trigger := range []string{"a", "nightly-review", strings.Repeat("a", 51) + "-" + strings.Repeat("b", 11), strings.Repeat("a", 63)} {
 		for _, uid := range []types.UID{"one", "two"} {
 			for _, id := range []string{"s1", "s2"} {
 				name := Name(trigger, uid, id)
-				if !valid.MatchString(name) || len(name) > 63 || seen[name] || name != Name(trigger, uid, id) {
+				if !valid.MatchString(name) || len(name) > 63 || names[name] || name != Name(trigger, uid, id) {
 					t.Errorf("%s %s %s: %q", trigger, uid, id, name)
 				}
-				seen[name] = true
+				names[name] = true
 			}
 		}
 	}
@@ -367,7 +358,7 @@ func TestTargetsAreCompressedAndBounded(t *testing.T) {
 	}
 }
 
-func TestReplayedRequestsAreKnown(t *testing.T) {
+func TestReplayedRequestIsDuplicate(t *testing.T) {
 	now := at("2026-01-01T00:00:00Z")
 	f, work := Firing{ID: WebhookID("a"), Time: now}, Work{Kind: v1beta1.TargetTask, Target: []byte("{}")}
 	decide := func(status v1beta1.AgentTriggerStatus, after time.Duration) (v1beta1.AgentTriggerStatus, Outcome) {
@@ -397,6 +388,10 @@ func TestReplayedRequestsAreKnown(t *testing.T) {
 
 // TestDecisions checks single decisions; the property tests check sequences.
 func TestDecisions(t *testing.T) {
+	type (
+		spec   = v1beta1.AgentTriggerSpec
+		status = v1beta1.AgentTriggerStatus
+	)
 	now := at("2026-01-01T00:00:00Z")
 	webhook := func(id string) Firing { return Firing{ID: WebhookID(id), Time: now} }
 	active := make([]string, MaxActive)
@@ -408,27 +403,27 @@ func TestDecisions(t *testing.T) {
 	full := make([]v1beta1.PendingFiring, MaxPending)
 	work := Work{Kind: v1beta1.TargetTask, Target: []byte("{}")}
 	for name, c := range map[string]struct {
-		spec   v1beta1.AgentTriggerSpec
-		status v1beta1.AgentTriggerStatus
+		spec   spec
+		status status
 		firing Firing
 		work   Work
 		want   Outcome
 		reason v1beta1.DropReason
 	}{
-		"the first":            {v1beta1.AgentTriggerSpec{}, v1beta1.AgentTriggerStatus{}, webhook("a"), work, Fired, ""},
-		"suspended":            {v1beta1.AgentTriggerSpec{Suspend: true}, v1beta1.AgentTriggerStatus{}, webhook("a"), work, Suspended, ""},
-		"pending":              {v1beta1.AgentTriggerSpec{}, v1beta1.AgentTriggerStatus{Pending: []v1beta1.PendingFiring{{ID: "wa"}}}, webhook("a"), work, Duplicate, ""},
-		"pending is full":      {v1beta1.AgentTriggerSpec{}, v1beta1.AgentTriggerStatus{Pending: full}, webhook("a"), work, Wait, ""},
-		"the memory is full":   {v1beta1.AgentTriggerSpec{}, v1beta1.AgentTriggerStatus{RecentKeys: keys}, webhook("a"), work, Wait, ""},
-		"active and forbidden": {v1beta1.AgentTriggerSpec{ConcurrencyPolicy: v1beta1.ConcurrencyForbid}, v1beta1.AgentTriggerStatus{Active: []string{"x"}}, webhook("a"), work, Dropped, v1beta1.DropActive},
-		"active and allowed":   {v1beta1.AgentTriggerSpec{ConcurrencyPolicy: v1beta1.ConcurrencyAllow}, v1beta1.AgentTriggerStatus{Active: []string{"x"}}, webhook("a"), work, Fired, ""},
-		"active and replaced":  {v1beta1.AgentTriggerSpec{ConcurrencyPolicy: v1beta1.ConcurrencyReplace}, v1beta1.AgentTriggerStatus{Active: []string{"x"}}, webhook("a"), work, Fired, ""},
-		"too many active":      {v1beta1.AgentTriggerSpec{ConcurrencyPolicy: v1beta1.ConcurrencyAllow}, v1beta1.AgentTriggerStatus{Active: active}, webhook("a"), work, Dropped, v1beta1.DropTooManyActive},
-		"too large":            {v1beta1.AgentTriggerSpec{}, v1beta1.AgentTriggerStatus{}, webhook("a"), Work{Target: make([]byte, maxUnpacked+1)}, Dropped, v1beta1.DropTooLarge},
-		"latched":              {v1beta1.AgentTriggerSpec{}, v1beta1.AgentTriggerStatus{Latched: []string{"h"}}, Firing{ID: "o1", Object: "h"}, work, Duplicate, ""},
-		"latched and rearmed":  {v1beta1.AgentTriggerSpec{}, v1beta1.AgentTriggerStatus{Latched: []string{"h"}}, Firing{ID: "o1", Object: "h", Rearmed: true}, work, Fired, ""},
-		"too many objects":     {v1beta1.AgentTriggerSpec{}, v1beta1.AgentTriggerStatus{Latched: latched}, Firing{ID: "o1", Object: "h"}, work, Dropped, v1beta1.DropTooManyObjects},
-		"an old time":          {v1beta1.AgentTriggerSpec{}, v1beta1.AgentTriggerStatus{LastScheduleTime: &metav1.Time{Time: now}}, Firing{ID: ScheduleID(now), Time: now}, work, Duplicate, ""},
+		"the first":            {spec{}, status{}, webhook("a"), work, Fired, ""},
+		"suspended":            {spec{Suspend: true}, status{}, webhook("a"), work, Suspended, ""},
+		"pending":              {spec{}, status{Pending: []v1beta1.PendingFiring{{ID: "wa"}}}, webhook("a"), work, Duplicate, ""},
+		"pending is full":      {spec{}, status{Pending: full}, webhook("a"), work, Wait, ""},
+		"the memory is full":   {spec{}, status{RecentKeys: keys}, webhook("a"), work, Wait, ""},
+		"active and forbidden": {spec{ConcurrencyPolicy: v1beta1.ConcurrencyForbid}, status{Active: []string{"x"}}, webhook("a"), work, Dropped, v1beta1.DropActive},
+		"active and allowed":   {spec{ConcurrencyPolicy: v1beta1.ConcurrencyAllow}, status{Active: []string{"x"}}, webhook("a"), work, Fired, ""},
+		"active and replaced":  {spec{ConcurrencyPolicy: v1beta1.ConcurrencyReplace}, status{Active: []string{"x"}}, webhook("a"), work, Fired, ""},
+		"too many active":      {spec{ConcurrencyPolicy: v1beta1.ConcurrencyAllow}, status{Active: active}, webhook("a"), work, Dropped, v1beta1.DropTooManyActive},
+		"too large":            {spec{}, status{}, webhook("a"), Work{Target: make([]byte, maxUnpacked+1)}, Dropped, v1beta1.DropTooLarge},
+		"latched":              {spec{}, status{Latched: []string{"h"}}, Firing{ID: "o1", Object: "h"}, work, Duplicate, ""},
+		"latched and rearmed":  {spec{}, status{Latched: []string{"h"}}, Firing{ID: "o1", Object: "h", Rearmed: true}, work, Fired, ""},
+		"too many objects":     {spec{}, status{Latched: latched}, Firing{ID: "o1", Object: "h"}, work, Dropped, v1beta1.DropTooManyObjects},
+		"an old time":          {spec{}, status{LastScheduleTime: &metav1.Time{Time: now}}, Firing{ID: ScheduleID(now), Time: now}, work, Duplicate, ""},
 	} {
 		after, got := Decide(Identity{"t", "u"}, c.spec, c.status, now, c.firing, c.work)
 		if got.Outcome != c.want || got.Reason != c.reason {
@@ -438,7 +433,7 @@ func TestDecisions(t *testing.T) {
 			t.Errorf("%s: %d dropped, the last %+v", name, after.Dropped, after.LastDrop)
 		}
 	}
-	if after := Unlatch(v1beta1.AgentTriggerStatus{Latched: []string{"a", "b"}}, map[string]bool{"a": true, "c": true}); len(after.Latched) != 1 || after.Latched[0] != "b" {
+	if after := Unlatch(status{Latched: []string{"a", "b"}}, map[string]bool{"a": true, "c": true}); len(after.Latched) != 1 || after.Latched[0] != "b" {
 		t.Errorf("%v", after.Latched)
 	}
 }

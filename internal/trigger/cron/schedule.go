@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cron has the schedules of triggers: when they fire, and what they are in words. Clients import it without the
-// expressions of triggers.
+// Package cron computes the times of trigger schedules, and describes them in words. It is separate so that clients do
+// not link the expressions of triggers.
 package cron
 
 import (
@@ -66,9 +66,9 @@ func (s *Schedule) Next(t time.Time) time.Time {
 	return next.UTC()
 }
 
-// Newest returns the newest time of the schedule after a time and not after now, and how many older ones there are
-// after that time, counted up to a bound. It reports false if there is none.
-func (s *Schedule) Newest(after, now time.Time) (newest time.Time, older int64, found bool) {
+// Newest returns the last time of the schedule between after and now, and how many times precede it there, up to a
+// bound. It reports false if there is none.
+func (s *Schedule) Newest(after, now time.Time) (newest time.Time, older int64, ok bool) {
 	first := s.Next(after)
 	if first.IsZero() || first.After(now) {
 		return time.Time{}, 0, false

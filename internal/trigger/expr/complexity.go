@@ -10,7 +10,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 )
 
-// Bounds of what is compiled. The compiler cannot be interrupted.
+// Bounds of an expression. The compiler cannot be interrupted.
 const (
 	// maxNodes bounds the operands and operators of an expression, with those of expanded macros.
 	maxNodes = 500
@@ -18,9 +18,8 @@ const (
 	maxLoops = 16
 	// maxNesting bounds the list and map literals within each other: the time of the compiler grows with its cube.
 	maxNesting = 32
-	// maxComputedKeys bounds the map literals whose keys are not constants. The type of a map contains the type of its
-	// keys and that of its values: with keys that are maps, types double in size with each literal, and the compiler
-	// compares them.
+	// maxComputedKeys bounds the map literals whose keys are not constants. The compiler compares types, and the type
+	// of a map contains those of its keys and values: if the keys are maps, it doubles in size with each literal.
 	maxComputedKeys = 4
 )
 

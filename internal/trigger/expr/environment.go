@@ -14,8 +14,8 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// Environment has the variables that expressions may use. It is shared by all its expressions: one takes more memory
-// than many expressions.
+// Environment has the variables that expressions may use. Its expressions share it, because it takes more memory than
+// many of them.
 type Environment struct{ env func() (*cel.Env, error) }
 
 // Object declares the fields of an object by their names. A value is a map[string]any with all of them.
@@ -31,8 +31,8 @@ func NewEnvironment(variables map[string]*cel.Type, objects map[string]Object) *
 			// The macros of optional values repeat their operand: a chain of them doubles the expression each time.
 			cel.ClearMacros(), cel.Macros(cel.StandardMacros...),
 		}
-		for name, of := range variables {
-			options = append(options, cel.Variable(name, of))
+		for name, variableType := range variables {
+			options = append(options, cel.Variable(name, variableType))
 		}
 		if len(objects) > 0 {
 			options = append(options, func(env *cel.Env) (*cel.Env, error) {
@@ -67,30 +67,30 @@ type declared struct {
 }
 
 func (d declared) FindStructType(name string) (*types.Type, bool) {
-	if _, found := d.objects[name]; found {
+	if _, ok := d.objects[name]; ok {
 		return types.NewTypeTypeWithParam(types.NewObjectType(name)), true
 	}
 	return d.Provider.FindStructType(name)
 }
 
 func (d declared) FindStructFieldNames(name string) ([]string, bool) {
-	if object, found := d.objects[name]; found {
+	if object, ok := d.objects[name]; ok {
 		return slices.Sorted(maps.Keys(object)), true
 	}
 	return d.Provider.FindStructFieldNames(name)
 }
 
 func (d declared) FindStructFieldType(name, field string) (*types.FieldType, bool) {
-	object, found := d.objects[name]
-	if !found {
+	object, ok := d.objects[name]
+	if !ok {
 		return d.Provider.FindStructFieldType(name, field)
 	}
-	of, found := object[field]
-	if !found {
+	fieldType, ok := object[field]
+	if !ok {
 		return nil, false
 	}
 	return &types.FieldType{
-		Type: of,
+		Type: fieldType,
 		IsSet: func(target any) bool {
 			_, set := fieldValue(target, field)
 			return set
@@ -133,7 +133,7 @@ func (c *Condition) Holds(ctx context.Context, variables map[string]any) (bool, 
 	if err != nil {
 		return false, err
 	}
-	return c.program.truth(value)
+	return c.program.boolean(value)
 }
 
 // CheckValue returns an error if a JSON value is too large to be evaluated.

@@ -1,9 +1,9 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package expr compiles and evaluates the CEL expressions and templates of triggers, and the expressions of other kinds
-// that declare their variables with an Environment. Their authors are not trusted: what an expression may cost, how
-// long it may take and how large its result may be is bounded.
+// Package expr compiles and evaluates the CEL expressions and templates of triggers, and the expressions of other
+// kinds, which declare their variables with an Environment. The authors are not trusted: the cost, the duration and the
+// size of the result are bounded.
 package expr
 
 import (
@@ -207,17 +207,17 @@ func (p *Program) Bool(ctx context.Context, in Input) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return p.truth(value)
+	return p.boolean(value)
 }
 
 // ErrUnknown is the error of a condition whose result depends on the value Unknown.
 var ErrUnknown = errors.New("the result depends on values that are not known")
 
-// Unknown returns the value of a variable or field that is not known. CEL passes it on, except that it compares and
-// combines lists and maps regardless of what they contain: there, the meter detects it.
+// Unknown returns the value of an unknown variable or field. CEL propagates it, except from within lists and maps,
+// where the meter detects it.
 func Unknown() any { return types.NewUnknown(0, nil) }
 
-func (p *Program) truth(value ref.Val) (bool, error) {
+func (p *Program) boolean(value ref.Val) (bool, error) {
 	if types.IsUnknown(value) {
 		return false, ErrUnknown
 	}

@@ -22,7 +22,16 @@ func request() Input {
 	}
 }
 
-func TestExpressionsSeeTheRequest(t *testing.T) {
+func compiled(t *testing.T, text string) *Program {
+	t.Helper()
+	p, err := Compile(Webhook, "spec.webhook.when", text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return p
+}
+
+func TestExpressionsReadTheRequest(t *testing.T) {
 	for text, want := range map[string]any{
 		"body.number == 7":                            true,
 		"body.number == 7.0":                          true,
@@ -43,11 +52,7 @@ func TestExpressionsSeeTheRequest(t *testing.T) {
 		"b'hi'":                                       "aGk=",
 		"optional.none()":                             nil,
 	} {
-		p, err := Compile(Webhook, "spec.webhook.when", text)
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-			continue
-		}
+		p := compiled(t, text)
 		got, err := p.Value(t.Context(), request())
 		if err != nil || fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", want) {
 			t.Errorf("%s: %#v (%v), want %#v", text, got, err, want)
@@ -83,17 +88,14 @@ func TestEvaluationErrorsAreErrors(t *testing.T) {
 		"'text'":             "the result is of type string, not bool",
 		"body":               "the result is of type map, not bool",
 	} {
-		p, err := Compile(Webhook, "spec.when", text)
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
+		p := compiled(t, text)
 		if _, err := p.Bool(t.Context(), request()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
 }
 
-// TestExpressionsAreBounded evaluates expressions whose authors want to take the operator's memory or time.
+// TestExpressionsAreBounded evaluates expressions that would exhaust the operator's memory or time.
 func TestExpressionsAreBounded(t *testing.T) {
 	repeat := func(begin string, times int) string { // eight times as long each time
 		for range times {
@@ -116,11 +118,7 @@ func TestExpressionsAreBounded(t *testing.T) {
 		"a large result":              "body.text + body.text",
 		"a large list":                repeat(numbers, 4),
 	} {
-		p, err := Compile(Webhook, "spec.when", text)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
+		p := compiled(t, text)
 		begin := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 		value, err := p.Value(ctx, in)
@@ -135,10 +133,7 @@ func TestExpressionsAreBounded(t *testing.T) {
 }
 
 func TestEvaluationEndsWithItsContext(t *testing.T) {
-	p, err := Compile(Webhook, "spec.when", "[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, [1,2,3,4,5,6,7,8,9,10].all(c, a + b + c > 0)))")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := compiled(t, "[1,2,3,4,5,6,7,8,9,10].all(a, [1,2,3,4,5,6,7,8,9,10].all(b, [1,2,3,4,5,6,7,8,9,10].all(c, a + b + c > 0)))")
 	if ok, err := p.Bool(t.Context(), request()); err != nil || !ok {
 		t.Fatalf("%t, %v", ok, err)
 	}
@@ -241,26 +236,27 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// TestTemplatesTakeLittleMemory compiles as many templates as there are triggers in a large cluster: they stay in memory.
+// TestTemplatesTakeLittleMemory compiles as many templates as there are triggers in a large cluster: they stay in
+// memory.
 func TestTemplatesTakeLittleMemory(t *testing.T) {
 	const count, most = 1000, 6 << 10
-	compile := func() (kept []*Template) {
+	compile := func() (templates []*Template) {
 		for i := range count {
 			template, err := CompileTemplate(Schedule, "spec.task.instruction", fmt.Sprintf("Work %d, at {{ trigger.time }}", i))
 			if err != nil {
 				t.Fatal(err)
 			}
-			kept = append(kept, template)
+			templates = append(templates, template)
 		}
-		return kept
+		return templates
 	}
 	compile() // what all expressions share
 	before := heapBytes()
-	kept := compile()
+	templates := compile()
 	if each := (heapBytes() - before) / count; each > most {
 		t.Errorf("a template takes %d bytes, want at most %d", each, most)
 	}
-	runtime.KeepAlive(kept)
+	runtime.KeepAlive(templates)
 }
 
 func heapBytes() int64 {

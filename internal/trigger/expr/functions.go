@@ -41,8 +41,8 @@ func valueSize(value ref.Val) uint64 {
 
 var tooLong = types.NewErr("the text would be too long")
 
-// functions are the functions on text beside those of CEL. The ones of CEL's extension library can multiply the size of
-// their operands before their cost is known.
+// functions are additional functions on strings. Those of CEL's extension library can multiply the size of their
+// operands before their cost is computed.
 func functions() []cel.EnvOption {
 	text := func(name string, f func(string) string) cel.EnvOption {
 		return cel.Function(name, cel.MemberOverload("string_"+name, []*cel.Type{cel.StringType}, cel.StringType,

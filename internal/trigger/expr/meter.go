@@ -24,9 +24,9 @@ const (
 	stepsPerCheck = 1000
 	// charsPerStep is the number of characters that count as one step.
 	charsPerStep = 10
-	// maxPattern bounds a regular expression: it is compiled before its complexity is known.
+	// maxPattern bounds a regular expression, which is compiled before its complexity can be measured.
 	maxPattern = 1000
-	// maxValues and maxInputDepth bound what expressions get as a body or an object.
+	// maxValues and maxInputDepth bound a body or an object.
 	maxValues     = 50_000
 	maxInputDepth = 64
 )
@@ -37,7 +37,7 @@ const (
 type meter struct {
 	ctx   context.Context
 	steps int
-	// unknown reports that a value that is not known was compared or combined as a part of others.
+	// unknown reports that an unknown value was compared or combined as a part of others.
 	unknown bool
 }
 
@@ -89,7 +89,7 @@ func (m *meter) visit(value ref.Val) {
 		for it := v.Iterator(); it.HasNext() == types.True; {
 			key := it.Next()
 			m.visit(key)
-			if item, found := v.Find(key); found {
+			if item, ok := v.Find(key); ok {
 				m.visit(item)
 			}
 		}
@@ -193,7 +193,7 @@ func (m *meter) add(a, b ref.Val) ref.Val {
 	return sum
 }
 
-// matcher returns the function of a call of matches. A constant pattern is compiled once.
+// matcher returns the implementation of a call of matches. A constant pattern is compiled once.
 func matcher(call interpreter.InterpretableCall) func(*meter, ref.Val, ref.Val) ref.Val {
 	if args := call.Args(); len(args) == 2 {
 		if constant, ok := args[1].(interpreter.InterpretableConst); ok {

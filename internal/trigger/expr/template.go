@@ -31,11 +31,11 @@ type part struct {
 func CompileTemplate(source Source, field, text string) (*Template, error) {
 	t := &Template{field: field}
 	for {
-		before, rest, found := strings.Cut(text, "{{")
+		before, rest, ok := strings.Cut(text, "{{")
 		if before != "" {
 			t.parts = append(t.parts, part{text: before})
 		}
-		if !found {
+		if !ok {
 			return t, nil
 		}
 		end := expressionEnd(rest)
