@@ -13,7 +13,7 @@ import (
 
 // NotAllowedError means that the operator must not connect to an endpoint.
 type NotAllowedError struct {
-	// Address is the address or the host, and Reason what it is.
+	// Address is the address or the host, and Reason describes its kind.
 	Address, Reason string
 }
 
@@ -59,9 +59,9 @@ var (
 	}
 )
 
-// CheckAddress returns a *NotAllowedError for an address that no endpoint may have: loopback (unless allowed), link-local,
-// multicast, unspecified and metadata addresses, in any notation. Private and unique-local addresses are allowed,
-// because clusters use them.
+// CheckAddress returns a *NotAllowedError for an address that no endpoint may have: loopback (unless allowed),
+// link-local, multicast, unspecified and metadata addresses, in any notation. Private and unique-local addresses are
+// allowed, because clusters use them.
 func CheckAddress(address netip.Addr, loopback bool) error {
 	return check(address, func(a netip.Addr) string { return forbiddenReason(a, loopback) })
 }
@@ -81,9 +81,9 @@ func CheckPublic(address netip.Addr) error {
 }
 
 // check applies a rule to an address and to the IPv4 address that it embeds.
-func check(address netip.Addr, reasonOf func(netip.Addr) string) error {
+func check(address netip.Addr, forbidden func(netip.Addr) string) error {
 	plain := address.Unmap().WithZone("")
-	if reason := reasonOf(plain); reason != "" {
+	if reason := forbidden(plain); reason != "" {
 		return &NotAllowedError{Address: address.String(), Reason: reason}
 	}
 	if !plain.Is6() || plain.IsLoopback() {
@@ -91,7 +91,7 @@ func check(address netip.Addr, reasonOf func(netip.Addr) string) error {
 	}
 	for _, t := range translated {
 		if bytes := plain.As16(); t.network.Contains(plain) {
-			if reason := reasonOf(netip.AddrFrom4([4]byte(bytes[t.at : t.at+4]))); reason != "" {
+			if reason := forbidden(netip.AddrFrom4([4]byte(bytes[t.at : t.at+4]))); reason != "" {
 				return &NotAllowedError{Address: address.String(), Reason: reason}
 			}
 		}
@@ -111,10 +111,8 @@ func forbiddenReason(a netip.Addr, loopback bool) string {
 	case a.IsUnspecified() || thisNetwork.Contains(a):
 		return "an unspecified address"
 	}
-	for _, p := range metadataPrefixes {
-		if p.Contains(a) {
-			return "the address of a metadata service"
-		}
+	if slices.ContainsFunc(metadataPrefixes, func(p netip.Prefix) bool { return p.Contains(a) }) {
+		return "the address of a metadata service"
 	}
 	return ""
 }

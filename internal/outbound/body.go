@@ -4,6 +4,7 @@
 package outbound
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -61,14 +62,8 @@ type stream struct {
 
 func (s *stream) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
-	ends := 0
-	for _, b := range p[:n] {
-		if b == '\n' {
-			ends++
-		}
-	}
 	now := time.Now()
-	if !s.bytes.take(n, now) || !s.lines.take(ends, now) {
+	if !s.bytes.take(n, now) || !s.lines.take(bytes.Count(p[:n], []byte{'\n'}), now) {
 		return 0, fmt.Errorf("%w: the stream has more than %s or %d lines a second", ErrTooLarge, size(s.bytes.limit.PerSecond), s.lines.limit.PerSecond)
 	}
 	return n, err

@@ -14,7 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// waitForApproval is an operation that the conventions do not define: the wait for a person's decision about a tool call.
+// waitForApproval is an operation that the conventions do not define: the wait for a person's decision about a tool
+// call.
 const waitForApproval = "await_approval"
 
 // emitAgent emits the span of a sub-agent, or of an orchestrator's turn, that has ended.
@@ -34,8 +35,8 @@ func (t *Telemetry) emitAgent(record ledger.Agent, run engine.Run) {
 	})
 }
 
-// usageAttributes returns the usage of an agent and everything below it. The attributes are not those of the conventions: a
-// backend that sums the tokens of the conventions must count each token once, at its model call.
+// usageAttributes returns the usage of an agent and everything below it, with attributes outside of the conventions:
+// backends sum the tokens of the conventions, and must count each token once, at its model call.
 func usageAttributes(u budget.Usage) []attribute.KeyValue {
 	attributes := []attribute.KeyValue{attribute.Int64("nestor.usage.total_tokens", u.Total()), attribute.Int64("nestor.usage.model_calls", u.ModelCalls)}
 	if u.CostMicros != nil {

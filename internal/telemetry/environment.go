@@ -11,8 +11,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// environment reads the variables of OpenTelemetry. The SDK and its exporters read some themselves: headers, timeouts, limits,
-// batches, certificates.
+// environment reads the variables of OpenTelemetry. The SDK and its exporters read some themselves: headers, timeouts,
+// limits, batches, certificates.
 type environment func(name string) string
 
 // The signals, as they appear in variable names.
@@ -21,8 +21,9 @@ const (
 	metrics = "METRICS"
 )
 
-// enabled reports whether a signal is enabled: it has an endpoint, and it is not turned off. Of OpenTelemetry's exporters
-// only otlp is allowed: console would mix with the log, and prometheus would open a port that no chart and no NetworkPolicy covers.
+// enabled reports whether a signal is enabled: it has an endpoint, and it is not turned off. Of OpenTelemetry's
+// exporters only otlp is allowed: console would mix with the log, and prometheus would open a port that no chart and no
+// NetworkPolicy covers.
 func (env environment) enabled(signal string) (bool, error) {
 	if env.isTrue("OTEL_SDK_DISABLED") {
 		return false, nil
@@ -38,8 +39,8 @@ func (env environment) enabled(signal string) (bool, error) {
 	return env("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || env("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != "", nil
 }
 
-// sampler returns the sampler. It decides about whole traces: every span of a trace has the same trace id, so that all operators
-// that handle a trace agree. There is no parent to consult, since the trace starts here.
+// sampler returns the sampler. It decides about whole traces: every span of a trace has the same trace id, so that all
+// operators that handle a trace agree. There is no parent to consult, since the trace starts here.
 func (env environment) sampler() (sdktrace.Sampler, error) {
 	const name, argument = "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"
 	switch value := strings.TrimPrefix(env(name), "parentbased_"); value {

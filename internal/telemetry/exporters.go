@@ -15,8 +15,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// The OTLP protocols, as OTEL_EXPORTER_OTLP_PROTOCOL names them. OpenTelemetry's autoexport package would choose between the exporters
-// too, but it links those of other signals and formats with them.
+// The OTLP protocols, as OTEL_EXPORTER_OTLP_PROTOCOL names them. OpenTelemetry's autoexport package would choose
+// between the exporters too, but it links those of other signals and formats with them.
 const (
 	protocolHTTP = "http/protobuf"
 	protocolGRPC = "grpc"

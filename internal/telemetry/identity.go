@@ -20,8 +20,8 @@ type spanPlace struct {
 	parent trace.SpanID // invalid for a root
 }
 
-// agentPlace returns the place of an agent, or of the current turn of an orchestrator. A tool run has no span: its call is
-// directly below its parent.
+// agentPlace returns the place of an agent, or of the current turn of an orchestrator. A tool run has no span: its call
+// is directly below its parent.
 func agentPlace(record ledger.Agent, s agent.State) spanPlace {
 	p := spanPlace{trace: traceID(record.Root, s.Thread())}
 	switch s.Config.Kind {

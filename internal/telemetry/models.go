@@ -16,8 +16,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-// emitModelCall emits the span of a model call. Each attempt has its own span: it costs tokens, and minutes may pass between
-// attempts.
+// emitModelCall emits the span of a model call. Each attempt has its own span: it costs tokens, and minutes may pass
+// between attempts.
 func (t *Telemetry) emitModelCall(c engine.Change, call engine.CompletedCall) {
 	t.instruments.modelCalled(call)
 	effect, ok := call.Effect.(agent.CallModel)
@@ -60,7 +60,8 @@ func requestAttributes(call engine.CompletedCall) []attribute.KeyValue {
 	return attributes
 }
 
-// replyAttributes returns the attributes of the reply, without its content. What the provider did not report is omitted.
+// replyAttributes returns the attributes of the reply, without its content. What the provider did not report is
+// omitted.
 func replyAttributes(call engine.CompletedCall) []attribute.KeyValue {
 	reply := call.Reply
 	if reply == nil {
@@ -114,8 +115,8 @@ var providers = []struct {
 	{"x.ai", semconv.GenAIProviderNameXAI},
 }
 
-// providerAt returns the provider name of the conventions for a host. They require "openai" for others that use its protocol;
-// server.address distinguishes those.
+// providerAt returns the provider name of the conventions for a host. They require "openai" for others that use its
+// protocol; server.address distinguishes those.
 func providerAt(host string) attribute.KeyValue {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -14,8 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// CallContext adds the trace of a model or tool call to its context. The ids are known before the call, although the span is
-// emitted at its end.
+// CallContext adds the trace of a model or tool call to its context. The ids are derived before the call, although the
+// span is emitted at its end.
 func (t *Telemetry) CallContext(ctx context.Context, record ledger.Agent, s agent.State, e agent.Effect) context.Context {
 	if t == nil || !t.propagates {
 		return ctx

@@ -17,8 +17,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Recorded emits spans for everything that has ended with a recorded change. It does not block: spans are dropped if they are not
-// exported in time.
+// Recorded emits spans for everything that has ended with a recorded change. It does not block: spans are dropped if
+// they are not exported in time.
 func (t *Telemetry) Recorded(c engine.Change) {
 	if t == nil {
 		return

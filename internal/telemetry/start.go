@@ -49,12 +49,12 @@ func Start(ctx context.Context, options Options) (*Telemetry, error) {
 		options.Getenv = os.Getenv
 	}
 	env := environment(options.Getenv)
-	wantsTraces, err := env.enabled(traces)
+	tracesEnabled, err := env.enabled(traces)
 	if err != nil {
 		return nil, err
 	}
-	wantsMetrics, err := env.enabled(metrics)
-	if err != nil || !wantsTraces && !wantsMetrics {
+	metricsEnabled, err := env.enabled(metrics)
+	if err != nil || !tracesEnabled && !metricsEnabled {
 		return nil, err
 	}
 	otel.SetErrorHandler(&rateLimitedLog{log: options.Log, every: time.Minute, now: time.Now})
@@ -63,10 +63,10 @@ func Start(ctx context.Context, options Options) (*Telemetry, error) {
 		return nil, err
 	}
 	t := &Telemetry{log: options.Log}
-	if wantsTraces {
+	if tracesEnabled {
 		err = t.startTraces(ctx, env, res)
 	}
-	if err == nil && wantsMetrics {
+	if err == nil && metricsEnabled {
 		err = t.startMetrics(ctx, env, res)
 	}
 	if err != nil {
@@ -134,7 +134,7 @@ func newResource(ctx context.Context, options Options) (*resource.Resource, erro
 // shutdownTimeout bounds the final export on shutdown.
 const shutdownTimeout = 5 * time.Second
 
-// Shutdown exports what is left. A collector that does not accept it in time is not an error.
+// Shutdown exports the remaining data. A collector that does not accept it in time is not an error.
 func (t *Telemetry) Shutdown(ctx context.Context) {
 	if t == nil {
 		return

@@ -17,7 +17,8 @@ type step struct {
 	at            agent.Time
 }
 
-// endedCalls returns the tool calls that were answered in this step. Each call gets exactly one answer, so each is returned once.
+// endedCalls returns the tool calls that were answered in this step. Each call gets exactly one answer, so each is
+// returned once.
 func (s step) endedCalls() []agent.BatchCall {
 	var calls []agent.BatchCall
 	for _, c := range s.after.Batch {

@@ -13,14 +13,17 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-// emitToolCall emits the span of a tool call that was answered. Calls that the engine ran have exact times; all others, such as
-// delegations and questions, last from the reply that contains them to their answer.
+// emitToolCall emits the span of a tool call that was answered. Calls that the engine ran have exact times; all others,
+// such as delegations and questions, last from the reply that contains them to their answer.
 func (t *Telemetry) emitToolCall(s step, call agent.BatchCall, run engine.CompletedCall, replied time.Time) {
 	start, end, failure := toTime(call.At), toTime(s.at), ""
 	if !run.Started.IsZero() {
 		start, end, failure = run.Started, run.Started.Add(run.Duration), run.Failure
 	} else if late := replied.Sub(start); late > 0 && late < time.Millisecond { // event times have milliseconds, and no call starts before its reply
-		start, end = replied, later(end, replied)
+		start = replied
+		if start.After(end) {
+			end = start
+		}
 	}
 	if failure == "" && call.Outcome != agent.ToolSucceeded {
 		failure = string(call.Outcome)
@@ -35,11 +38,4 @@ func (t *Telemetry) emitToolCall(s step, call agent.BatchCall, run engine.Comple
 		place: agentPlace(s.agent, s.before).below(s.agent, callKey(call.ModelCall, call.ID)), name: "execute_tool " + call.Tool,
 		kind: trace.SpanKindInternal, start: start, end: end, attributes: attributes, failure: failure, message: call.Answer,
 	})
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

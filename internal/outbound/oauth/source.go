@@ -13,13 +13,13 @@ import (
 const (
 	// requestTimeout limits a request to the token endpoint.
 	requestTimeout = 20 * time.Second
-	// maxEarly is how long before its expiry a token is renewed at most; a token with a short life is renewed in the last tenth of it.
+	// maxEarly is how long before its expiry a token is renewed, or the last tenth of its lifetime if that is shorter.
 	maxEarly = time.Minute
 	// defaultLifetime is how long a token is used if the endpoint does not limit it.
 	defaultLifetime = time.Hour
 	// retryAfter is the pause after a failed request, so that many agents do not send one request after the other.
 	retryAfter = 5 * time.Second
-	// refusedEvery is the least time between two tokens that were replaced because a server refused them. A server that refuses every
+	// refusedEvery is the minimum time between two replacements of refused tokens, so that a server that refuses every
 	// token does not cause a request for each call.
 	refusedEvery = 30 * time.Second
 )
@@ -31,7 +31,7 @@ type Client struct {
 	// Secret reads the client secret. It is called for each use, so that a changed secret takes effect at once.
 	Secret func(context.Context) (string, error)
 	Scopes []string
-	// Audience and Resource are sent if they are not empty: Audience is a parameter of several vendors, Resource is that of RFC 8707.
+	// Audience, a parameter of several vendors, and Resource (RFC 8707) are sent if they are not empty.
 	Audience, Resource string
 }
 
@@ -75,7 +75,7 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 	now := time.Now()
 	s.mu.Lock()
 	if secret != s.secret {
-		// A request in flight has the old secret: its token is not kept.
+		// The token of a request in flight is discarded, because it has the old secret.
 		s.secret, s.token, s.failed, s.refusedAt, s.request = secret, nil, nil, time.Time{}, nil
 	}
 	usable := s.token != nil && now.Before(s.token.expires)
@@ -120,7 +120,8 @@ func (s *Source) Refused(value string) bool {
 	return true
 }
 
-// startRequest returns the request in flight, or starts one. It continues if its first caller goes away. The caller holds the lock.
+// startRequest returns the request in flight, or starts one, which continues if its first caller goes away. The caller
+// holds the lock.
 func (s *Source) startRequest(ctx context.Context, secret string) *request {
 	if s.request != nil {
 		return s.request
