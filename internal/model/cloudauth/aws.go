@@ -46,7 +46,7 @@ func Signature(source AWSSource, service, region string) func(context.Context) (
 	}
 }
 
-// STS is the Security Token Service of AWS.
+// STS is AWS's Security Token Service.
 type STS struct {
 	// URL is empty for that of the region.
 	URL, Region string
@@ -56,30 +56,30 @@ type STS struct {
 // sessionName names the sessions of roles in the logs of AWS.
 const sessionName = "nestor"
 
-// WebIdentity returns a source of credentials of a role, for a token of an identity provider.
+// WebIdentity returns the source of a role's credentials for an identity provider's token.
 func (s STS) WebIdentity(role string, token func(context.Context) (string, error)) AWSSource {
-	k := newKept[aws.Credentials]()
+	c := newCache[aws.Credentials]()
 	return func(ctx context.Context) (aws.Credentials, error) {
 		value, err := token(ctx)
 		if err != nil {
 			return aws.Credentials{}, err
 		}
-		return k.get(ctx, value, func(ctx context.Context) (aws.Credentials, time.Time, error) {
+		return c.get(ctx, value, func(ctx context.Context) (aws.Credentials, time.Time, error) {
 			form := url.Values{"Action": {"AssumeRoleWithWebIdentity"}, "RoleArn": {role}, "RoleSessionName": {sessionName}, "WebIdentityToken": {value}}
 			return s.request(ctx, form, nil)
 		})
 	}
 }
 
-// AssumeRole returns a source of credentials of a role that others may assume.
+// AssumeRole returns the source of a role's credentials for the holder of other credentials, who may assume the role.
 func (s STS) AssumeRole(role, externalID string, base AWSSource) AWSSource {
-	k := newKept[aws.Credentials]()
+	c := newCache[aws.Credentials]()
 	return func(ctx context.Context) (aws.Credentials, error) {
 		own, err := base(ctx)
 		if err != nil {
 			return aws.Credentials{}, err
 		}
-		return k.get(ctx, fmt.Sprintf("%q%q%q", own.AccessKeyID, own.SecretAccessKey, own.SessionToken), func(ctx context.Context) (aws.Credentials, time.Time, error) {
+		return c.get(ctx, fmt.Sprintf("%q%q%q", own.AccessKeyID, own.SecretAccessKey, own.SessionToken), func(ctx context.Context) (aws.Credentials, time.Time, error) {
 			form := url.Values{"Action": {"AssumeRole"}, "RoleArn": {role}, "RoleSessionName": {sessionName}}
 			if externalID != "" {
 				form.Set("ExternalId", externalID)
@@ -89,7 +89,7 @@ func (s STS) AssumeRole(role, externalID string, base AWSSource) AWSSource {
 	}
 }
 
-// AWSDomain returns the domain of the services of a region.
+// AWSDomain returns the domain of a region's services.
 func AWSDomain(region string) string {
 	if strings.HasPrefix(region, "cn-") {
 		return region + ".amazonaws.com.cn"
@@ -133,7 +133,7 @@ func (s STS) request(ctx context.Context, form url.Values, own *aws.Credentials)
 	return cmp.Or(answer.Web, answer.Direct).value(host)
 }
 
-// awsCredentials are credentials as AWS sends them.
+// awsCredentials are credentials in AWS's XML and JSON.
 type awsCredentials struct {
 	AccessKeyID     string `xml:"AccessKeyId" json:"AccessKeyId"`
 	SecretAccessKey string
@@ -187,10 +187,10 @@ func send(transport http.RoundTripper, request *http.Request) ([]byte, int, erro
 }
 
 func unreachable(ctx context.Context, host string, err error) error {
-	var away *outbound.NotAllowedError
+	var forbidden *outbound.NotAllowedError
 	switch {
-	case errors.As(err, &away):
-		return failed(model.NotAllowed, "%s", away.Error())
+	case errors.As(err, &forbidden):
+		return failed(model.NotAllowed, "%s", forbidden.Error())
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err()
 	}
@@ -205,12 +205,12 @@ func OperatorAWS(sts STS) AWSSource {
 		return sts.WebIdentity(role, func(context.Context) (string, error) { return readToken(tokenFile) })
 	}
 	address, authorization := os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI"), os.Getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")
-	k := newKept[aws.Credentials]()
+	c := newCache[aws.Credentials]()
 	return func(ctx context.Context) (aws.Credentials, error) {
 		if address == "" || authorization == "" {
 			return aws.Credentials{}, failed(model.NoKey, "the operator's pod has no identity in AWS: give its service account a role (IRSA or EKS Pod Identity)")
 		}
-		return k.get(ctx, "", func(ctx context.Context) (aws.Credentials, time.Time, error) {
+		return c.get(ctx, "", func(ctx context.Context) (aws.Credentials, time.Time, error) {
 			return podIdentity(ctx, address, authorization)
 		})
 	}

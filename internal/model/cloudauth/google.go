@@ -21,13 +21,13 @@ const googleScope = "https://www.googleapis.com/auth/cloud-platform"
 // ServiceAccount returns a source of access tokens for the key of a service account. Other files with credentials are
 // refused: they can name files and addresses whose contents would be sent elsewhere.
 func ServiceAccount(key func(context.Context) ([]byte, error), transport http.RoundTripper) func(context.Context) (string, error) {
-	k := newKept[string]()
+	c := newCache[string]()
 	return func(ctx context.Context) (string, error) {
 		data, err := key(ctx)
 		if err != nil {
 			return "", err
 		}
-		return k.get(ctx, string(data), func(ctx context.Context) (string, time.Time, error) {
+		return c.get(ctx, string(data), func(ctx context.Context) (string, time.Time, error) {
 			config, err := google.JWTConfigFromJSON(data, googleScope)
 			if err != nil {
 				return "", time.Time{}, failed(model.NoKey, "the Secret of serviceAccountKeyRef does not contain the key of a service account")
@@ -68,9 +68,9 @@ func tokenError(ctx context.Context, address string, err error) error {
 // OperatorGoogle returns a source of access tokens for the identity of the operator's pod: Workload Identity
 // Federation, by the metadata server of GKE or the file in GOOGLE_APPLICATION_CREDENTIALS.
 func OperatorGoogle() func(context.Context) (string, error) {
-	k := newKept[string]()
+	c := newCache[string]()
 	return func(ctx context.Context) (string, error) {
-		return k.get(ctx, "", func(ctx context.Context) (string, time.Time, error) {
+		return c.get(ctx, "", func(ctx context.Context) (string, time.Time, error) {
 			credentials, err := google.FindDefaultCredentials(ctx, googleScope)
 			if err != nil {
 				return "", time.Time{}, failed(model.NoKey, "the operator's pod has no identity in Google Cloud: bind its service account (Workload Identity Federation)")

@@ -18,25 +18,25 @@ const requestTimeout = 20 * time.Second
 // early is how long before their expiry credentials are replaced, but not before half of their life.
 const early = 5 * time.Minute
 
-// kept keeps credentials for one set of secrets.
-type kept[T any] struct {
+// cache holds the credentials for one set of secrets.
+type cache[T any] struct {
 	lock    chan struct{} // a lock that a caller can stop waiting for
 	secrets string
 	value   T
 	until   time.Time
 }
 
-func newKept[T any]() *kept[T] { return &kept[T]{lock: make(chan struct{}, 1)} }
+func newCache[T any]() *cache[T] { return &cache[T]{lock: make(chan struct{}, 1)} }
 
 // get returns the credentials for secrets, and fetches them if needed. Concurrent callers share one request.
-func (k *kept[T]) get(ctx context.Context, secrets string, fetch func(context.Context) (T, time.Time, error)) (T, error) {
+func (c *cache[T]) get(ctx context.Context, secrets string, fetch func(context.Context) (T, time.Time, error)) (T, error) {
 	var none T
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	select {
-	case k.lock <- struct{}{}:
-		defer func() { <-k.lock }()
+	case c.lock <- struct{}{}:
+		defer func() { <-c.lock }()
 	case <-ctx.Done():
 		if caller.Err() != nil {
 			return none, caller.Err()
@@ -44,14 +44,14 @@ func (k *kept[T]) get(ctx context.Context, secrets string, fetch func(context.Co
 		return none, failed(model.Transient, "there are no credentials after %s", requestTimeout)
 	}
 	now := time.Now()
-	if k.secrets == secrets && now.Before(k.until) {
-		return k.value, nil
+	if c.secrets == secrets && now.Before(c.until) {
+		return c.value, nil
 	}
 	value, expires, err := fetch(ctx)
 	if err != nil {
 		return none, err
 	}
-	k.secrets, k.value, k.until = secrets, value, expires.Add(-min(early, expires.Sub(now)/2))
+	c.secrets, c.value, c.until = secrets, value, expires.Add(-min(early, expires.Sub(now)/2))
 	return value, nil
 }
 

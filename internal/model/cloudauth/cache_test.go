@@ -17,7 +17,7 @@ import (
 // before it.
 func TestCallersDoNotWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKept[string]()
+		c := newCache[string]()
 		hangs := func(ctx context.Context) (string, time.Time, error) {
 			<-ctx.Done()
 			return "", time.Time{}, failed(model.Transient, "it hangs")
@@ -26,7 +26,7 @@ func TestCallersDoNotWaitForEachOther(t *testing.T) {
 		ended := make(chan error)
 		for range 5 {
 			go func() {
-				_, err := k.get(t.Context(), "", hangs)
+				_, err := c.get(t.Context(), "", hangs)
 				ended <- err
 			}()
 		}
