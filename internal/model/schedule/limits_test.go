@@ -187,7 +187,7 @@ func TestEstimateIsCorrectedByUsage(t *testing.T) {
 
 func TestOversizedCallIsServedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, grants := submitCalls(t, schedule.Provider{Name: "p", TokensPerMinute: 1000}, 2, 5000)
+		_, grants := submitCalls(t, schedule.Provider{Name: "p", TokensPerMinute: 1000}, 2, 5000)
 		(<-grants).Release(schedule.Result{})
 		advance(30 * time.Second)
 		if len(grants) != 0 {

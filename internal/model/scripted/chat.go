@@ -69,9 +69,15 @@ func (chat) failed(e *apiError) (int, any) {
 }
 
 func (chat) list(models []string) any {
-	var data []any
+	type entry struct {
+		ID      string `json:"id"`
+		Object  string `json:"object"`
+		Created int64  `json:"created"`
+		OwnedBy string `json:"owned_by"`
+	}
+	var data []entry
 	for _, id := range models {
-		data = append(data, map[string]any{"id": id, "object": "model", "created": created, "owned_by": "nestor"})
+		data = append(data, entry{id, "model", created, "nestor"})
 	}
 	return map[string]any{"object": "list", "data": data}
 }

@@ -240,8 +240,8 @@ func TestRequestEndsWithClient(t *testing.T) {
 	waitForRequests(t, url+"/_scripted/requests?key=alice/", 0, 1)
 }
 
-// waitForRequests waits until the server reports the given number of replies in flight and of requests.
-func waitForRequests(t *testing.T, url string, underWay, told int) {
+// waitForRequests waits until the server reports the given numbers of replies in flight and of requests.
+func waitForRequests(t *testing.T, url string, underWay, requests int) {
 	t.Helper()
 	if !patience.Until(func() bool {
 		response, err := http.Get(url)
@@ -257,9 +257,9 @@ func waitForRequests(t *testing.T, url string, underWay, told int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return got.UnderWay == underWay && len(got.Requests) == told
+		return got.UnderWay == underWay && len(got.Requests) == requests
 	}) {
-		t.Fatalf("%s never reported %d requests with %d in flight", url, told, underWay)
+		t.Fatalf("%s never reported %d requests with %d in flight", url, requests, underWay)
 	}
 }
 

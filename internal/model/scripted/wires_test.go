@@ -81,7 +81,7 @@ func testStrict(t *testing.T, wire wireTest, refused map[string]refusal, accepte
 	}
 }
 
-// wires returns how to ask each API for an answer to the text "hi".
+// wires returns a request with the text "hi" for each API.
 func wires() map[model.API]struct{ path, body string } {
 	return map[model.API]struct{ path, body string }{
 		model.OpenAI:          {"/v1/chat/completions", hello},
@@ -282,7 +282,7 @@ func malformedOn(api model.API) string {
 	return `"choices": [{"delta":`
 }
 
-// read posts a request and returns what it gets of the response.
+// read posts a request and returns the part of the response that arrived.
 func read(t *testing.T, url, body string) (string, error) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))

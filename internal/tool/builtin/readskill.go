@@ -45,11 +45,11 @@ func NewReadSkill(skills Skills) (*tool.Tool, error) {
 			}
 		}`),
 	}, func(ctx context.Context, _ tool.Invocation, a struct{ Skill, File string }) (tool.Output, error) {
-		known, names, err := skills(ctx)
+		byName, names, err := skills(ctx)
 		if err != nil {
 			return tool.Output{}, fmt.Errorf("read the skills of the role: %w", err)
 		}
-		s, ok := known[a.Skill]
+		s, ok := byName[a.Skill]
 		if !ok {
 			return refused("There is no skill %q. Your skills are: %s.", a.Skill, orNone(names)), nil
 		}

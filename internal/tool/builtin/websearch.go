@@ -5,6 +5,7 @@ package builtin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,9 +65,7 @@ type searchResult struct {
 }
 
 func webSearch(search Search) definition {
-	if search.BaseURL == "" {
-		search.BaseURL = tavilyURL
-	}
+	search.BaseURL = cmp.Or(search.BaseURL, tavilyURL)
 	client := http.Client{}
 	if search.Client != nil {
 		client = *search.Client
