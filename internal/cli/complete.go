@@ -25,9 +25,12 @@ const completionTimeout = 3 * time.Second
 type lister func(ctx context.Context, s *session) []cobra.Completion
 
 // firstArg completes the first argument, and nothing after it.
-func (f *Factory) firstArg(lists ...lister) cobra.CompletionFunc {
+func (f *Factory) firstArg(lists ...lister) cobra.CompletionFunc { return f.firstArgs(1, lists...) }
+
+// firstArgs completes the first n arguments, and nothing after them.
+func (f *Factory) firstArgs(n int, lists ...lister) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(args) > 0 {
+		if len(args) >= n {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return f.complete(cmd, lists...)

@@ -27,6 +27,12 @@ const (
 	exitPaused    = 7 // the chat has reached a limit and is paused
 )
 
+// Exit codes of a command that compares. They are those of kubectl diff: everything above 1 is an error.
+const (
+	exitDifferent   = 1
+	exitNotCompared = 3 // the command itself failed
+)
+
 // exitCodes is the part of the help about exit codes that several commands share.
 const exitCodes = `Exit codes: 0 success; 1 the command itself failed; 2 wrong usage; 3 the work failed; 4 it was cancelled; 5 it waits for a
 person; 6 --timeout expired; 7 the chat has reached a limit and is paused until a person writes.`
@@ -48,6 +54,9 @@ func usagef(format string, args ...any) error { return exitf(exitUsage, format, 
 
 // errTimeout is the cause of a context that --timeout ended.
 var errTimeout = &exitStatus{exitTimeout, errors.New("--timeout expired")}
+
+// errDifferent ends a command that compares and found a difference, which it has printed.
+var errDifferent = &exitStatus{exitDifferent, errors.New("there are differences")}
 
 func exitCode(err error) int {
 	var status *exitStatus

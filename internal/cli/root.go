@@ -34,6 +34,9 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams,
 		return 130 // the shell's exit code after Ctrl-C
 	}
 	code := exitCode(err)
+	if errors.Is(err, errDifferent) {
+		return code
+	}
 	fmt.Fprintln(streams.ErrOut, "error:", err)
 	if code == exitUsage {
 		fmt.Fprintf(streams.ErrOut, "See '%s --help'.\n", cmd.CommandPath())
@@ -90,7 +93,7 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 	for group, commands := range map[string][]*cobra.Command{
 		groupTalk: {newChat(f), newNewChat(f), newSend(f), newApprove(f), newDeny(f), newAllowances(f), newCancel(f), newRun(f), newTrigger(f)},
 		groupInspect: {
-			newList(f), newWaiting(f), newTop(f), newTree(f), newTranscript(f), newSearch(f), newWorkspace(f), newUI(f), newUsage(f), newRoles(f), newPolicy(f),
+			newList(f), newWaiting(f), newTop(f), newTree(f), newTranscript(f), newDiff(f), newSearch(f), newWorkspace(f), newUI(f), newUsage(f), newRoles(f), newPolicy(f),
 		},
 		groupSetup: {newCompletion(f), newDoctor(f), newVersion(f)},
 	} {

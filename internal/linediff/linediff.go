@@ -21,7 +21,17 @@ func Unified(before, after string) string {
 	if before == after {
 		return ""
 	}
-	return format(compare(strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")))
+	return format(compare(withoutEnd(strings.SplitAfter(before, "\n")), withoutEnd(strings.SplitAfter(after, "\n"))))
+}
+
+// Signs returns how a list of texts becomes another: ' ' for an element of both, '-' for one of only the first and '+' for one of only the
+// second.
+func Signs(before, after []string) string {
+	var signs strings.Builder
+	for _, l := range compare(before, after) {
+		signs.WriteByte(l.sign)
+	}
+	return signs.String()
 }
 
 // line is a line of a comparison: sign is ' ', '-' or '+'.
@@ -31,7 +41,6 @@ type line struct {
 }
 
 func compare(a, b []string) []line {
-	a, b = withoutEnd(a), withoutEnd(b)
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {
 		head++

@@ -84,3 +84,11 @@ func TestLargeTextsAreComparedInTime(t *testing.T) {
 		t.Errorf("it took %s", took)
 	}
 }
+
+func TestSigns(t *testing.T) {
+	for want, tc := range map[string][2]string{"": {"", ""}, "  ": {"a b", "a b"}, " -+ ": {"a b c", "a x c"}, "--": {"a b", ""}, " + ": {"a c", "a b c"}} {
+		if got := linediff.Signs(strings.Fields(tc[0]), strings.Fields(tc[1])); got != want {
+			t.Errorf("from %q to %q: %q, want %q", tc[0], tc[1], got, want)
+		}
+	}
+}

@@ -75,16 +75,8 @@ func (r *Reader) Search(ctx context.Context, words, chat string, limit int64) (f
 
 // Newest returns the seq of the newest event of a transcript.
 func (r *Reader) Newest(ctx context.Context, transcript string) (int64, error) {
-	raw := rawClient{r}
-	data, err := raw.get(ctx, transcript, "", url.Values{"tail": {"1"}})
-	if err != nil {
-		return 0, classify("read the transcript "+transcript, err)
-	}
-	var t historyv1.Transcript
-	if err := decode(data, &t); err != nil {
-		return 0, fmt.Errorf("read the transcript %s: %w", transcript, err)
-	}
-	return t.Status.LastSeq, nil
+	t, err := r.Transcript(ctx, transcript)
+	return t.Status.LastSeq, err
 }
 
 // Query selects a part of a transcript.
@@ -242,6 +234,39 @@ func (r *Reader) Calls(
 		}
 		if err := each(page); err != nil || page.Next == nil {
 			return err
+		}
+		query.Set("since", strconv.FormatInt(*page.Next, 10))
+	}
+}
+
+// Transcript returns a transcript with its newest entry only.
+func (r *Reader) Transcript(ctx context.Context, name string) (historyv1.Transcript, error) {
+	var t historyv1.Transcript
+	data, err := rawClient{r}.get(ctx, name, "", url.Values{"tail": {"1"}})
+	if err != nil {
+		return t, classify("read the transcript "+name, err)
+	}
+	if err := decode(data, &t); err != nil {
+		return t, fmt.Errorf("read the transcript %s: %w", name, err)
+	}
+	return t, nil
+}
+
+// Trace returns all segments of an agent.
+func (r *Reader) Trace(ctx context.Context, transcript string) ([]historyv1.Segment, error) {
+	var segments []historyv1.Segment
+	for query := (url.Values{}); ; {
+		data, err := rawClient{r}.get(ctx, transcript, "trace", query)
+		if err != nil {
+			return nil, classify("read the trace of "+transcript, err)
+		}
+		var page historyv1.Trace
+		if err := decode(data, &page); err != nil {
+			return nil, fmt.Errorf("read the trace of %s: %w", transcript, err)
+		}
+		segments = append(segments, page.Segments...)
+		if page.Next == nil {
+			return segments, nil
 		}
 		query.Set("since", strconv.FormatInt(*page.Next, 10))
 	}
