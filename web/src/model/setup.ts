@@ -3,7 +3,7 @@
 
 // The forms of the kinds that people set up. Fields that a form does not show are kept as they are.
 
-import type { Form } from './form';
+import type { Form, Spec } from './form';
 
 export const roleForm: Form = {
   resource: 'agentroles',
@@ -225,6 +225,12 @@ export const toolServerForm: Form = {
   ],
 };
 
+/** What can start a trigger. It has exactly one of them. */
+const sources = ['schedule', 'webhook', 'watch'];
+
+/** Whether a source is the one of a trigger, or can still become it. */
+const startedBy = (source: string) => (spec: Spec) => source in spec || !sources.some((other) => other in spec);
+
 export const triggerForm: Form = {
   resource: 'agenttriggers',
   kind: 'AgentTrigger',
@@ -238,6 +244,7 @@ export const triggerForm: Form = {
   sections: [
     {
       title: 'Schedule',
+      when: startedBy('schedule'),
       fields: [
         { path: ['schedule', 'cron'], label: 'Cron', kind: 'text', about: 'Minute, hour, day of the month, month, day of the week.' },
         { path: ['schedule', 'timeZone'], label: 'Time zone', kind: 'text', placeholder: 'UTC' },
@@ -245,6 +252,7 @@ export const triggerForm: Form = {
     },
     {
       title: 'Webhook',
+      when: startedBy('webhook'),
       fields: [
         { path: ['webhook', 'format'], label: 'Format', kind: 'choice', options: ['Generic', 'GitHub', 'Alertmanager', 'CloudEvents'] },
         { path: ['webhook', 'secretKeyRef'], label: 'Token of the requests', kind: 'secret', about: 'For GitHub, the key of the signature.' },
@@ -253,6 +261,7 @@ export const triggerForm: Form = {
     },
     {
       title: 'Watch',
+      when: startedBy('watch'),
       fields: [
         { path: ['watch', 'apiVersion'], label: 'API version', kind: 'text' },
         { path: ['watch', 'kind'], label: 'Kind', kind: 'text' },

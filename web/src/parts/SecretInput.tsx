@@ -35,6 +35,7 @@ export function SecretInput({ label, value, onChange, id, ...described }: { id: 
       <button type="button" className="button small" aria-label={`Create the Secret: ${label}`} disabled={!pasted || !name || !key} onClick={() => void store()}>
         Create the Secret
       </button>
+      {pasted && (!name || !key) && <span className="muted">Type the name of the Secret and the key for the value first.</span>}
       {stored && <span role="status">{stored}</span>}
     </div>
   );

@@ -70,6 +70,16 @@ export function useLoad<T>(load: () => Promise<T>, keys: unknown[]): [Loaded<T>,
   return [loaded, useCallback(() => setRound((n) => n + 1), [])];
 }
 
+/** Two results as one, which is there when both are. */
+export function joined<A, B>(a: Loaded<A>, b: Loaded<B>): Loaded<[A, B]> {
+  if (a.state === 'failed') return a;
+  if (b.state === 'failed') return b;
+  return a.state === 'done' && b.state === 'done' ? { state: 'done', value: [a.value, b.value] } : { state: 'loading' };
+}
+
+/** A result that may not be readable: then its value is the message of the problem. */
+export const orProblem = <T>(loaded: Loaded<T>): Loaded<T | string> => (loaded.state === 'failed' ? { state: 'done', value: loaded.error.message } : loaded);
+
 /** The result of a request that is repeated at an interval, and on demand. The last value stays while the next one loads, and if that fails. */
 export function usePolled<T>(load: () => Promise<T>, keys: unknown[], every = 4000): [Loaded<T>, () => void] {
   const [loaded, setLoaded] = useState<Loaded<T>>({ state: 'loading' });

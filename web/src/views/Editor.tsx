@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { type ReactNode, useMemo, useState } from 'react';
+import { type ReactNode, useId, useMemo, useState } from 'react';
 import { catalog, listOf, providers, roles, toolServers, writeObject } from '../api/client';
 import type { Chat, Resource } from '../api/types';
 import { compare } from '../model/diff';
@@ -128,6 +128,8 @@ function Outcome({ form: { kind, resource, word }, onApplied, manifest, stored }
   const site = useSite();
   const [checked, setChecked] = useState<Checked>();
   const [busy, setBusy] = useState(false);
+  const hint = useId();
+  const nameless = manifest.metadata.name === '';
   const yaml = yamlOf(manifest);
   const typed = JSON.stringify([manifest.metadata.name, manifest.spec]);
   const before = stored ? yamlOf(manifestOf(kind, stored)) : '';
@@ -154,7 +156,7 @@ function Outcome({ form: { kind, resource, word }, onApplied, manifest, stored }
   return (
     <section className="panel editor-yaml" aria-label="YAML">
       <h2>YAML to commit</h2>
-      <p className="muted">Nothing is written: commit this to the repository that the namespace is applied from.</p>
+      <p className="muted">{may ? 'Nothing is written yet. Check it with a dry run to apply it here, or commit it to the repository that the namespace is applied from.' : 'Nothing is written: commit this to the repository that the namespace is applied from.'}</p>
       {manager && (
         <p className="note waiting">
           <span>
@@ -168,11 +170,16 @@ function Outcome({ form: { kind, resource, word }, onApplied, manifest, stored }
           Download
         </button>
         {may && (
-          <button type="button" className="button small" disabled={busy || manifest.metadata.name === ''} onClick={() => void attempt(true)}>
+          <button type="button" className="button small" disabled={busy || nameless} aria-describedby={nameless ? hint : undefined} onClick={() => void attempt(true)}>
             Check with a dry run
           </button>
         )}
       </div>
+      {may && nameless && (
+        <p id={hint} className="muted">
+          The {word} needs a name before it can be checked.
+        </p>
+      )}
       {!may && <p className="muted">You may not {stored ? 'change' : 'create'} {word}s in this namespace.</p>}
       <div aria-live="polite" className="editor-checked">
         {current && 'problem' in current && <Trouble>{current.problem}</Trouble>}

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { ReactNode } from 'react';
+import { Badge } from '../parts/Badge';
 import { Empty, Loading } from '../parts/Empty';
 import { Icon } from '../parts/Icon';
 import type { Condition } from '../api/types';
@@ -54,10 +55,11 @@ export function Facts({ facts, className }: { facts: [string, ReactNode][]; clas
   );
 }
 
-/** The condition Ready of an object. */
+/** The condition Ready of an object, which a new one does not have yet. Without conditions, nothing is shown. */
 export function Ready({ conditions, onlyTrouble = false }: { conditions?: Condition[]; onlyTrouble?: boolean }) {
   const ready = conditions?.find((condition) => condition.type === 'Ready');
-  if (!ready || (onlyTrouble && ready.status === 'True')) return null;
+  if (!conditions || (onlyTrouble && (!ready || ready.status === 'True'))) return null;
+  if (!ready) return <Badge kind="pending" label="Not checked yet" />;
   return ready.status === 'True' ? (
     <span className="badge badge-success">
       <Icon name="check" size={12} /> Ready

@@ -4,18 +4,18 @@
 import { providers } from '../api/client';
 import { Empty } from '../parts/Empty';
 import { useSite } from '../state/context';
-import { usePolled } from '../state/hooks';
-import { Facts, quiet, Ready, WhenLoaded } from './Loaded';
+import { orProblem, usePolled } from '../state/hooks';
+import { Facts, Ready, WhenLoaded } from './Loaded';
 import { Page } from './Page';
 import { EditLink, ProviderSetup, SetUp } from './Setup';
 
 /** The model providers of a namespace, or the form of one. */
 export function ModelsPage({ onMenu, edit }: { onMenu: () => void; edit?: string }) {
   const { namespace } = useSite();
-  const [loaded, again] = usePolled(() => quiet(providers(namespace)), [namespace]);
+  const [loaded, again] = usePolled(() => providers(namespace), [namespace]);
   return (
     <Page title={edit === undefined ? 'Models' : edit || 'New model provider'} subtitle={edit === undefined ? 'Where the models of this namespace are' : 'Nothing is written until you apply it'} onMenu={onMenu}>
-      <WhenLoaded loaded={loaded} again={again} what="model providers" problem="Model providers cannot be read">
+      <WhenLoaded loaded={orProblem(loaded)} again={again} what="model providers" problem="Model providers cannot be read">
         {(all) =>
           edit !== undefined ? (
             <ProviderSetup name={edit} all={all} />
@@ -35,7 +35,7 @@ export function ModelsPage({ onMenu, edit }: { onMenu: () => void; edit?: string
                   <article key={metadata.name} className="card" aria-label={metadata.name}>
                     <header>
                       <h2 className="mono">{metadata.name}</h2>
-                      <Ready conditions={status?.conditions} />
+                      <Ready conditions={status?.conditions ?? []} />
                     </header>
                     <Facts
                       facts={[

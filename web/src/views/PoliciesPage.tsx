@@ -11,7 +11,7 @@ import { Code } from '../parts/Code';
 import { Empty } from '../parts/Empty';
 import { Segments } from '../parts/Segments';
 import { useSite } from '../state/context';
-import { useLoad } from '../state/hooks';
+import { useLoad, usePolled } from '../state/hooks';
 import { hrefOf, useLink } from '../state/route';
 import { Facts, quiet, Ready, Trouble, WhenLoaded } from './Loaded';
 import { Page } from './Page';
@@ -24,7 +24,7 @@ export function PoliciesPage({ onMenu, edit }: { onMenu: () => void; edit?: stri
 
 function Applied({ onMenu }: { onMenu: () => void }) {
   const { namespace } = useSite();
-  const [loaded, again] = useLoad(() => policiesOf(namespace), [namespace]);
+  const [loaded, again] = usePolled(() => policiesOf(namespace), [namespace]);
   return (
     <Page title="Policies" subtitle="Which calls agents of this namespace may make" onMenu={onMenu}>
       <WhenLoaded loaded={loaded} again={again} what="policies" problem="Policies cannot be read">

@@ -3,14 +3,14 @@
 
 import { useState } from 'react';
 import { catalog, roles } from '../api/client';
-import type { Condition, Role, RoleSpec } from '../api/types';
+import type { Catalog, Condition, Role, RoleSpec } from '../api/types';
 import { duration } from '../model/format';
 import { roleForm } from '../model/setup';
 import { Icon } from '../parts/Icon';
 import { RoleIcon } from '../parts/RoleIcon';
 import { useSite } from '../state/context';
-import { useLoad } from '../state/hooks';
-import { Facts, itemsOf, quiet, Ready, WhenLoaded } from './Loaded';
+import { joined, orProblem, useLoad, usePolled } from '../state/hooks';
+import { Facts, itemsOf, Ready, WhenLoaded } from './Loaded';
 import { Page } from './Page';
 import { Editor } from './Editor';
 import { Connect } from './Connect';
@@ -21,31 +21,32 @@ import { firstSentence } from './ToolsPage';
 /** The roles of a namespace, or the editor of one role. */
 export function RolesPage({ onMenu, edit }: { onMenu: () => void; edit?: string }) {
   const { namespace } = useSite();
-  const [loaded, again] = useLoad(() => loadAll(namespace), [namespace]);
+  const [builtIn, again] = useLoad(catalog, []);
+  const [polled] = usePolled(() => roles(namespace), [namespace]);
   return (
     <Page title={edit === undefined ? 'Roles' : edit || 'New role'} subtitle={edit === undefined ? 'The roles of this namespace' : 'A role as YAML. Nothing is written until you apply it'} onMenu={onMenu}>
-      <WhenLoaded loaded={loaded} again={again} what="roles" problem="Roles cannot be read">
-        {(all) => (edit === undefined ? <Everything all={all} /> : <Edited name={edit} all={all} />)}
+      <WhenLoaded loaded={joined(builtIn, orProblem(polled))} again={again} what="roles" problem="Roles cannot be read">
+        {([builtin, ours]) => (edit === undefined ? <Everything builtin={builtin} ours={ours} /> : <Edited name={edit} builtin={builtin} ours={ours} />)}
       </WhenLoaded>
     </Page>
   );
 }
 
-/** Kinds that the person may not list are reported; the rest is shown. */
-async function loadAll(namespace: string) {
-  const [builtin, ours] = await Promise.all([catalog(), quiet(roles(namespace))]);
-  return { builtin, ours };
+/** The built-in roles and those of the namespace, or why these cannot be listed. */
+interface All {
+  builtin: Catalog;
+  ours: Role[] | string;
 }
 
 /** The editor. Without the roles of the namespace, it could replace one that is not shown. */
-function Edited({ name, all: { builtin, ours } }: { name: string; all: Awaited<ReturnType<typeof loadAll>> }) {
+function Edited({ name, builtin, ours }: All & { name: string }) {
   if (typeof ours === 'string') return <p className="note">{ours}</p>;
   const stored = ours.find(({ metadata }) => metadata.name === name);
   const usual = builtin.roles.find((role) => role.name === name);
   return <Editor form={roleForm} page="roles" name={name} stored={stored} usual={usual} more={(spec, _, typed) => <Playground name={typed} spec={spec} stored={stored?.spec} builtIn={usual !== undefined} />} />;
 }
 
-function Everything({ all: { builtin, ours } }: { all: Awaited<ReturnType<typeof loadAll>> }) {
+function Everything({ builtin, ours }: All) {
   const own = itemsOf(ours);
   const known = new Map(builtin.roles.map((role) => [role.name, role]));
   const overridden = new Set(own.map((role) => role.metadata.name));

@@ -93,3 +93,29 @@ it('takes money as an amount, and does not overwrite what cannot be listed', () 
   show(<QuotaSetup name="daily" all="forbidden" />);
   screen.getByText('forbidden');
 });
+
+it('shows only what belongs to the source of a trigger, once it has one', () => {
+  show(<TriggerSetup name="" all={[]} />);
+  const sources = () => ['Schedule', 'Webhook', 'Watch'].filter((name) => screen.queryByRole('group', { name }));
+  expect(sources()).toEqual(['Schedule', 'Webhook', 'Watch']);
+  fireEvent.click(screen.getByRole('button', { name: 'For a webhook' }));
+  expect(sources()).toEqual(['Webhook']);
+  fireEvent.click(screen.getByRole('button', { name: 'When an object changes' }));
+  expect(sources()).toEqual(['Watch']);
+});
+
+it('names what is missing while a button cannot be used', () => {
+  show(<ProviderSetup name="" all={[]} />);
+  const check = screen.getByRole('button', { name: 'Check with a dry run' }) as HTMLButtonElement;
+  expect(check.disabled).toBe(true);
+  screen.getByText('The model provider needs a name before it can be checked.');
+  fireEvent.change(screen.getByLabelText('Name'), { target: { value: 'default' } });
+  expect(check.disabled).toBe(false);
+  expect(screen.queryByText(/needs a name/)).toBeNull();
+  const hint = 'Type the name of the Secret and the key for the value first.';
+  fireEvent.change(screen.getByLabelText('API key: value for a new Secret'), { target: { value: 'sk-secret' } });
+  screen.getByText(hint);
+  fireEvent.change(screen.getByLabelText(/^API key apiKeyRef/), { target: { value: 'model' } });
+  fireEvent.change(screen.getByLabelText('API key: key in the Secret'), { target: { value: 'api-key' } });
+  expect(screen.queryByText(hint)).toBeNull();
+});

@@ -67,7 +67,7 @@ export function TestProvider({ provider: { metadata, status } }: { provider: Pro
     <section className="panel" aria-label="Test it">
       <h2>Test it</h2>
       <p>
-        <Ready conditions={status?.conditions} /> The operator calls the endpoint with the key when the provider changes.
+        <Ready conditions={status?.conditions ?? []} /> The operator calls the endpoint with the key when the provider changes.
       </p>
       {site.person.may.createTasks && (
         <button type="button" className="button small" onClick={() => void ask()}>
@@ -90,7 +90,7 @@ function Pin({ server: { status }, spec, change }: { server: ToolServer; spec: S
     <section className="panel" aria-label="Tools of the server">
       <h2>Try and pin</h2>
       <p>
-        <Ready conditions={status?.conditions} /> {status?.toolCount ?? 0} tools. Each has a form to try it in the list of tools.
+        <Ready conditions={status?.conditions ?? []} /> {status?.toolCount ?? 0} tools. Each has a form to try it in the list of tools.
       </p>
       {changed && <Trouble>{changed.message}</Trouble>}
       {changed && digest && spec.acceptedToolsDigest !== digest && (

@@ -3,7 +3,7 @@
 
 // @vitest-environment jsdom
 
-import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
+import { act, cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
 import { afterEach, expect, it, vi } from 'vitest';
 import type { Person, Task, ToolServer } from '../api/types';
 import { SiteContext, type Site } from '../state/context';
@@ -12,6 +12,7 @@ import { ToolsPage } from './ToolsPage';
 
 afterEach(() => {
   cleanup();
+  vi.useRealTimers();
   vi.unstubAllGlobals();
 });
 
@@ -116,4 +117,45 @@ it('has no form for people who may not create tasks, and none for withheld tools
   show([notes({ tools: [{ name: 'add', withheld: true }] })], { may: false });
   expect((await open('calculator')).queryByRole('button', { name: 'Run' })).toBeNull();
   (await open('notes__add')).getByText(/withheld from agents/);
+});
+
+/** Shows the page with a server of which the list changes; the returned list has the paths that were read. */
+function showPolled(lists: (ToolServer[] | 'fails')[], edit?: string) {
+  vi.useFakeTimers();
+  const read: string[] = [];
+  vi.stubGlobal('fetch', async (path: string) => {
+    read.push(path);
+    if (path.endsWith('/api/catalog')) return new Response(JSON.stringify({ roles: [], tools: [calculator], workspaceTools: [] }));
+    const items = lists.length > 1 ? lists.shift() : lists[0];
+    return items === 'fails' ? new Response('{"message": "the server is restarting"}', { status: 503 }) : new Response(JSON.stringify({ items }));
+  });
+  const site: Site = { store: new Store(), person: { user: 'alice', namespace: 'default', may: {} as Person['may'] } as Person, namespace: 'default', toast: vi.fn(), roles: (name) => ({ name: name ?? '' }) };
+  render(
+    <SiteContext value={site}>
+      <ToolsPage onMenu={() => undefined} edit={edit} />
+    </SiteContext>,
+  );
+  return read;
+}
+
+const later = (milliseconds: number) => act(() => vi.advanceTimersByTimeAsync(milliseconds));
+
+it('shows when the operator has checked a new tool server, and reads the built-in tools once', async () => {
+  const created = notes({ tools: undefined });
+  const read = showPolled([[created], [notes({ conditions: [{ type: 'Ready', status: 'True', reason: 'Ready', message: '' }] })]]);
+  await later(0);
+  within(screen.getByRole('region', { name: 'Tools: notes' })).getByText('Not checked yet');
+  await later(4000);
+  const panel = within(screen.getByRole('region', { name: 'Tools: notes' }));
+  panel.getByText('Ready');
+  panel.getByText('notes__add');
+  expect(read.filter((path) => path.endsWith('/api/catalog')).length).toBe(1);
+});
+
+it('keeps what was typed when the list cannot be read for a while', async () => {
+  showPolled([[], 'fails'], '');
+  await later(0);
+  fireEvent.change(screen.getByLabelText('Name'), { target: { value: 'search' } });
+  await later(8000);
+  expect((screen.getByLabelText('Name') as HTMLInputElement).value).toBe('search');
 });

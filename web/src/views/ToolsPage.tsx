@@ -6,10 +6,10 @@ import { catalog, toolServers } from '../api/client';
 import type { Condition, ToolInfo } from '../api/types';
 import { pretty } from '../model/format';
 import { useSite } from '../state/context';
-import { useLoad } from '../state/hooks';
+import { joined, orProblem, useLoad, usePolled } from '../state/hooks';
 import { Icon } from '../parts/Icon';
 import { Code } from '../parts/Markdown';
-import { quiet, Ready, Trouble, WhenLoaded } from './Loaded';
+import { Ready, Trouble, WhenLoaded } from './Loaded';
 import { Page } from './Page';
 import { EditLink, SetUp, ToolServerSetup } from './Setup';
 import { TryTool } from './TryTool';
@@ -17,14 +17,12 @@ import { TryTool } from './TryTool';
 /** The tools of a namespace, with their schemas, and a form to call each. */
 export function ToolsPage({ onMenu, edit }: { onMenu: () => void; edit?: string }) {
   const { namespace } = useSite();
-  const [loaded, again] = useLoad(async () => {
-    const [known, servers] = await Promise.all([catalog(), quiet(toolServers(namespace))]);
-    return { known, servers };
-  }, [namespace]);
+  const [builtIn, again] = useLoad(catalog, []);
+  const [polled] = usePolled(() => toolServers(namespace), [namespace]);
   return (
     <Page title={edit === undefined ? 'Tools' : edit || 'New tool server'} subtitle={edit === undefined ? 'The tools that agents of this namespace may have' : 'Nothing is written until you apply it'} onMenu={onMenu}>
-      <WhenLoaded loaded={loaded} again={again} what="tools" problem="Tools cannot be read">
-        {({ known, servers }) =>
+      <WhenLoaded loaded={joined(builtIn, orProblem(polled))} again={again} what="tools" problem="Tools cannot be read">
+        {([known, servers]) =>
           edit !== undefined ? (
             <ToolServerSetup name={edit} all={servers} />
           ) : (
@@ -38,7 +36,7 @@ export function ToolsPage({ onMenu, edit }: { onMenu: () => void; edit?: string 
               <p className="muted">No tool servers in this namespace. A ToolServer adds the tools of an MCP server.</p>
             ) : (
               servers.map(({ metadata, status }) => (
-                <ToolList key={metadata.name} title={metadata.name} prefix={`${metadata.name}__`} tools={status?.tools ?? []} conditions={status?.conditions} edit={metadata.name} />
+                <ToolList key={metadata.name} title={metadata.name} prefix={`${metadata.name}__`} tools={status?.tools ?? []} conditions={status?.conditions ?? []} edit={metadata.name} />
               ))
             )}
             <ToolList title="Built in" tools={known.tools} />
