@@ -85,6 +85,8 @@ export interface Field {
   about?: string;
   placeholder?: string;
   options?: string[];
+  /** Whether a choice has no default. */
+  required?: boolean;
   /** The least height of a long text. */
   rows?: number;
   /** Values that the page proposes for texts and lines; others can be typed. */

@@ -33,7 +33,7 @@ export const roleForm: Form = {
       fields: [
         { path: ['tools', 'allow'], label: 'Tools', kind: 'lines', pick: 'tools', about: 'Or patterns, such as notes__*. If empty, the built-in tools.' },
         { path: ['tools', 'deny'], label: 'Except', kind: 'lines', pick: 'tools' },
-        { path: ['approval', 'mode'], label: 'Approval', kind: 'choice', options: ['WriteTools', 'Always', 'Never'] },
+        { path: ['approval', 'mode'], label: 'Approval', kind: 'choice', options: ['WriteTools', 'Always', 'Never'], placeholder: 'WriteTools' },
         { path: ['approval', 'denyRequesters'], label: 'Requesters may not decide', kind: 'flag' },
         { path: ['approval', 'editable'], label: 'People may change arguments', kind: 'flag' },
         { path: ['delegation', 'roles'], label: 'Delegates to', kind: 'lines', pick: 'roles', about: 'If empty, it may not delegate.' },
@@ -144,7 +144,7 @@ export const providerForm: Form = {
       title: 'Endpoint',
       about: 'Chats, roles and tasks that name no provider use the one called default.',
       fields: [
-        { path: ['api'], label: 'API', kind: 'choice', options: ['OpenAI', 'OpenAIResponses', 'Anthropic', 'Gemini', 'Bedrock', 'Vertex'] },
+        { path: ['api'], label: 'API', kind: 'choice', options: ['OpenAI', 'OpenAIResponses', 'Anthropic', 'Gemini', 'Bedrock', 'Vertex'], placeholder: 'OpenAI' },
         { path: ['baseURL'], label: 'Base URL', kind: 'text', about: 'Anthropic, Gemini, Bedrock and Vertex have one of their own.' },
         { path: ['apiKeyRef'], label: 'API key', kind: 'secret', about: 'In a Secret of this namespace. The operator reads it for each request.' },
       ],
@@ -172,7 +172,7 @@ export const providerForm: Form = {
     {
       title: 'Models and prices',
       fields: [
-        { path: ['defaultModel'], label: 'Default model', kind: 'text', about: 'The name as the vendor writes it.' },
+        { path: ['defaultModel'], label: 'Default model', kind: 'text', about: 'The name as the vendor writes it, for chats and roles that name none.' },
         { path: ['currency'], label: 'Currency', kind: 'text', placeholder: 'USD' },
         { path: ['models'], label: 'Prices', kind: 'models', about: 'For a million tokens, of input and of output. A name may be the beginning of several names. Without a price, the cost is unknown.' },
       ],
@@ -199,7 +199,7 @@ export const toolServerForm: Form = {
       about: 'Its tools are called NAME__TOOL. They are pinned when the operator first reads them.',
       fields: [
         { path: ['url'], label: 'URL', kind: 'text', placeholder: 'https://mcp.example.com/mcp' },
-        { path: ['transport'], label: 'Transport', kind: 'choice', options: ['StreamableHTTP', 'SSE'] },
+        { path: ['transport'], label: 'Transport', kind: 'choice', options: ['StreamableHTTP', 'SSE'], placeholder: 'StreamableHTTP' },
         { path: ['timeoutSeconds'], label: 'Seconds for a call', kind: 'number', placeholder: '60' },
       ],
     },
@@ -254,7 +254,7 @@ export const triggerForm: Form = {
       title: 'Webhook',
       when: startedBy('webhook'),
       fields: [
-        { path: ['webhook', 'format'], label: 'Format', kind: 'choice', options: ['Generic', 'GitHub', 'Alertmanager', 'CloudEvents'] },
+        { path: ['webhook', 'format'], label: 'Format', kind: 'choice', options: ['Generic', 'GitHub', 'Alertmanager', 'CloudEvents'], placeholder: 'Generic' },
         { path: ['webhook', 'secretKeyRef'], label: 'Token of the requests', kind: 'secret', about: 'For GitHub, the key of the signature.' },
         { path: ['webhook', 'when'], label: 'Only when', kind: 'text', about: 'A CEL expression over body and headers.' },
       ],
@@ -277,7 +277,7 @@ export const triggerForm: Form = {
         { path: ['task', 'modelProvider'], label: 'Provider', kind: 'text', pick: 'providers' },
         { path: ['message', 'chat'], label: 'Chat of the message', kind: 'text', pick: 'chats' },
         { path: ['message', 'content'], label: 'Message', kind: 'long' },
-        { path: ['concurrencyPolicy'], label: 'While earlier work is active', kind: 'choice', options: ['Allow', 'Forbid', 'Replace'] },
+        { path: ['concurrencyPolicy'], label: 'While earlier work is active', kind: 'choice', options: ['Allow', 'Forbid', 'Replace'], placeholder: 'Allow' },
         { path: ['suspend'], label: 'Suspended', kind: 'flag' },
       ],
     },
@@ -298,7 +298,7 @@ export const quotaForm: Form = {
       title: 'Limits of this namespace',
       about: 'Runs that reach a limit wait until the period ends; they do not fail.',
       fields: [
-        { path: ['period'], label: 'Period', kind: 'choice', options: ['Hour', 'Day', 'Month'] },
+        { path: ['period'], label: 'Period', kind: 'choice', required: true, options: ['Hour', 'Day', 'Month'] },
         { path: ['maxTokens'], label: 'Tokens', kind: 'number' },
         { path: ['maxCostMicros'], label: 'Cost in the currency of the provider', kind: 'money', about: 'Every model that is used needs a price.' },
         { path: ['maxActiveAgents'], label: 'Active agents', kind: 'number' },

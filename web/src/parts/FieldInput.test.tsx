@@ -41,3 +41,16 @@ it('picks one name, or takes another', () => {
   expect(screen.getByLabelText<HTMLSelectElement>(/^Provider/).value).toBe('fast');
   expect(seen[0]).toBe('fast');
 });
+
+it('shows what holds while nothing is chosen', () => {
+  const choice = { path: ['mode'], label: 'Mode', kind: 'choice', options: ['A', 'B'] } as const;
+  const empty = (field: Partial<Field>, usual?: unknown) => {
+    cleanup();
+    render(<FieldInput field={{ ...choice, options: [...choice.options], path: [...choice.path], ...field }} value={undefined} usual={usual} choices={{}} onChange={() => undefined} />);
+    return screen.getByLabelText<HTMLSelectElement>(/^Mode/).options[0]!.text;
+  };
+  expect(empty({})).toBe('default');
+  expect(empty({ placeholder: 'A' })).toBe('A (default)');
+  expect(empty({ placeholder: 'A' }, 'B')).toBe('B (built in)');
+  expect(empty({ required: true })).toBe('Choose…');
+});

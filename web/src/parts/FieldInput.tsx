@@ -35,7 +35,7 @@ export function FieldInput({ field, value, usual, choices, onChange }: { field: 
       {kind === 'lines' && known.length > 0 && <PickList {...common} label={label} value={value} known={known} onChange={onChange} />}
       {kind === 'choice' && (
         <select {...common} className="input" value={text} onChange={(event) => onChange(event.target.value || undefined)}>
-          <option value="">{placeholder ? `${placeholder} (built in)` : 'default'}</option>
+          <option value="">{emptyChoice(field, usual)}</option>
           {options!.map((option) => (
             <option key={option}>{option}</option>
           ))}
@@ -53,6 +53,13 @@ export function FieldInput({ field, value, usual, choices, onChange }: { field: 
       )}
     </div>
   );
+}
+
+/** What a choice shows while it is empty: what holds then, or that one must be chosen. */
+function emptyChoice({ placeholder, required }: Field, usual: unknown): string {
+  if (usual !== undefined) return `${String(usual)} (built in)`;
+  if (required) return 'Choose…';
+  return placeholder ? `${placeholder} (default)` : 'default';
 }
 
 /** An amount, which the spec has in millionths. What is typed stays as it was typed. */

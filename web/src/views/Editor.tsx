@@ -57,6 +57,9 @@ export function Editor({ form, name, page, onApplied, stored: now, usual = {}, m
       <form className="editor-form" aria-label={capital(form.word)} onSubmit={(event) => event.preventDefault()}>
         {!stored && form.presets && (
           <div className="presets" role="group" aria-label="Begin with">
+            <span className="muted" aria-hidden>
+              Begin with
+            </span>
             {form.presets.map((preset) => (
               <button key={preset.label} type="button" className="chip" title={preset.about} onClick={() => begin(preset)}>
                 {preset.label}
