@@ -33,15 +33,15 @@ func (s *session) printComparison(c rundiff.Comparison) {
 // sidesTable shows what describes the runs. Lines that are empty for both are left out.
 func sidesTable(c rundiff.Comparison) terminal.Table {
 	a, b := c.First, c.Second
-	prompt := "the same"
+	prompt := []string{"prompt", "the same", ""}
 	if a.SystemPrompt != b.SystemPrompt {
-		prompt = terminal.Warning.Render("another")
+		prompt = []string{"prompt", "", terminal.Warning.Render("another")}
 	}
 	table := terminal.Table{Heading: []string{"", a.Transcript, b.Transcript}}
 	for _, line := range [][]string{
 		{"role", terminal.Line(a.Role), terminal.Line(b.Role)},
 		{"model", modelOf(a), modelOf(b)},
-		{"prompt", "", prompt},
+		prompt,
 		{"phase", terminal.Phase(string(a.Phase)), terminal.Phase(string(b.Phase))},
 		{"model calls", strconv.Itoa(a.ModelCalls), strconv.Itoa(b.ModelCalls)},
 		{"tool calls", strconv.Itoa(a.ToolCalls), strconv.Itoa(b.ToolCalls)},

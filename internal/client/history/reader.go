@@ -183,7 +183,11 @@ func (r rawClient) get(ctx context.Context, transcript, subresource string, quer
 	if err != nil {
 		return nil, err
 	}
-	return request.SetHeader("Accept", "application/json").Do(ctx).Raw()
+	response := request.SetHeader("Accept", "application/json").Do(ctx)
+	if err := response.Error(); err != nil { // unlike the error of Raw, it has the server's message
+		return nil, err
+	}
+	return response.Raw()
 }
 
 func (r rawClient) stream(ctx context.Context, transcript, subresource string, query url.Values) (io.ReadCloser, error) {
