@@ -274,7 +274,7 @@ export const triggerForm: Form = {
       fields: [
         { path: ['task', 'role'], label: 'Role of the task', kind: 'text', pick: 'roles' },
         { path: ['task', 'instruction'], label: 'Instruction', kind: 'long' },
-        { path: ['task', 'modelProvider'], label: 'Provider', kind: 'text', pick: 'providers' },
+        { path: ['task', 'modelProvider'], label: 'Provider', kind: 'text', pick: 'providers', placeholder: 'that of the role, or default' },
         { path: ['message', 'chat'], label: 'Chat of the message', kind: 'text', pick: 'chats' },
         { path: ['message', 'content'], label: 'Message', kind: 'long' },
         { path: ['concurrencyPolicy'], label: 'While earlier work is active', kind: 'choice', options: ['Allow', 'Forbid', 'Replace'], placeholder: 'Allow' },
