@@ -224,12 +224,12 @@ func TestForbiddenAddressesAreRejected(t *testing.T) {
 // TestStreamWithoutEndIsCut: a server that sends endless requests and reads no answers would fill the queue of
 // answers.
 func TestStreamWithoutEndIsCut(t *testing.T) {
-	cut := make(chan int, 10)
+	cut, padding := make(chan int, 10), strings.Repeat("x", 64<<10) // larger pings need less CPU for each MiB
 	session := maliciousServer{stream: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		sent := 0
 		for i := 0; r.Context().Err() == nil && sent < 1<<30; i++ {
-			n, err := fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\",\"params\":{\"x\":\"%s\"}}\n\n", i, strings.Repeat("x", 4000))
+			n, err := fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\",\"params\":{\"x\":\"%s\"}}\n\n", i, padding)
 			if err != nil {
 				break
 			}
