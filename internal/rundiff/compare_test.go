@@ -192,7 +192,7 @@ func TestChildrenAreComparedByWhatTheyReport(t *testing.T) {
 	}
 }
 
-func TestWaitingCallsGetTheResultsOfTheirChildren(t *testing.T) {
+func TestResultsOfChildrenAnswerWaitingCalls(t *testing.T) {
 	r := record("first").reply("", `delegate_to_agent {"task":"x"}`)
 	last := &r.run.Entries[len(r.run.Entries)-1]
 	last.Children = []historyv1.ChildRun{{Name: "first-1", ToolCall: r.id(1)}}
@@ -219,7 +219,7 @@ func TestRepeatedAttemptsCostButAreNoDifference(t *testing.T) {
 	}
 }
 
-func TestTimeIsThatOfTheCallsWithoutWaiting(t *testing.T) {
+func TestTimeOfCallsExcludesWaiting(t *testing.T) {
 	r := record("first").reply("", `calculator {"a":1}`).result(1, "1")
 	start := metav1.NewMicroTime(time.Unix(1000, 0))
 	at := func(seconds int) *metav1.MicroTime {
