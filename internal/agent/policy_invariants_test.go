@@ -87,7 +87,7 @@ func TestInvariant14NoCallWithoutVerdict(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		approved := map[string][]Verdict{} // the rules that were shown for the call when a person approved it
 		drawRun(t, func(s step) {
-			if f, ok := s.event.Fact.(Decided); ok && f.Approve {
+			if f, ok := s.event.Fact.(Decided); ok && f.Approve && s.after.Phase == PhaseActing { // otherwise a limit was reached first
 				for _, ask := range PendingAsks(s.before) {
 					i := s.before.findUndecided(f.Call)
 					if i >= 0 && !s.expires(ask) && ask.Call == f.Call && s.after.findUndecided(f.Call) < 0 {

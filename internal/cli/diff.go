@@ -20,12 +20,12 @@ type diffOptions struct{ output format }
 func newDiff(f *Factory) *cobra.Command {
 	o := diffOptions{}
 	cmd := &cobra.Command{
-		Use:   "diff RUN RUN",
+		Use:   "diff RUN OTHER",
 		Short: "Show where two runs part, call by call",
 		Long: dedent(`
 			Show where two runs part, call by call, with the tokens, cost and time of both.
 
-			A RUN is a chat, for its orchestrator, or a task, for its sub-agent or tool run. To compare a deleted one, use
+			A run is a chat, for its orchestrator, or a task, for its sub-agent or tool run. To compare a deleted one, use
 			chat.NAME, subagent.NAME or task.NAME, as for ` + "`kubectl nestor transcript`" + `.
 
 			What is compared: inputs, the text of replies, tool calls with their arguments, decisions and results, and how the runs

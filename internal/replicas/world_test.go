@@ -78,8 +78,8 @@ func (c *connection) do(act func()) error {
 	if c.cut.Load() {
 		return errCut
 	}
-	c.table.mu.Lock()
-	defer c.table.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	act()
 	return nil
 }

@@ -36,7 +36,7 @@ func (c *Caller) StartOnce(ctx context.Context, r Request) (*v1beta1.AgentTask, 
 	digest := wanted.Annotations[v1beta1.AnnotationRequest]
 	tasks = slices.DeleteFunc(tasks, func(t v1beta1.AgentTask) bool {
 		cannotStart := BlockedBy(&t) != "" && c.sameRequest(&t, t.Spec.User, digest)
-		return !cannotStart && !(r.Repeated && c.isRepeated(&t, t.Spec.User, digest))
+		return !cannotStart && (!r.Repeated || !c.isRepeated(&t, t.Spec.User, digest))
 	})
 	if len(tasks) == 0 {
 		return c.Start(ctx, r)

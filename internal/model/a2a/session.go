@@ -67,7 +67,7 @@ func (s *session) find(ctx context.Context) (*a2a.Task, error) {
 		return nil, err
 	}
 	for _, task := range tasks {
-		if !slices.Contains(s.conversation.tasks, task.ID) {
+		if !slices.Contains(s.tasks, task.ID) {
 			return s.get(ctx, task.ID) // the list may leave out artifacts
 		}
 	}
