@@ -25,7 +25,7 @@ var otherWords = map[string][]string{
 	"waiting":    {"inbox", "pending", "approvals", "questions"},
 	"tree":       {"status", "show", "describe"},
 	"transcript": {"history"},
-	"workspace":  {"diff", "changes", "files", "export"},
+	"workspace":  {"changes", "files", "export"},
 	"ui":         {"web", "page", "dashboard"},
 	"usage":      {"cost", "costs", "tokens"},
 	"roles":      {"agents"},

@@ -15,7 +15,7 @@ func TestSimilarCommandsAreSuggested(t *testing.T) {
 	root := NewCommand(genericiooptions.NewTestIOStreamsDiscard(), nil)
 	for wrong, want := range map[string]string{
 		"sned": "send", "chta": "chat", "aprove": "approve", "wait": "waiting", "Tree": "tree",
-		"answer": "send", "ps": "list", "history": "transcript", "diff": "workspace", "frobnicate": "",
+		"answer": "send", "ps": "list", "history": "transcript", "files": "workspace", "frobnicate": "",
 	} {
 		root.SetArgs([]string{wrong})
 		err := root.Execute()
