@@ -6,11 +6,17 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** The system's Chromium; CHROMIUM names another one. */
-export function launch(): Promise<Browser> {
+/** The system's Chromium; CHROMIUM names another one. It is started again if it crashes before it shows a page, which Debian's does at times. */
+export async function launch(): Promise<Browser> {
   const executablePath = process.env.CHROMIUM ?? places.find((place) => existsSync(place));
   if (!executablePath) throw new Error('There is no Chromium: install the package chromium, or set CHROMIUM to its path.');
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+  const start = () => chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+  try {
+    return await start();
+  } catch (error) {
+    console.warn(`Chromium did not start, and is started again: ${error}`);
+    return start();
+  }
 }
 
 /** Whatever a page complains about. */
