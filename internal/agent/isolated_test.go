@@ -54,7 +54,11 @@ func checkIsolated(t *rapid.T, s State) {
 		case CallModel, WakeAt, ReportOutcome:
 			continue
 		case RunTool:
-			if s.readsInputs() && slices.Contains(s.Config.Task.Inputs.Calls, InputCall{Tool: e.Tool, Arguments: string(e.Arguments)}) && e.Tool == "read" {
+			written := string(e.Arguments)
+			if i := s.findCall(e.Call, CallRunning); i >= 0 && len(s.Batch[i].Edits) > 0 {
+				written = s.Batch[i].Edits[0].Before // a person has approved it with other arguments
+			}
+			if s.readsInputs() && slices.Contains(s.Config.Task.Inputs.Calls, InputCall{Tool: e.Tool, Arguments: written}) && e.Tool == "read" {
 				continue
 			}
 		case AskPerson: // its text is that of the agent that named the call
