@@ -219,6 +219,19 @@ func TestRepeatedAttemptsCostButAreNoDifference(t *testing.T) {
 	}
 }
 
+// Some models count the IDs of their calls anew in each reply.
+func TestRepeatedCallIDsAreOtherCalls(t *testing.T) {
+	run := func(second string) rundiff.Run {
+		r := record("first").reply("", `calculator {"a":1}`).result(1, "1")
+		r.calls = 0
+		return r.reply("", `calculator {"a":2}`).result(1, second).run
+	}
+	got := rundiff.Compare(run("2"), run("3"))
+	if got.First.ToolCalls != 2 || got.FirstDifference != 5 || got.Rows[2].First.Result != "1" {
+		t.Errorf("%d calls: %q", got.First.ToolCalls, show(got))
+	}
+}
+
 func TestTimeOfCallsExcludesWaiting(t *testing.T) {
 	r := record("first").reply("", `calculator {"a":1}`).result(1, "1")
 	start := metav1.NewMicroTime(time.Unix(1000, 0))
@@ -232,7 +245,7 @@ func TestTimeOfCallsExcludesWaiting(t *testing.T) {
 		{Kind: historyv1.SegmentQueue, StartTime: *at(2), EndTime: at(3)},
 		{Kind: historyv1.SegmentModel, ModelCall: "uid-first.m1.2", StartTime: *at(3), EndTime: at(7)},
 		{Kind: historyv1.SegmentUser, ToolCalls: calls, StartTime: *at(7), EndTime: at(60)},
-		{Kind: historyv1.SegmentTool, ToolCalls: calls, StartTime: *at(60), EndTime: at(61)},
+		{Kind: historyv1.SegmentTool, ModelCall: "uid-first.m1.2", ToolCalls: calls, StartTime: *at(60), EndTime: at(61)},
 		{Kind: historyv1.SegmentIdle, StartTime: *at(61), EndTime: at(90)},
 		{Kind: historyv1.SegmentModel, ModelCall: "uid-first.m3.1", StartTime: *at(90)},
 	}

@@ -62,15 +62,14 @@ type Step struct {
 	// DurationMillis is how long the model worked, or the tool or the children. It does not include time spent waiting for a person.
 	DurationMillis int64 `json:"durationMillis"`
 
-	call     string            // the ID of the tool call
-	model    string            // the name of the ModelCall without the attempt
+	segments segmentKey
 	reported map[string]string // the results of children, if they are not part of the result of the call
 }
 
 // reader turns entries into steps.
 type reader struct {
 	steps []Step
-	// calls has the index of the step of each tool call, children that of the call that started a run.
+	// calls has the index of the step of the newest tool call with an ID, children that of the call that started a run.
 	calls, children map[string]int
 	failed          *Usage // of the attempts since the last reply
 }
@@ -83,7 +82,7 @@ func steps(run Run) []Step {
 	durations := durationsOf(run.Segments)
 	for i := range r.steps {
 		step := &r.steps[i]
-		step.DurationMillis = durations[cmp.Or(step.call, step.model)].Milliseconds()
+		step.DurationMillis = durations[step.segments].Milliseconds()
 		step.addReports()
 	}
 	return r.steps
@@ -128,7 +127,7 @@ func (r *reader) reply(e historyv1.Entry, kind StepKind) {
 	if e.Truncated {
 		step.Text += "\n(truncated)"
 	}
-	step.Usage, step.model = r.failed.plus(usageOf(e.Usage)), withoutAttempt(e.ModelCall)
+	step.Usage, step.segments = r.failed.plus(usageOf(e.Usage)), segmentKey{model: withoutAttempt(e.ModelCall)}
 	r.failed = nil
 }
 
@@ -148,14 +147,15 @@ func (r *reader) readCalls(e historyv1.Entry) {
 			continue // the call of an agent below
 		}
 		i, found := r.calls[call.ID]
-		if !found {
+		if !found || e.Kind == historyv1.EntryAssistant { // a reply makes new calls, whose IDs earlier ones may have
 			if call.Tool == "" || call.ID == "" {
 				continue
 			}
 			r.add(e, StepToolCall, "")
 			i = len(r.steps) - 1
 			r.calls[call.ID] = i
-			r.steps[i].Tool, r.steps[i].Arguments, r.steps[i].call = call.Tool, call.Arguments, call.ID
+			r.steps[i].Tool, r.steps[i].Arguments = call.Tool, call.Arguments
+			r.steps[i].segments = segmentKey{withoutAttempt(e.ModelCall), call.ID}
 		}
 		r.steps[i].update(e, call)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/internal/plainjson"
 )
 
 // canonical returns JSON with sorted keys and without spaces, so that equal arguments are equal texts. Other text stays as it is.
@@ -26,13 +27,11 @@ func canonical(arguments string) string {
 	if _, err := decoder.Token(); err != io.EOF {
 		return arguments
 	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
+	encoded, err := plainjson.Marshal(value)
+	if err != nil {
 		return arguments
 	}
-	return strings.TrimSuffix(out.String(), "\n")
+	return string(encoded)
 }
 
 // indented returns JSON with one value on a line.

@@ -49,16 +49,19 @@ func (u *Usage) plus(other *Usage) *Usage {
 	}
 }
 
-// durationsOf returns how long each model call, by its name without the attempt, and each tool call, by its ID, was in progress.
-func durationsOf(segments []historyv1.Segment) map[string]time.Duration {
-	durations := map[string]time.Duration{}
+// segmentKey identifies a call in the segments of a run: the name of the ModelCall without the attempt, and for a tool call, its ID.
+type segmentKey struct{ model, call string }
+
+// durationsOf returns how long each call was in progress.
+func durationsOf(segments []historyv1.Segment) map[segmentKey]time.Duration {
+	durations := map[segmentKey]time.Duration{}
 	for _, s := range segments {
 		switch s.Kind {
 		case historyv1.SegmentModel:
-			durations[withoutAttempt(s.ModelCall)] += lengthOf(s)
+			durations[segmentKey{model: withoutAttempt(s.ModelCall)}] += lengthOf(s)
 		case historyv1.SegmentTool, historyv1.SegmentChildren:
 			for _, call := range s.ToolCalls {
-				durations[call.ID] += lengthOf(s)
+				durations[segmentKey{withoutAttempt(s.ModelCall), call.ID}] += lengthOf(s)
 			}
 		}
 	}

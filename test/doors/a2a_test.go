@@ -34,7 +34,7 @@ func (r *room) url(role string) string {
 	return r.GatewayURL + "/a2a/" + r.Namespace + "/" + role
 }
 
-// viewer returns a client of an agent for a person who may only read.
+// viewer returns a client with the permissions of a viewer.
 func (r *room) viewer(role string) *a2aclient.Client {
 	r.t.Helper()
 	token, err := r.Token(r.t.Context(), r.Namespace, "viewer", "nestor-viewer")

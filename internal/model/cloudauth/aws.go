@@ -71,7 +71,7 @@ func (s STS) WebIdentity(role string, token func(context.Context) (string, error
 	}
 }
 
-// AssumeRole returns the source of a role's credentials for the holder of other credentials, who may assume the role.
+// AssumeRole returns a source of credentials of a role, which it assumes with other credentials.
 func (s STS) AssumeRole(role, externalID string, base AWSSource) AWSSource {
 	c := newCache[aws.Credentials]()
 	return func(ctx context.Context) (aws.Credentials, error) {

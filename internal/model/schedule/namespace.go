@@ -25,7 +25,7 @@ type namespace struct {
 	ready chatHeap // the chats with waiting calls
 }
 
-// dominantShare returns the namespace's usage of the limit of which it uses the largest fraction.
+// dominantShare returns the largest share that the namespace uses of any limit.
 func (n *namespace) dominantShare(now time.Time, concurrent int) int64 {
 	n.requests.expire(now)
 	n.tokens.expire(now)
