@@ -15,6 +15,8 @@ type CallState string
 const (
 	// CallUndecided: a person must approve or deny it.
 	CallUndecided CallState = "Undecided"
+	// CallSought: its result is looked up in the record of a fork.
+	CallSought CallState = "Sought"
 	// CallHeld: it is approved, and is queued as soon as the other calls of its reply are decided too.
 	CallHeld CallState = "Held"
 	// CallQueued: it starts when the calls before it allow it; see startable.

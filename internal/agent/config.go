@@ -74,6 +74,8 @@ type Config struct {
 	RemoteContent Content `json:"remoteContent,omitzero"`
 	// Origin is the message and tool call that led to this agent. The core only passes it on.
 	Origin Origin `json:"origin,omitzero"`
+	// Fork is set if the agent continues a recorded run.
+	Fork *Fork `json:"fork,omitempty"`
 }
 
 // Role contains the prompt, tools and approval rules of an agent.

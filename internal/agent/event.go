@@ -25,6 +25,8 @@ type Started struct {
 	// Labels are the content labels of its task: those of its parent. ContinuedLabels are those of the agent that it continues.
 	Labels          []string `json:"labels,omitempty"`
 	ContinuedLabels []string `json:"continuedLabels,omitempty"`
+	// Requesters are those who requested the run that a fork without its events repeats, or the fork.
+	Requesters Requesters `json:"requesters,omitzero"`
 	// Policed reports that policies apply to the agent.
 	Policed bool `json:"policed,omitempty"`
 }
@@ -61,6 +63,8 @@ type ModelReplied struct {
 	Reasoning string `json:"reasoning,omitempty"`
 	// ReasoningItems are what the API requires back with the reply.
 	ReasoningItems []ReasoningItem `json:"reasoningItems,omitempty"`
+	// Recorded reports that the reply is that of the record of a fork: no model was called, and the usage counts only for limits.
+	Recorded bool `json:"recorded,omitempty"`
 	// TasksLeft is how many tasks this reply may start: what the limits of the tree allow, at most RequestedTasks. If nil, only
 	// the agent's own limits apply.
 	TasksLeft *int64 `json:"tasksLeft,omitempty"`
@@ -115,6 +119,8 @@ const (
 	FailureBudget ModelFailure = "Budget"
 	// FailureMessageBudget: the limits until the next message of a person do not allow the call.
 	FailureMessageBudget ModelFailure = "MessageBudget"
+	// FailureDiverged: the record of a fork has no reply to the call.
+	FailureDiverged ModelFailure = "Diverged"
 )
 
 // ToolFinished is the fact that a tool call ended.

@@ -26,6 +26,8 @@ const (
 	ErrorHistoryLost     ErrorKind = "HistoryLost"
 	ErrorReviewRejected  ErrorKind = "ReviewRejected"
 	ErrorApprovalExpired ErrorKind = "ApprovalExpired"
+	// ErrorDiverged: a fork did what its record does not contain.
+	ErrorDiverged ErrorKind = "Diverged"
 
 	ErrorEmptyReply         ErrorKind = "EmptyReply"
 	ErrorReplyCutOff        ErrorKind = "ReplyCutOff"

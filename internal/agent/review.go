@@ -48,17 +48,29 @@ func beginReview(s State, call ModelCall, calls []ToolCall, id string, outcome O
 	if s.Config.Depth >= s.Config.MaxDepth {
 		return endUnreviewed(answerSubmission(s, calls, id), outcome, fmt.Sprintf("its depth is the limit of %d", s.Config.MaxDepth))
 	}
+	if s.Config.recalls() {
+		return s.reviewBatch(call, calls, id, outcome, func(s State, c BatchCall) (State, BatchCall) {
+			c.State = CallSought
+			return s, c
+		})
+	}
 	reserved, ok := s.reserveTasks(1, tasksLeft)
 	if !ok {
 		return endUnreviewed(answerSubmission(s, calls, id), outcome, "one more task would exceed the limit on the number of tasks")
 	}
-	s = reserved
+	return reserved.reviewBatch(call, calls, id, outcome, func(s State, c BatchCall) (State, BatchCall) {
+		return startGroup(s, c, Group{Style: StyleReview}, s.reviewSpec(*outcome.Result))
+	})
+}
+
+// reviewBatch makes the calls of a reply with a submission its batch; begin begins the review.
+func (s State) reviewBatch(call ModelCall, calls []ToolCall, id string, outcome Outcome, begin func(State, BatchCall) (State, BatchCall)) State {
 	s.Phase, s.Batch = PhaseActing, make([]BatchCall, 0, len(calls))
 	s.Review = Reviewing{Rounds: s.Review.Rounds + 1, Submitted: &outcome}
 	for _, c := range calls {
 		planned := BatchCall{ToolCall: c, ModelCall: call.ID, Attempt: call.Attempt, At: s.Clock.Now}
 		if c.ID == id {
-			s, planned = startGroup(s, planned, Group{Style: StyleReview}, s.reviewSpec(*outcome.Result))
+			s, planned = begin(s, planned)
 		} else {
 			planned = planned.done(ToolFailed, "Not run: you have submitted.")
 		}

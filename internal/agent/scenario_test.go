@@ -33,6 +33,8 @@ type dialogue struct {
 	state State
 	now   Time
 	calls int
+	// events are those of the agent since it started.
+	events []Event
 }
 
 func (d *dialogue) run(t *testing.T, td *datadriven.TestData) string {
@@ -55,8 +57,9 @@ func (d *dialogue) run(t *testing.T, td *datadriven.TestData) string {
 	}
 	fact := d.fact(t, td)
 	if td.Cmd == "follow-up" { // another agent
-		d.state = State{}
+		d.state, d.events = State{}, nil
 	}
+	d.events = append(d.events, Event{At: d.now, Fact: fact})
 	before := toJSON(d.state)
 	next, effects := Step(d.state, Event{At: d.now, Fact: fact})
 	unchanged := withoutClock(d.state) == withoutClock(next)
@@ -67,7 +70,9 @@ func (d *dialogue) run(t *testing.T, td *datadriven.TestData) string {
 	out := effectLines(effects)
 	for _, e := range effects {
 		if deliver, ok := e.(SendItem); ok && !td.HasArg("undelivered") {
-			d.state, _ = Step(d.state, Event{At: d.now, Fact: ItemSent{ID: deliver.Item.ID}})
+			sent := Event{At: d.now, Fact: ItemSent{ID: deliver.Item.ID}}
+			d.state, _ = Step(d.state, sent)
+			d.events = append(d.events, sent)
 		}
 	}
 	if unchanged {

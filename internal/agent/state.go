@@ -102,6 +102,10 @@ type State struct {
 	// Policed reports that policies apply: no call is performed without a verdict. PolicyWait is why calls could not be judged.
 	Policed    bool   `json:"policed,omitempty"`
 	PolicyWait string `json:"policyWait,omitempty"`
+	// Recalled counts the results that a fork got from its record, by identical call.
+	Recalled map[string]int `json:"recalled,omitempty"`
+	// answered are the calls whose results the current step has moved into the history. It is empty between steps.
+	answered []BatchCall
 	// judgedNow are the calls that the current step has judged and permitted. It is empty between steps.
 	judgedNow []string
 

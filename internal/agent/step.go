@@ -18,8 +18,13 @@ import (
 // so that a running driver and a restarted one always agree.
 func Step(s State, e Event) (State, []Effect) {
 	next := apply(s, e)
-	if _, ok := e.Fact.(Quarantined); ok {
+	switch e.Fact.(type) {
+	case Quarantined:
 		return next, nil // the state that requested the effects may be what failed
+	case Forked:
+		if next.Config.Fork != s.Config.Fork {
+			return next, Outstanding(next) // the effects before it are those of the origin
+		}
 	}
 	return next, newEffects(s, next)
 }
@@ -33,8 +38,19 @@ func Replay(s State, events []Event) State {
 }
 
 func apply(s State, e Event) State {
-	if f, ok := e.Fact.(Quarantined); ok {
+	s = applyKeeping(s, e)
+	s.judgedNow, s.answered = nil, nil
+	return s
+}
+
+// applyKeeping is apply with what the state keeps only during a step.
+func applyKeeping(s State, e Event) State {
+	s.answered = nil
+	switch f := e.Fact.(type) {
+	case Quarantined:
 		return quarantined(s, f, e.At)
+	case Forked:
+		return advance(forked(s, f, e.At))
 	}
 	if s.Phase.Terminal() {
 		return s
@@ -50,9 +66,7 @@ func apply(s State, e Event) State {
 		return advance(start(started, e))
 	}
 	s.Clock = s.Clock.advance(e.At, !stopsClock(e.Fact) && s.Phase != PhaseIdle && !s.Suspended())
-	s = advance(dispatch(s, e.Fact))
-	s.judgedNow = nil
-	return s
+	return advance(dispatch(s, e.Fact))
 }
 
 // stopsClock reports whether the time before a fact does not count, because no driver or slot was available.
@@ -101,6 +115,8 @@ func dispatch(s State, fact Fact) State {
 		return allowed(s, f)
 	case AllowanceRevoked:
 		return allowanceRevoked(s, f)
+	case Recalled:
+		return recalled(s, f)
 	}
 	switch s.Phase {
 	case PhaseRequesting:
@@ -149,6 +165,8 @@ func start(f Started, e Event) State {
 		Policed: f.Policed,
 		Budget:  budget.Budget{Limit: f.Config.Limits.budget()},
 		Labels:  f.labels(),
+
+		Requesters: f.Requesters,
 	}.withFrame().withConfigLabels()
 	for _, m := range f.History {
 		for _, c := range m.Calls {

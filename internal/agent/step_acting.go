@@ -146,6 +146,7 @@ func endBatch(s State) State {
 
 // flushBatch moves the answers of the batch into the history.
 func (s State) flushBatch() State {
+	s = s.collect()
 	if s.ReadingContextFiles {
 		return s.appendFirstMessage()
 	}
@@ -158,14 +159,17 @@ func (s State) flushBatch() State {
 
 // abandonBatch answers every open call with a reason, so that the history stays valid for a model.
 func abandonBatch(s State, reason string) State {
-	s = s.cancelPlanned()
+	s = s.cancelPlanned().collect()
+	answered := s.answered
 	s.Batch = slices.Clone(s.Batch)
 	for i, c := range s.Batch {
 		if c.State != CallDone {
 			s.Batch[i] = c.interrupted(s.Config, reason)
 		}
 	}
-	return s.flushBatch()
+	s = s.flushBatch()
+	s.answered = answered // the others have no result
+	return s
 }
 
 func endToolRun(s State, c BatchCall) State {
@@ -226,6 +230,10 @@ func planCall(s State, c BatchCall, available *int64) (State, BatchCall) {
 	if !isObject(c.Arguments) {
 		return s, c.done(ToolFailed, textNotAnObject(c.Tool))
 	}
+	if s.Config.recalls() && s.Config.looksUp(c.Tool) {
+		c.State = CallSought
+		return s, c
+	}
 	if s.Config.startsTasks(c.Tool) {
 		return planTasks(s, c, available)
 	}
@@ -275,8 +283,17 @@ func (s State) startTasks(c BatchCall) (State, BatchCall) {
 	return runAsTask(s, c)
 }
 
-// planTool decides whether a plain tool is queued or needs an approval first.
+// planTool plans the call of a plain tool. In a fork, its result may come from the record.
 func planTool(s State, c BatchCall) BatchCall {
+	if s.Config.recalls() {
+		c.State = CallSought
+		return c
+	}
+	return planLiveTool(s, c)
+}
+
+// planLiveTool decides whether a plain tool is queued or needs an approval first.
+func planLiveTool(s State, c BatchCall) BatchCall {
 	tool, ok := s.Config.tool(c.Tool)
 	if !ok {
 		return c.done(ToolFailed, textNoSuchTool(c.Tool, s.Config))

@@ -130,7 +130,11 @@ func modelReplied(s State, f ModelReplied) State {
 	if strings.TrimSpace(f.Text) == "" {
 		f.Text = ""
 	}
+	reported := s.Usage
 	s = s.endModelCall(f.Usage).countIteration(call.Purpose)
+	if f.Recorded {
+		s.Usage = reported
+	}
 	s.RemoteOpen = s.Config.Remote && slices.ContainsFunc(calls, func(c ToolCall) bool { return c.Tool == ToolAskUser })
 	switch call.Purpose {
 	case PurposeTurn:
@@ -205,6 +209,8 @@ func modelFailed(s State, f ModelFailed) State {
 		if keep, ok := s.compact(); ok && call.Purpose == PurposeTurn {
 			return startModelCall(s.endModelCall(budget.Usage{}), PurposeCompact, keep)
 		}
+	case FailureDiverged:
+		return beginEnd(s.endModelCall(budget.Usage{}), Outcome{Kind: ErrorDiverged, Error: f.Message})
 	case FailureBudget, FailureMessageBudget:
 		switch {
 		case call.Purpose == PurposePartialAnswer:

@@ -40,7 +40,7 @@ var facts = factTypes(
 	Started{}, MessageArrived{}, ModelReplied{}, ModelFailed{}, ToolFinished{}, Decided{}, Answered{}, ChildFinished{}, ChildWaits{},
 	Asked{}, AskResolved{}, Cancelled{}, Woke{}, Restarted{}, ItemSent{}, NameTaken{}, Resumed{},
 	QuotaReached{}, QuotaGranted{}, StartPublished{}, Reconfigured{}, Quarantined{}, RemoteCancelled{}, ToolAsked{},
-	Allowed{}, AllowanceRevoked{}, Judged{},
+	Allowed{}, AllowanceRevoked{}, Judged{}, Forked{}, Recalled{},
 )
 
 func factTypes(examples ...Fact) map[string]reflect.Type {

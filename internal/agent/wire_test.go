@@ -70,6 +70,15 @@ func everyFact() []Event {
 			Policy: "team/writes", UID: "u-2", Generation: 3, Digest: "d", Rule: "people", Message: "Ask.", Action: PolicyRequireApproval,
 			Failed: true, Audit: true, DenyRequesters: true, ExactAllowance: true,
 		}}}}},
+		Forked{
+			Fork: Fork{Origin: "u-3", Sequence: 7, End: 9, Replies: RepliesLive, Results: ResultsReadOnly}, Name: "fork", TaskName: "task", Config: &config,
+			Notes: []string{"The files are not those of the run."}, Instruction: "Go on.", Labels: []string{"secret"},
+			Requesters: Requesters{Users: []string{"alice"}}, Policed: true,
+		},
+		Recalled{Calls: []RecalledCall{
+			{Call: "c1", Outcome: ToolSucceeded, Text: "text", Images: []Image{{Digest: "sha256:1", MediaType: "image/png"}}, ResultDigest: "d", Labels: []string{"secret"}},
+			{Call: "c2", Reviewer: &Outcome{Result: &Result{Text: "judged"}}}, {Call: "c3", Missing: true, Expected: "read {}"},
+		}},
 	}
 	events := make([]Event, len(facts))
 	for i, f := range facts {
