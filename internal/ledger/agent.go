@@ -28,6 +28,10 @@ type Agent struct {
 	Model    string
 	// ShardHash is the hash of the tree (see package shard).
 	ShardHash int
+	// Origin is the UID of the agent with whose events those of a fork begin, and OriginSeq the last of these events; 0 if it has none
+	// of them. Origin is empty for other agents.
+	Origin    string
+	OriginSeq int64
 	// CreatedAt is when the agent started. The ledger stores microseconds.
 	CreatedAt time.Time
 

@@ -18,7 +18,8 @@ import (
 type Batch struct {
 	Agent string
 	Fence Fence
-	// Create is the record of a new agent. It is set with the agent's first events and only then.
+	// Create is the record of a new agent. It is set with the agent's first events and only then. Those of a fork follow the events of its
+	// origin.
 	Create *Agent
 	// After is the sequence number of the last event that the writer has seen; the new events are numbered from After+1.
 	After int64
@@ -112,8 +113,11 @@ func (b *Batch) validateAgent() error {
 	if b.Create.UID != b.Agent {
 		return invalidf("agent %s: the record belongs to agent %s", b.Agent, b.Create.UID)
 	}
-	if b.After != 0 || len(b.Events) == 0 {
+	if b.After != b.Create.OriginSeq || len(b.Events) == 0 {
 		return invalidf("agent %s: a record must come with the first events of its agent", b.Agent)
+	}
+	if b.Create.OriginSeq < 0 || b.Create.Origin == b.Agent || b.Create.Origin == "" && b.Create.OriginSeq > 0 {
+		return invalidf("agent %s: it cannot begin with %d events of agent %q", b.Agent, b.Create.OriginSeq, b.Create.Origin)
 	}
 	if b.Create.Root == "" || b.Create.CreatedAt.IsZero() {
 		return invalidf("agent %s: a record needs a root and a creation time", b.Agent)

@@ -95,6 +95,9 @@ func (s *Store) write(group []*pendingBatch) ([]error, error) {
 		if err := s.checkFences(ctx, tx, group, refused); err != nil {
 			return err
 		}
+		if err := s.lockOrigins(ctx, tx, group, refused); err != nil {
+			return err
+		}
 		if err := advanceAgents(ctx, tx, group, refused); err != nil {
 			return err
 		}

@@ -5,7 +5,9 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"sync"
@@ -77,7 +79,9 @@ type chainEnd struct {
 // maxCachedTexts bounds the cache: an entry takes about 200 bytes.
 const maxCachedTexts = 100_000
 
-func (m *textCache) get(agent string, isNew bool) *agentTexts {
+// get returns the texts of an agent. create is its record if it is new; only a fork has earlier texts then.
+func (m *textCache) get(agent string, create *ledger.Agent) *agentTexts {
+	isNew := create != nil
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, ok := m.agents[agent]
@@ -87,7 +91,7 @@ func (m *textCache) get(agent string, isNew bool) *agentTexts {
 	}
 	if !ok {
 		k = &agentTexts{counted: 1}
-		k.complete.Store(isNew)
+		k.complete.Store(isNew && create.OriginSeq == 0)
 		if m.agents == nil {
 			m.agents = map[string]*agentTexts{}
 		}
@@ -131,9 +135,13 @@ func (m *textCache) evict(agent string) {
 
 // fold replaces the texts of a batch that its agent's events contain, and returns the new texts.
 func (s *Store) fold(ctx context.Context, b ledger.Batch, events []int) (*folded, *fold.Draft, error) {
-	k := s.texts.get(b.Agent, b.After == 0)
+	k := s.texts.get(b.Agent, b.Create)
 	if !k.complete.Load() && needsAllTexts(&b) {
-		if err := s.loadTexts(ctx, b.Agent, b.After, k); err != nil {
+		reader := b.Agent
+		if b.Create != nil {
+			reader = b.Create.Origin
+		}
+		if err := s.loadTexts(ctx, reader, b.After, k); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -159,7 +167,7 @@ func needsAllTexts(b *ledger.Batch) bool {
 func (s *Store) loadTexts(ctx context.Context, agent string, until int64, k *agentTexts) error {
 	draft := k.Draft()
 	for after := int64(0); after < until; {
-		page, err := list(ctx, s.driver.Reader(), scanEventText, eventsAfter, agent, after, ledger.Page{Limit: math.MaxInt32}.Size())
+		page, err := eventsOf(ctx, s.driver.Reader(), scanEventText, agent, after, ledger.Page{Limit: math.MaxInt32}.Size())
 		if err != nil {
 			return s.fail("read the strings of agent "+agent, err)
 		}
@@ -249,10 +257,12 @@ type unfolder struct {
 	ctx    context.Context //nolint:containedctx // It lives as long as one query.
 	db     querier
 	agents map[string]map[int64][]byte
+	// parts are where the events of forks are.
+	parts map[string][]part
 }
 
 func newUnfolder(ctx context.Context, db querier) *unfolder {
-	return &unfolder{ctx: ctx, db: db, agents: map[string]map[int64][]byte{}}
+	return &unfolder{ctx: ctx, db: db, agents: map[string]map[int64][]byte{}, parts: map[string][]part{}}
 }
 
 func (u *unfolder) events(agent string) fold.Events {
@@ -267,12 +277,40 @@ func (u *unfolder) events(agent string) fold.Events {
 		}
 		var data []byte
 		err := u.db.QueryRowContext(u.ctx, `SELECT data FROM event_rows WHERE agent = `+agentID("$1")+` AND seq = $2`, agent, seq).Scan(&data)
+		if errors.Is(err, sql.ErrNoRows) {
+			data, err = u.inherited(agent, seq)
+		}
 		if err != nil {
 			return nil, missingEvent(err, seq)
 		}
 		read[seq] = data
 		return data, nil
 	}
+}
+
+// inherited reads an event of a fork that is one of its origin.
+func (u *unfolder) inherited(agent string, seq int64) (data []byte, err error) {
+	parts, err := u.partsOf(agent)
+	i := slices.IndexFunc(parts, func(p part) bool { return p.has(seq) })
+	switch {
+	case err != nil:
+		return nil, err
+	case i < 0:
+		return nil, sql.ErrNoRows
+	}
+	err = u.db.QueryRowContext(u.ctx, `SELECT data FROM event_rows WHERE agent = $1 AND seq = $2`, parts[i].agent, seq).Scan(&data)
+	return data, err
+}
+
+func (u *unfolder) partsOf(agent string) ([]part, error) {
+	if parts, ok := u.parts[agent]; ok {
+		return parts, nil
+	}
+	parts, err := partsOf(u.ctx, u.db, agent)
+	if err == nil {
+		u.parts[agent] = parts
+	}
+	return parts, err
 }
 
 // prefetch reads the events that a document refers to with one query, if there are many.
@@ -284,10 +322,17 @@ func (u *unfolder) prefetch(agent string, document []byte) error {
 	if len(seqs) < many {
 		return nil
 	}
-	page, err := list(u.ctx, u.db, scanEventText,
-		`SELECT seq, type, at, form, data FROM event_rows WHERE agent = `+agentID("$1")+` AND seq BETWEEN $2 AND $3`, agent, slices.Min(seqs), slices.Max(seqs))
-	for i := range page {
-		read[page[i].Seq] = page[i].Data
+	parts, err := u.partsOf(agent)
+	for _, p := range parts {
+		from, to := max(p.after, slices.Min(seqs)-1), min(p.until, slices.Max(seqs))
+		if err != nil || from >= to {
+			continue
+		}
+		var page []ledger.Event
+		page, err = list(u.ctx, u.db, scanEventText, eventsOfPart, p.agent, from, to, math.MaxInt32)
+		for i := range page {
+			read[page[i].Seq] = page[i].Data
+		}
 	}
 	return err
 }

@@ -51,8 +51,13 @@ func (s *Store) Images(ctx context.Context, digests []string) ([]ledger.Image, e
 }
 
 func (s *Store) ImageOf(ctx context.Context, agent, digest string) (ledger.Image, error) {
-	images, err := list(ctx, s.driver.Reader(), scanImage,
-		`SELECT i.digest, i.media_type, i.data FROM image_uses u JOIN images i ON i.digest = u.digest WHERE u.agent_uid = $1 AND u.digest = $2`, agent, text(digest))
+	var images []ledger.Image
+	_, err := s.throughOrigins(ctx, agent, func(uid string, _ int64) (bool, error) {
+		var err error
+		images, err = list(ctx, s.driver.Reader(), scanImage,
+			`SELECT i.digest, i.media_type, i.data FROM image_uses u JOIN images i ON i.digest = u.digest WHERE u.agent_uid = $1 AND u.digest = $2`, uid, text(digest))
+		return len(images) > 0, err
+	})
 	if err == nil && len(images) == 0 {
 		return ledger.Image{}, fmt.Errorf("image %s of agent %s: %w", digest, agent, ledger.ErrNotFound)
 	}

@@ -38,11 +38,8 @@ func (s *Store) Events(ctx context.Context, uid string, after int64, limit int) 
 	return page, s.fail("read events of agent "+uid, err)
 }
 
-const eventsAfter = `SELECT seq, type, at, form, data FROM event_rows WHERE agent = (SELECT id FROM agents WHERE uid = $1)
-	AND seq > $2 ORDER BY seq LIMIT $3`
-
 func events(ctx context.Context, db querier, uid string, after int64, limit int) ([]ledger.Event, error) {
-	return list(ctx, db, scanEvent, eventsAfter, uid, after, limit)
+	return eventsOf(ctx, db, scanEvent, uid, after, limit)
 }
 
 func scanEvent(r row) (ledger.Event, error) {

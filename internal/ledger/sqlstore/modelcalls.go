@@ -94,24 +94,32 @@ func (s *Store) ModelCall(ctx context.Context, key string) (ledger.ModelCall, er
 	return call, s.fail("read model call "+key, err)
 }
 
-const chainOfRequests = `SELECT key, request, request_form, tool_calls, result_form FROM model_calls WHERE agent = (SELECT id FROM agents WHERE uid = $1)
-	AND request_chain = $2 AND request_place <= $3 ORDER BY request_place`
+const chainOfRequests = `SELECT key, request, request_form, tool_calls, result_form FROM model_calls WHERE agent = $1
+	AND request_chain = $2 AND request_place <= $3 AND seq <= $4 ORDER BY request_place`
 
-// chained rebuilds a request from the previous ones in its chain.
+// chained rebuilds a request from the previous ones in its chain. That of a fork may begin with requests of its origin.
 func (u *unfolder) chained(call ledger.ModelCall) (json.RawMessage, error) {
 	type link struct {
 		data, toolCalls []byte
 		form, result    int
 	}
-	links, err := list(u.ctx, u.db, func(r row) (link, error) {
-		var l link
-		var key string
-		err := r.Scan(&key, &l.data, &l.form, &l.toolCalls, &l.result)
-		l.data = restoreKey(l.data, key)
-		return l, err
-	}, chainOfRequests, call.Agent, call.Chain, call.Place)
+	parts, err := u.partsOf(call.Agent)
 	if err != nil {
 		return nil, err
+	}
+	var links []link
+	for _, p := range parts {
+		found, err := list(u.ctx, u.db, func(r row) (link, error) {
+			var l link
+			var key string
+			err := r.Scan(&key, &l.data, &l.form, &l.toolCalls, &l.result)
+			l.data = restoreKey(l.data, key)
+			return l, err
+		}, chainOfRequests, p.agent, call.Chain, call.Place, p.until)
+		if err != nil {
+			return nil, err
+		}
+		links = append(links, found...)
 	}
 	chain := make([]json.RawMessage, len(links))
 	for i, l := range links {

@@ -13,23 +13,26 @@ import (
 const expireAgents = `UPDATE agents SET expired_at = $1 WHERE uid IN (
 	SELECT uid FROM agents WHERE finished_at < $2 AND expired_at IS NULL ORDER BY finished_at LIMIT $3)`
 
-// pruneSteps delete the rows of expired agents, the agents themselves last: later steps find remaining rows through the agent.
+// isUnused is the condition for expired agents that have no forks.
+const isUnused = `a.expired_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM agents f WHERE f.origin_uid <> '' AND f.origin_uid = a.uid)`
+
+// pruneSteps delete the rows of expired agents without forks, the agents themselves last: later steps find remaining rows through the agent.
 var pruneSteps = [...]string{
 	`DELETE FROM event_rows WHERE (agent, seq) IN (
-	SELECT e.agent, e.seq FROM agents a JOIN event_rows e ON e.agent = a.id WHERE a.expired_at IS NOT NULL LIMIT $1)`,
+	SELECT e.agent, e.seq FROM agents a JOIN event_rows e ON e.agent = a.id WHERE ` + isUnused + ` LIMIT $1)`,
 	`DELETE FROM snapshots WHERE agent_uid IN (
-	SELECT s.agent_uid FROM agents a JOIN snapshots s ON s.agent_uid = a.uid WHERE a.expired_at IS NOT NULL LIMIT $1)`,
+	SELECT s.agent_uid FROM agents a JOIN snapshots s ON s.agent_uid = a.uid WHERE ` + isUnused + ` LIMIT $1)`,
 	`DELETE FROM tool_call_rows WHERE (agent, key) IN (
-	SELECT c.agent, c.key FROM agents a JOIN tool_call_rows c ON c.agent = a.id WHERE a.expired_at IS NOT NULL LIMIT $1)`,
+	SELECT c.agent, c.key FROM agents a JOIN tool_call_rows c ON c.agent = a.id WHERE ` + isUnused + ` LIMIT $1)`,
 	`DELETE FROM model_call_rows WHERE (agent, key) IN (
-	SELECT c.agent, c.key FROM agents a JOIN model_call_rows c ON c.agent = a.id WHERE a.expired_at IS NOT NULL LIMIT $1)`,
+	SELECT c.agent, c.key FROM agents a JOIN model_call_rows c ON c.agent = a.id WHERE ` + isUnused + ` LIMIT $1)`,
 	`DELETE FROM image_uses WHERE (agent_uid, digest) IN (
-	SELECT u.agent_uid, u.digest FROM agents a JOIN image_uses u ON u.agent_uid = a.uid WHERE a.expired_at IS NOT NULL LIMIT $1)`,
+	SELECT u.agent_uid, u.digest FROM agents a JOIN image_uses u ON u.agent_uid = a.uid WHERE ` + isUnused + ` LIMIT $1)`,
 	`DELETE FROM search_entries WHERE (agent, seq) IN (
-	SELECT e.agent, e.seq FROM agents a JOIN search_entries e ON e.agent = a.id WHERE a.expired_at IS NOT NULL LIMIT $1)`,
+	SELECT e.agent, e.seq FROM agents a JOIN search_entries e ON e.agent = a.id WHERE ` + isUnused + ` LIMIT $1)`,
 	`DELETE FROM search_agents WHERE agent IN (
-	SELECT s.agent FROM agents a JOIN search_agents s ON s.agent = a.id WHERE a.expired_at IS NOT NULL LIMIT $1)`,
-	`DELETE FROM agents WHERE uid IN (SELECT uid FROM agents WHERE expired_at IS NOT NULL LIMIT $1)`,
+	SELECT s.agent FROM agents a JOIN search_agents s ON s.agent = a.id WHERE ` + isUnused + ` LIMIT $1)`,
+	`DELETE FROM agents WHERE uid IN (SELECT a.uid FROM agents a WHERE ` + isUnused + ` LIMIT $1)`,
 }
 
 // oldQuotas delete counts that no quota needs any more. A month has at most 31 days, whatever the retention is.

@@ -18,12 +18,12 @@ type indexProgress struct {
 }
 
 const (
-	nextUnindexed = `SELECT a.id, a.uid, a.last_seq, COALESCE(s.seq, 0) FROM agents a LEFT JOIN search_agents s ON s.agent = a.id
-	WHERE a.expired_at IS NULL AND a.last_seq > COALESCE(s.seq, 0) AND ($1 = 0 OR a.id < $1) ORDER BY a.id DESC LIMIT 1`
+	nextUnindexed = `SELECT a.id, a.uid, a.last_seq, COALESCE(s.seq, a.origin_seq) FROM agents a LEFT JOIN search_agents s ON s.agent = a.id
+	WHERE a.expired_at IS NULL AND a.last_seq > COALESCE(s.seq, a.origin_seq) AND ($1 = 0 OR a.id < $1) ORDER BY a.id DESC LIMIT 1`
 	// lockAgent keeps retention from expiring the agent until the transaction ends.
 	lockAgent = `SELECT id FROM agents WHERE id = $1 AND expired_at IS NULL`
 	// An index that begins again may have entries from before search was turned off.
-	dropLeftEntries = `DELETE FROM search_entries WHERE agent = $1 AND EXISTS (SELECT 1 FROM search_agents WHERE agent = $1 AND seq = 0)`
+	dropLeftEntries = `DELETE FROM search_entries WHERE agent = $1 AND EXISTS (SELECT 1 FROM search_agents WHERE agent = $1 AND seq = (SELECT origin_seq FROM agents WHERE id = $1))`
 	dropSearchAgent = `DELETE FROM search_agents WHERE agent IN (SELECT agent FROM search_agents LIMIT $1)`
 	dropSearchEntry = `DELETE FROM search_entries WHERE (agent, seq) IN (SELECT agent, seq FROM search_entries LIMIT $1)`
 )

@@ -43,10 +43,11 @@ const (
 	ORDER BY agent, key LIMIT $4`
 	pruneToolCall = `UPDATE tool_call_rows SET output = NULL, output_ref = NULL, output_size = NULL, pruned_at = $1 WHERE agent = $2 AND key = $3`
 	// deadChains selects the chains to delete. A chain is deleted when its last request is pruned and no new request can continue
-	// it.
+	// it, be it that of a fork.
 	deadChains = `SELECT agent, request_chain, (SELECT uid FROM agents WHERE id = agent) FROM (
 	SELECT DISTINCT agent, request_chain FROM model_call_rows WHERE pruned_at IS NOT NULL AND request_chain IS NOT NULL) c WHERE NOT EXISTS (
-	SELECT 1 FROM model_call_rows n WHERE n.agent = c.agent AND n.request_chain = c.request_chain AND (n.pruned_at IS NULL OR n.started_at >= $1)) LIMIT $2`
+	SELECT 1 FROM model_call_rows n WHERE n.agent = c.agent AND n.request_chain = c.request_chain AND (n.pruned_at IS NULL OR n.started_at >= $1))
+	AND NOT EXISTS (SELECT 1 FROM agents o JOIN agents f ON f.origin_uid <> '' AND f.origin_uid = o.uid WHERE o.id = c.agent) LIMIT $2`
 	// prunedInChain repeats the conditions of the index that finds these calls.
 	prunedInChain = `pruned_at IS NOT NULL AND request_chain IS NOT NULL`
 	bytesOfChain  = `SELECT CAST(COALESCE(SUM(octet_length(CAST(request AS TEXT))), 0) AS BIGINT) FROM model_call_rows WHERE agent = $1 AND request_chain = $2 AND ` + prunedInChain

@@ -6,6 +6,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -125,12 +126,12 @@ func (s *Store) OpenCalls(ctx context.Context, agent string) (ledger.OpenCalls, 
 	return calls, s.fail("list open calls of agent "+agent, err)
 }
 
-// findToolOutput searches the tree of the agent's root. A call named with its agent comes first, then the agent's own calls.
+// findToolOutput searches the tree of the agent's root, or that of the origin of a fork up to the place of the fork. A call named with its agent comes first, then the agent's own calls.
 const findToolOutput = `SELECT COALESCE(substr(c.output, $1, $2), ''), COALESCE(c.output_size, length(c.output), 0), c.pruned_at IS NOT NULL,
 	a.uid, c.output_ref
-	FROM agents self JOIN agents a ON a.root_uid = self.root_uid AND a.namespace = self.namespace AND a.expired_at IS NULL
+	FROM agents self JOIN agents a ON a.root_uid = self.root_uid AND a.namespace = self.namespace AND (a.expired_at IS NULL OR a.uid = self.uid)
 	JOIN tool_call_rows c ON c.agent = a.id
-	WHERE self.uid = $3 AND c.finished_at IS NOT NULL AND (c.call_id = $4 OR (a.name = $5 AND c.call_id = $6))
+	WHERE self.uid = $3 AND (a.uid <> self.uid OR c.seq <= $7) AND c.finished_at IS NOT NULL AND (c.call_id = $4 OR (a.name = $5 AND c.call_id = $6))
 	ORDER BY CASE WHEN a.name = $5 AND c.call_id = $6 THEN 0 WHEN a.uid = self.uid THEN 1 ELSE 2 END, c.started_at DESC, c.key DESC LIMIT 1`
 
 func (s *Store) ToolOutput(ctx context.Context, agent, call string, offset int64, limit int) (ledger.ToolOutput, error) {
@@ -142,10 +143,18 @@ func (s *Store) ToolOutput(ctx context.Context, agent, call string, offset int64
 	var part ledger.ToolOutput
 	var pruned bool
 	var ref sql.NullString
-	err := s.driver.Reader().QueryRowContext(ctx, findToolOutput, offset+1, limit, agent, text(call), text(name), text(id)).
-		Scan(&part.Data, &part.Size, &pruned, &part.Agent, &ref)
+	found, err := s.throughOrigins(ctx, agent, func(uid string, until int64) (bool, error) {
+		err := s.driver.Reader().QueryRowContext(ctx, findToolOutput, offset+1, limit, uid, text(call), text(name), text(id), until).
+			Scan(&part.Data, &part.Size, &pruned, &part.Agent, &ref)
+		if errors.Is(err, sql.ErrNoRows) {
+			return false, nil
+		}
+		return err == nil, err
+	})
 	switch {
 	case err != nil:
+	case !found:
+		err = sql.ErrNoRows
 	case pruned:
 		err = ledger.ErrPruned
 	case ref.Valid:
