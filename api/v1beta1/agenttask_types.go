@@ -9,8 +9,8 @@ import (
 )
 
 // AgentTaskSpec is delegated work: the work of an agent, or one tool call.
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.type == 'Tool' ? has(self.tool) && !has(self.role) : has(self.role) && !has(self.tool))",message="a task of type Agent needs role and must not have tool, one of type Tool needs tool and must not have role",optionalOldSelf=true
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.type == 'Tool' || has(self.instruction) || has(self.arguments))",message="a task of type Agent needs instruction, or arguments if its role has an inputSchema",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.type == 'Tool' ? has(self.tool) && !has(self.role) : (has(self.role) || has(self.fork)) && !has(self.tool))",message="a task of type Agent needs role and must not have tool, one of type Tool needs tool and must not have role",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.type == 'Tool' || has(self.instruction) || has(self.arguments) || has(self.fork))",message="a task of type Agent needs instruction, or arguments if its role has an inputSchema",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.type == 'Agent' || !(has(self.instruction) || has(self.contextFiles) || has(self.successCriteria) || has(self.context) || has(self.continueFrom) || has(self.outputSchema)))",message="a task of type Tool is one call: put its input into arguments, and leave out instruction, contextFiles, successCriteria, context, continueFrom and outputSchema",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.type == 'Agent' || !(has(self.model) || has(self.modelProvider) || (has(self.limits) && (has(self.limits.maxIterations) || has(self.limits.maxTasks) || has(self.limits.maxTotalTokens)))))",message="a task of type Tool is one call, calls no model and starts no tasks: leave out model, modelProvider and all limits but maxDurationSeconds",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!has(self.chat) || !(has(self.model) || has(self.modelProvider) || has(self.workspace)))",message="model, modelProvider and workspace are for standalone tasks: a chat's task has those of its chat and role",optionalOldSelf=true
@@ -19,6 +19,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (has(self.chat) || !has(self.triggerMessage))",message="triggerMessage is for tasks of a chat: leave it out of a standalone task",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (!has(self.chat) || !has(self.notify))",message="notify is for standalone tasks: set it on the AgentChat",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.?context.orValue('None') != 'Selective' || size(self.?contextFiles.orValue([])) > 0)",message="context Selective shows the agent the files in contextFiles: name at least one",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.fork) || self.type == 'Agent' && ![has(self.chat), has(self.arguments), has(self.contextFiles), has(self.successCriteria), has(self.outputSchema), has(self.context), has(self.continueFrom), has(self.workingDir), has(self.limits)].exists(set, set)",message="a fork is a standalone task of type Agent that has the work and the limits of its run: leave out chat, arguments, contextFiles, successCriteria, outputSchema, context, continueFrom, workingDir and limits",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.fork) || !has(self.workspace) || self.fork.?toolResults.orValue('Recorded') != 'Recorded' && !has(self.workspace.persistentVolumeClaim)",message="the workspace of a fork is new: toolResults must be ReadOnly or Live, and its source must not be persistentVolumeClaim",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="!oldSelf.?cancel.orValue(false) || self.?cancel.orValue(false)",message="cancel cannot be reset once it is true: create a new AgentTask"
 type AgentTaskSpec struct {
 	// chat is the AgentChat that the task belongs to. If absent, the task is a standalone task.
@@ -139,6 +141,11 @@ type AgentTaskSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
 	ContentLabels []ContentLabel `json:"contentLabels,omitempty"`
+	// fork makes the task continue a recorded run. Its role, model, modelProvider and instruction replace those of the
+	// run.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot change: only cancel and ttlSecondsAfterFinished can; create a new AgentTask"
+	Fork *TaskFork `json:"fork,omitempty"`
 	// notify are receivers of notifications when a person is asked, and when the task ends. Only for standalone
 	// tasks.
 	// +optional
@@ -155,6 +162,62 @@ type AgentTaskSpec struct {
 	// +kubebuilder:validation:Maximum=31536000
 	TTLSecondsAfterFinished *int32 `json:"ttlSecondsAfterFinished,omitempty"`
 }
+
+// TaskFork describes the recorded run that a task continues, and where its replies and results come from.
+// +kubebuilder:validation:XValidation:rule="has(self.task) != has(self.subAgent)",message="name either the task or the subAgent of the run"
+type TaskFork struct {
+	// uid is the UID of the run: that of its SubAgent, which its transcript shows.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	UID string `json:"uid"`
+	// task is the AgentTask of the run, which need not exist any more. If its SubAgent has another name, subAgent is
+	// set instead.
+	// +optional
+	Task Name `json:"task,omitempty"`
+	// subAgent is the SubAgent of the run, which need not exist any more.
+	// +optional
+	SubAgent Name `json:"subAgent,omitempty"`
+	// sequence is the event of the run after which the fork begins, or the last one before it at which nothing is
+	// outstanding. If absent, it is the last event.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Sequence *int64 `json:"sequence,omitempty"`
+	// modelReplies is where the model's replies come from: Recorded, or Live. It is Live if the role, the model, the
+	// provider or the instruction is replaced. Defaults to Live.
+	// +optional
+	ModelReplies ReplySource `json:"modelReplies,omitempty"`
+	// toolResults is where the results of calls come from: Recorded; ReadOnly, which also runs read-only tools; or
+	// Live. With Recorded and ReadOnly, any other call ends the task with Diverged. Defaults to Recorded.
+	// +optional
+	ToolResults ResultSource `json:"toolResults,omitempty"`
+}
+
+// ReplySource is where the replies of a fork's model come from.
+// +kubebuilder:validation:Enum=Recorded;Live
+type ReplySource string
+
+// The sources of replies.
+const (
+	// RepliesRecorded: from the record.
+	RepliesRecorded ReplySource = "Recorded"
+	// RepliesLive: from the model.
+	RepliesLive ReplySource = "Live"
+)
+
+// ResultSource is where the results of a fork's calls come from.
+// +kubebuilder:validation:Enum=Recorded;ReadOnly;Live
+type ResultSource string
+
+// The sources of results.
+const (
+	// ResultsRecorded: from the record.
+	ResultsRecorded ResultSource = "Recorded"
+	// ResultsReadOnly: from the record, and read-only tools run.
+	ResultsReadOnly ResultSource = "ReadOnly"
+	// ResultsLive: all calls are made.
+	ResultsLive ResultSource = "Live"
+)
 
 // TaskType is the type of work of a task.
 // +kubebuilder:validation:Enum=Agent;Tool
@@ -221,6 +284,10 @@ type AgentTaskStatus struct {
 	// subAgent is the SubAgent that does the work. It has the task's name, with a suffix if that name was taken.
 	// +optional
 	SubAgent Name `json:"subAgent,omitempty"`
+	// forkSequence is the event of the recorded run after which a fork has begun; 0 if it has begun anew.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ForkSequence *int64 `json:"forkSequence,omitempty"`
 	// waiting describes the question or approval that the task waits for.
 	// +optional
 	Waiting *Waiting `json:"waiting,omitempty"`
@@ -285,7 +352,7 @@ type AgentTaskStatus struct {
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:selectablefield:JSONPath=`.status.phase`
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (size(self.metadata.name) <= 63 && !self.metadata.name.contains('.'))",message="metadata.name must have at most 63 characters and no dots: its sub-agent has the same name and it becomes a label",optionalOldSelf=true
-// +kubebuilder:validation:XValidation:rule="(has(self.status) && (!has(oldSelf.status) || self.status.?iterations.orValue(0) != oldSelf.status.?iterations.orValue(0))) || self.spec == oldSelf.spec || [has(self.spec.chat) == has(oldSelf.spec.chat), has(self.spec.role) == has(oldSelf.spec.role), has(self.spec.tool) == has(oldSelf.spec.tool), has(self.spec.arguments) == has(oldSelf.spec.arguments), has(self.spec.instruction) == has(oldSelf.spec.instruction), has(self.spec.contentLabels) == has(oldSelf.spec.contentLabels), has(self.spec.contextFiles) == has(oldSelf.spec.contextFiles), has(self.spec.successCriteria) == has(oldSelf.spec.successCriteria), has(self.spec.outputSchema) == has(oldSelf.spec.outputSchema), has(self.spec.context) == has(oldSelf.spec.context), has(self.spec.continueFrom) == has(oldSelf.spec.continueFrom), has(self.spec.workingDir) == has(oldSelf.spec.workingDir), has(self.spec.user) == has(oldSelf.spec.user), has(self.spec.userGroups) == has(oldSelf.spec.userGroups), has(self.spec.fireUser) == has(oldSelf.spec.fireUser), has(self.spec.triggerMessage) == has(oldSelf.spec.triggerMessage), has(self.spec.group) == has(oldSelf.spec.group), has(self.spec.limits) == has(oldSelf.spec.limits), has(self.spec.modelProvider) == has(oldSelf.spec.modelProvider), has(self.spec.model) == has(oldSelf.spec.model), has(self.spec.workspace) == has(oldSelf.spec.workspace), has(self.spec.notify) == has(oldSelf.spec.notify)].all(same, same)",message="only cancel and ttlSecondsAfterFinished can be added or removed: create a new AgentTask",fieldPath=".spec"
+// +kubebuilder:validation:XValidation:rule="(has(self.status) && (!has(oldSelf.status) || self.status.?iterations.orValue(0) != oldSelf.status.?iterations.orValue(0))) || self.spec == oldSelf.spec || [has(self.spec.chat) == has(oldSelf.spec.chat), has(self.spec.role) == has(oldSelf.spec.role), has(self.spec.tool) == has(oldSelf.spec.tool), has(self.spec.arguments) == has(oldSelf.spec.arguments), has(self.spec.instruction) == has(oldSelf.spec.instruction), has(self.spec.contentLabels) == has(oldSelf.spec.contentLabels), has(self.spec.contextFiles) == has(oldSelf.spec.contextFiles), has(self.spec.successCriteria) == has(oldSelf.spec.successCriteria), has(self.spec.outputSchema) == has(oldSelf.spec.outputSchema), has(self.spec.context) == has(oldSelf.spec.context), has(self.spec.continueFrom) == has(oldSelf.spec.continueFrom), has(self.spec.workingDir) == has(oldSelf.spec.workingDir), has(self.spec.user) == has(oldSelf.spec.user), has(self.spec.userGroups) == has(oldSelf.spec.userGroups), has(self.spec.fireUser) == has(oldSelf.spec.fireUser), has(self.spec.triggerMessage) == has(oldSelf.spec.triggerMessage), has(self.spec.group) == has(oldSelf.spec.group), has(self.spec.limits) == has(oldSelf.spec.limits), has(self.spec.modelProvider) == has(oldSelf.spec.modelProvider), has(self.spec.model) == has(oldSelf.spec.model), has(self.spec.workspace) == has(oldSelf.spec.workspace), has(self.spec.fork) == has(oldSelf.spec.fork), has(self.spec.notify) == has(oldSelf.spec.notify)].all(same, same)",message="only cancel and ttlSecondsAfterFinished can be added or removed: create a new AgentTask",fieldPath=".spec"
 type AgentTask struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

@@ -50,6 +50,8 @@ type actor struct {
 	snapshot     int64
 	nextSnapshot snapshotCadence
 	lastRequest  *exchange.Recorded
+	// recorded is the record of a fork; nil before it is needed. Only the working goroutine uses it.
+	recorded *agent.Record
 	// fault is the reason why the agent must be quarantined; ignoreSnapshot prevents loading from its snapshot.
 	fault          *agent.Quarantined
 	ignoreSnapshot bool
@@ -249,6 +251,16 @@ func (a *actor) prepare(batch []delivery) ([]delivery, error) {
 		return nil, err
 	}
 	if batch, err = a.addMissedFacts(batch); err != nil {
+		return nil, err
+	}
+	for _, d := range batch {
+		if d.create != nil && a.isNotFound() {
+			if err := a.beginFork(d.create); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := a.loadRecord(batch); err != nil {
 		return nil, err
 	}
 	if starts {

@@ -82,10 +82,10 @@ func newEngine(s *shared, shard Shard) *Engine {
 	return e
 }
 
-// Start starts an agent. It is idempotent: an agent that is already recorded continues. The known facts, such as a cancellation,
+// Start starts an agent with its first fact: Started, or Forked for a fork with events of its origin. It is idempotent: an agent that is already recorded continues. The known facts, such as a cancellation,
 // are applied before any effect starts.
-func (e *Engine) Start(record ledger.Agent, started agent.Started, known ...agent.Fact) error {
-	together := []delivery{{fact: started, create: &record}}
+func (e *Engine) Start(record ledger.Agent, first agent.Fact, known ...agent.Fact) error {
+	together := []delivery{{fact: first, create: &record}}
 	for _, fact := range known {
 		together = append(together, delivery{fact: fact})
 	}

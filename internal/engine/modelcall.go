@@ -50,6 +50,9 @@ func (c plannedCall) requestAt(endpoint Endpoint) model.Request {
 
 // callModel submits the call to the queue, which starts it when it may be made.
 func (a *actor) callModel(ctx context.Context, r *stepResult, e agent.CallModel) {
+	if a.recallReply(r, e) {
+		return
+	}
 	call, ok := r.plannedCalls[e.Key()]
 	if !ok { // taken over from another engine: the same state gives the same request
 		call = a.planModelCall(r.record, r.next, e, nil)

@@ -84,6 +84,9 @@ func (a *actor) applyPolicies(r *stepResult, d delivery, now time.Time) agent.Fa
 	case agent.Started:
 		f.Policed = d.create != nil && a.policed(d.create.Namespace)
 		return f
+	case agent.Forked:
+		f.Policed = d.create != nil && a.policed(d.create.Namespace)
+		return f
 	case agent.Restarted:
 		f.Policed = policed
 		return f

@@ -161,7 +161,7 @@ func (r *Router) inMemory(uid string) *Engine {
 }
 
 // Start starts an agent; see Engine.Start.
-func (r *Router) Start(record ledger.Agent, started agent.Started, known ...agent.Fact) error {
+func (r *Router) Start(record ledger.Agent, first agent.Fact, known ...agent.Fact) error {
 	e := r.of(record.ShardHash)
 	if len(r.engines) > 1 {
 		if !e.recovered.Load() {
@@ -169,7 +169,7 @@ func (r *Router) Start(record ledger.Agent, started agent.Started, known ...agen
 		}
 		r.index.set(record.UID, e)
 	}
-	return e.Start(record, started, known...)
+	return e.Start(record, first, known...)
 }
 
 // Deliver delivers a fact to an agent; see Engine.Deliver. An agent that is not recorded gets none.

@@ -122,6 +122,7 @@ func (a *actor) step(deliveries []delivery) *stepResult {
 		if d.fact != nil && !ended {
 			d.fact = a.applyPolicies(r, d, now)
 			a.stepFact(r, d, now)
+			a.recall(r, now)
 		}
 		if d.fact != nil || d.judge {
 			a.judge(r, now)
@@ -139,7 +140,7 @@ func (a *actor) step(deliveries []delivery) *stepResult {
 		}
 	}
 	r.nextSnapshot = cadence
-	if r.next.Phase.Terminal() && !state.Phase.Terminal() {
+	if r.next.Phase.Terminal() && (!state.Phase.Terminal() || r.batch.Create != nil) {
 		r.batch.Finish = &ledger.Finish{Status: finalStatus(*r.next.Outcome), ErrorKind: string(r.next.Outcome.Kind), At: now}
 	}
 	if r.end && !r.next.Phase.Terminal() && len(r.batch.Events) > 0 {
@@ -173,7 +174,7 @@ func (a *actor) stepFact(r *stepResult, d delivery, now time.Time) {
 		a.engine.options.ReportError(fmt.Errorf("encode %s of agent %s: %w", agent.FactType(d.fact), a.uid, err))
 		return
 	}
-	if d.create != nil && r.newest() == 0 {
+	if d.create != nil && r.record.UID == "" {
 		r.batch.Create, r.record = d.create, *d.create
 	}
 	before := r.next
@@ -257,6 +258,9 @@ func (a *actor) recordIntents(r *stepResult, now time.Time) {
 		}
 		switch e := e.(type) {
 		case agent.CallModel:
+			if r.next.RecallsReplies() {
+				continue // no model is called
+			}
 			call := a.planModelCall(r.record, r.next, e, r.lastRequest)
 			r.plannedCalls[e.Key()] = call
 			intent := call.intent(r.record, a.ledgerKey(e), r.next, r.newest(), now)

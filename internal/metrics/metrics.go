@@ -81,7 +81,7 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 
 var outcomes = []agent.ErrorKind{
 	success, agent.ErrorCancelled, agent.ErrorTimedOut, agent.ErrorIterationLimit, agent.ErrorDepthLimit, agent.ErrorBudgetExhausted, agent.ErrorLoopDetected,
-	agent.ErrorModel, agent.ErrorTool, agent.ErrorSubAgent, agent.ErrorInvalidSpec, agent.ErrorHistoryLost, agent.ErrorReviewRejected, agent.ErrorApprovalExpired,
+	agent.ErrorModel, agent.ErrorTool, agent.ErrorSubAgent, agent.ErrorInvalidSpec, agent.ErrorHistoryLost, agent.ErrorReviewRejected, agent.ErrorApprovalExpired, agent.ErrorDiverged,
 	agent.ErrorEmptyReply, agent.ErrorReplyCutOff, agent.ErrorInvalidArguments, agent.ErrorOutputSchemaNotMet,
 }
 

@@ -57,6 +57,21 @@ func Record(call *ledger.ModelCall, req model.Request, s agent.State, before *Re
 	return next
 }
 
+// Resume returns a request of the ledger, on which the first request of a fork may be based. s is the state for which it was made. It
+// returns nil if the request is not in a chain that can be continued.
+func Resume(call ledger.ModelCall, s agent.State, now time.Time) *Recorded {
+	var req model.Request
+	if call.Chain == 0 || !call.PrunedAt.IsZero() || json.Unmarshal(call.Request, &req) != nil || !bytes.Equal(Encode(req), call.Request) ||
+		len(req.Messages) == 0 || req.Messages[0].Role != model.RoleSystem {
+		return nil
+	}
+	// The chain is kept as long as there are forks, so its age does not matter.
+	r := &Recorded{chain: call.Chain, place: call.Place, at: now, history: s.History, summary: s.Summary, request: req, system: req.Messages[0], conversation: req.Messages}
+	r.request.Messages = nil
+	r.setOffsets(int64(len(call.Request)))
+	return r
+}
+
 // Next returns the request for a state. If the conversation is a continuation it reuses this request, so that the cost depends
 // only on the new messages.
 func (r *Recorded) Next(s agent.State) model.Request {

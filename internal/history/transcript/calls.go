@@ -106,7 +106,7 @@ func phase(state agent.CallState, outcome agent.ToolOutcome) api.ToolCallPhase {
 		return api.ToolCallWaitingForApproval
 	case agent.CallAsked:
 		return api.ToolCallWaitingForUser
-	case agent.CallHeld, agent.CallQueued, agent.CallRunning:
+	case agent.CallHeld, agent.CallQueued, agent.CallRunning, agent.CallSought:
 		return api.ToolCallRunning
 	case agent.CallDelegated:
 		return api.ToolCallDelegated

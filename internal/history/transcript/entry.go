@@ -65,6 +65,8 @@ func (s Step) fill(e *api.Entry) bool {
 	switch f := s.Event.Fact.(type) {
 	case agent.Started:
 		e.Kind, e.Content, e.SystemPrompt = api.EntryStarted, s.assignment(), agent.SystemPrompt(f.Config)
+	case agent.Forked:
+		e.Kind, e.Content, e.SystemPrompt = api.EntryStarted, f.Instruction, agent.SystemPrompt(s.After.Config)
 	case agent.MessageArrived:
 		e.Kind, e.Content, e.Message, e.Child, e.Images = api.EntryUser, f.Text, f.Message, f.Answers, images(f.Images)
 	case agent.ModelReplied:
@@ -149,6 +151,9 @@ func (s Step) fillReply(e *api.Entry, f agent.ModelReplied) {
 		if r.Purpose == agent.PurposeCompact {
 			e.Kind = api.EntrySummary
 		}
+	}
+	if f.Recorded { // the fork called no model
+		return
 	}
 	e.ModelCall = api.ModelCallName(s.UID, f.Call, attempt)
 	e.Usage = usage(f.Usage)
