@@ -60,6 +60,9 @@ func taskStatus(s agent.State, w Work) v1beta1.AgentTaskStatus {
 			status.Progress = w.progress(c)
 		}
 	}
+	if fork := s.Config.Fork; fork != nil {
+		status.ForkSequence = &fork.Sequence
+	}
 	if s.Phase.Terminal() {
 		seconds := (int64(s.Outcome.Duration) + 999) / 1000
 		status.DurationSeconds = &seconds

@@ -114,7 +114,7 @@ func (r *Reconciler) start(ctx context.Context, f *facts) error {
 	if f.delegates() {
 		return r.createSubAgent(ctx, f.Task, f.lineage)
 	}
-	record, started, err := r.prepare(ctx, f)
+	record, started, err := r.firstFact(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (r *Reconciler) start(ctx context.Context, f *facts) error {
 	return r.launch(ctx, f, record, started)
 }
 
-func (r *Reconciler) launch(ctx context.Context, f *facts, record ledger.Agent, started agent.Started) error {
+func (r *Reconciler) launch(ctx context.Context, f *facts, record ledger.Agent, started agent.Fact) error {
 	if f.SubAgent != nil {
 		if acquired, err := r.acquireSlot(ctx, f, record); err != nil || !acquired {
 			return err

@@ -23,6 +23,13 @@ import (
 const standaloneDepth = 2
 
 func (r *Reconciler) createSubAgent(ctx context.Context, task *v1beta1.AgentTask, lineage cluster.Lineage) error {
+	if task.Spec.Fork != nil {
+		forked, err := r.assignFork(ctx, task)
+		if err != nil {
+			return err
+		}
+		task = forked
+	}
 	definition, err := r.Runner.Finder.Role(ctx, task.Namespace, task.Spec.Role)
 	if err != nil {
 		return err

@@ -1,0 +1,279 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agents
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/cluster"
+	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
+	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/shard"
+)
+
+// The notes for the model of a fork whose calls are made.
+const (
+	textNoFiles  = "[This conversation continues a recorded run. Its files are not here: you have no workspace.]"
+	textNewFiles = "[This conversation continues a recorded run in a new workspace. What earlier calls changed in files is not there.]"
+)
+
+// origin is the recorded run that a task forks.
+type origin struct {
+	record ledger.Agent
+	events []agent.Event
+	point  agent.ForkPoint
+	// config is its configuration at the point.
+	config agent.Config
+}
+
+// findOrigin reads the run of a fork. The creator of the task may read its transcript, which the admission policy has checked by its name.
+func (r *Reconciler) findOrigin(ctx context.Context, task *v1beta1.AgentTask) (origin, error) {
+	fork := task.Spec.Fork
+	never := func(format string, args ...any) error {
+		return startErrorf(v1beta1.ErrorInvalidSpec, "spec.fork: "+format, args...)
+	}
+	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
+	defer cancel()
+	record, err := r.Runner.Ledger.Agent(ctx, fork.UID)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return origin{}, never("the ledger has no run with the UID %s. A run is deleted with its retention.", fork.UID)
+	}
+	if err != nil {
+		return origin{}, err
+	}
+	namespace, err := r.Runner.Finder.NamespaceUID(ctx, task.Namespace, task.CreationTimestamp.Time)
+	if err != nil {
+		return origin{}, err
+	}
+	name := cmp.Or(fork.SubAgent, fork.Task)
+	if record.Kind != "SubAgent" || record.Namespace != task.Namespace || record.NamespaceUID != namespace || record.Name != name {
+		return origin{}, never("%s is not the UID of the run of the sub-agent %s in this namespace.", fork.UID, name)
+	}
+	o := origin{record: record}
+	if o.events, err = r.readEvents(ctx, record); err != nil {
+		return origin{}, err
+	}
+	last := int64(len(o.events))
+	if fork.Sequence != nil {
+		last = min(last, *fork.Sequence)
+	}
+	o.point = agent.FindForkPoint(o.events, last, task.Spec.Instruction != "")
+	o.config = o.point.State.Config
+	if o.point.Sequence == 0 {
+		started, ok := o.events[0].Fact.(agent.Started)
+		if !ok {
+			return origin{}, never("the history of the run %s cannot be read.", name)
+		}
+		o.config = started.Config
+	}
+	if !o.config.MayFork() {
+		return origin{}, never("runs of remote agents and of isolated roles cannot be forked.")
+	}
+	return o, nil
+}
+
+// readEvents reads the events of a run, up to the first that cannot be read. There is at least one.
+func (r *Reconciler) readEvents(ctx context.Context, record ledger.Agent) ([]agent.Event, error) {
+	var events []agent.Event
+	var state agent.State
+	for {
+		page, err := r.Runner.Ledger.Events(ctx, record.UID, int64(len(events)), ledger.MaxLimit)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range page {
+			next, event, err := agent.DecodeAndApply(state, row.Data)
+			if err != nil {
+				page = nil
+				break
+			}
+			state, events = next, append(events, event)
+		}
+		switch {
+		case len(events) == 0:
+			return nil, startErrorf(v1beta1.ErrorInvalidSpec, "spec.fork: the history of the run %s cannot be read.", record.Name)
+		case len(page) == 0:
+			return events, nil
+		}
+	}
+}
+
+// assignFork returns the task of a fork with what its sub-agent shows of the run.
+func (r *Reconciler) assignFork(ctx context.Context, task *v1beta1.AgentTask) (*v1beta1.AgentTask, error) {
+	o, err := r.findOrigin(ctx, task)
+	if err != nil {
+		return nil, err
+	}
+	forked := task.DeepCopy()
+	spec := &forked.Spec
+	spec.Role = cmp.Or(spec.Role, o.config.Role.Name)
+	if work := o.config.Task; spec.Instruction == "" {
+		spec.Instruction = work.Instruction
+		if len(work.Arguments) > 0 {
+			spec.Arguments = &runtime.RawExtension{Raw: work.Arguments}
+		}
+	}
+	if task.Spec.Role == "" {
+		if task.Spec.ModelProvider == "" {
+			_, spec.ModelProvider, _ = strings.Cut(o.record.Provider, "/")
+			spec.Model = cmp.Or(spec.Model, o.record.Model)
+		}
+	}
+	return forked, nil
+}
+
+// firstFact returns the record of an agent or tool run, and the fact that starts it.
+func (r *Reconciler) firstFact(ctx context.Context, f *facts) (ledger.Agent, agent.Fact, error) {
+	task, ok := f.lineage.Root.(*v1beta1.AgentTask)
+	if !ok || f.SubAgent == nil || f.SubAgent.Spec.Depth > 1 || task.Spec.Fork == nil {
+		record, started, err := r.prepare(ctx, f)
+		return record, started, err
+	}
+	return r.prepareFork(ctx, f, task)
+}
+
+// prepareFork returns the record and the first fact of a fork.
+func (r *Reconciler) prepareFork(ctx context.Context, f *facts, task *v1beta1.AgentTask) (ledger.Agent, agent.Fact, error) {
+	o, err := r.findOrigin(ctx, task)
+	if err == nil {
+		err = r.Runner.Engine.LedgerFull(o.record.Namespace, o.record.NamespaceUID)
+	}
+	if err != nil {
+		return ledger.Agent{}, nil, err
+	}
+	fork := agent.Fork{
+		Origin: o.record.UID, Sequence: o.point.Sequence, End: int64(len(o.events)),
+		Replies: agent.ReplySource(cmp.Or(task.Spec.Fork.ModelReplies, v1beta1.RepliesLive)),
+		Results: agent.ResultSource(cmp.Or(task.Spec.Fork.ToolResults, v1beta1.ResultsRecorded)),
+	}
+	record := ledger.Agent{
+		UID: f.uid, Kind: r.Tracker.Kind, Namespace: f.GetNamespace(), NamespaceUID: o.record.NamespaceUID, Name: f.GetName(), Root: f.uid,
+		ShardHash: shard.Hash(string(cluster.RootUID(f.Object))), Role: o.config.Role.Name, Depth: int(f.SubAgent.Spec.Depth),
+		Provider: o.record.Provider, Model: o.record.Model, CreatedAt: f.GetCreationTimestamp().Time, Origin: o.record.UID, OriginSeq: fork.Sequence,
+	}
+	changed := task.Spec.Role != "" || task.Spec.Model != "" || task.Spec.ModelProvider != ""
+	config := o.config
+	if changed {
+		resolved, err := r.forkConfig(ctx, f, task, o)
+		if err != nil {
+			return record, nil, err
+		}
+		config = resolved.Config
+		record.Role, record.Provider, record.Model = config.Role.Name, resolved.Provider, resolved.Model
+	}
+	if changed || task.Spec.Instruction != "" {
+		fork.Replies = agent.RepliesLive
+	}
+	requesters, err := r.requestersOfFork(ctx, task, o.record)
+	if err != nil {
+		return record, nil, err
+	}
+	taskName := ""
+	if f.SubAgent.Spec.Task != f.SubAgent.Name {
+		taskName = f.SubAgent.Spec.Task
+	}
+	if fork.Sequence == 0 {
+		first := o.events[0].Fact.(agent.Started) // findOrigin has checked it
+		config.Name, config.TaskName, config.Fork, config.Origin = f.GetName(), taskName, &fork, agent.Origin{}
+		if task.Spec.Instruction != "" {
+			config.Task.Instruction = task.Spec.Instruction
+		}
+		first.Config, first.Policed, first.Requesters = config, false, requesters
+		first.Labels = slices.Concat(first.Labels, v1beta1.ContentNames(task.Spec.ContentLabels))
+		return record, first, nil
+	}
+	forked := agent.Forked{
+		Fork: fork, Name: f.GetName(), TaskName: taskName, Instruction: task.Spec.Instruction, Requesters: requesters,
+		Labels: v1beta1.ContentNames(task.Spec.ContentLabels),
+	}
+	if changed {
+		forked.Config = &config
+	}
+	switch {
+	case fork.Results == agent.ResultsRecorded:
+	case task.Spec.Workspace == nil:
+		forked.Notes = []string{textNoFiles}
+	default:
+		forked.Notes = []string{textNewFiles}
+	}
+	return record, forked, nil
+}
+
+// forkConfig returns the configuration of a fork that replaces the role or the model: that of the record, with the prompt, the includes and
+// the skills of the role, and with the model.
+func (r *Reconciler) forkConfig(ctx context.Context, f *facts, task *v1beta1.AgentTask, o origin) (agentconfig.Resolved, error) {
+	resolved, err := r.Runner.Config.Resolve(ctx, subjectOf(f))
+	if err != nil {
+		return resolved, err
+	}
+	anew, config := resolved.Config, o.config
+	if !anew.MayFork() {
+		return resolved, startErrorf(v1beta1.ErrorInvalidSpec, "The role %s is remote or isolated, and a run cannot be forked with it.", f.SubAgent.Spec.Role)
+	}
+	if task.Spec.Role != "" {
+		config = anew
+		config.Task, config.ParentRole, config.Depth, config.MaxDepth = o.config.Task, o.config.ParentRole, o.config.Depth, o.config.MaxDepth
+		if len(config.OutputSchema) == 0 {
+			config.OutputSchema = o.config.OutputSchema
+		}
+	}
+	config.Provider, config.Model, config.Price = anew.Provider, anew.Model, anew.Price
+	config.Limits.ContextTokens, config.Limits.MaxOutputTokens = anew.Limits.ContextTokens, anew.Limits.MaxOutputTokens
+	resolved.Config = config
+	return resolved, nil
+}
+
+// requestersOfFork returns those who requested the run or the fork. Of a task that was deleted they are not known.
+func (r *Reconciler) requestersOfFork(ctx context.Context, task *v1beta1.AgentTask, record ledger.Agent) (agent.Requesters, error) {
+	requesters := agent.Requesters{}.With(task.Spec.User)
+	root, found, err := r.recordedState(ctx, record.Root)
+	if err != nil {
+		return requesters, err
+	}
+	requesters = requesters.Merge(root.Requesters)
+	if record.Chat != "" || !found {
+		requesters.Unknown = requesters.Unknown || !found
+		return requesters, nil
+	}
+	var original v1beta1.AgentTask
+	name := types.NamespacedName{Namespace: record.Namespace, Name: root.Config.ChildName()}
+	if err := r.Runner.Live(ctx, name, &original); apierrors.IsNotFound(err) {
+		return requesters.With(""), nil
+	} else if err != nil {
+		return requesters, fmt.Errorf("get the task of the run %s/%s: %w", record.Namespace, record.Name, err)
+	}
+	uid, err := r.Runner.TaskUID(ctx, &original)
+	if err != nil || uid != record.Root {
+		return requesters.With(""), err
+	}
+	requesters = requesters.With(original.Spec.User)
+	if original.Spec.FireUser != "" {
+		requesters = requesters.With(original.Spec.FireUser)
+	}
+	return requesters, nil
+}
+
+// recordedState returns the state of an agent of any shard from its record.
+func (r *Reconciler) recordedState(ctx context.Context, uid string) (agent.State, bool, error) {
+	record, err := r.Runner.Ledger.Agent(ctx, uid)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return agent.State{}, false, nil
+	}
+	if err != nil {
+		return agent.State{}, false, err
+	}
+	events, err := r.readEvents(ctx, record)
+	return agent.Replay(agent.State{}, events), err == nil, err
+}
