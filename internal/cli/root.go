@@ -91,7 +91,7 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 	flags.AddFlags(root.PersistentFlags())
 	f := &Factory{getter: flags, streams: streams, environ: environ}
 	for group, commands := range map[string][]*cobra.Command{
-		groupTalk: {newChat(f), newNewChat(f), newSend(f), newApprove(f), newDeny(f), newAllowances(f), newCancel(f), newRun(f), newTrigger(f)},
+		groupTalk: {newChat(f), newNewChat(f), newSend(f), newApprove(f), newDeny(f), newAllowances(f), newCancel(f), newRun(f), newFork(f), newReplay(f), newTrigger(f)},
 		groupInspect: {
 			newList(f), newWaiting(f), newTop(f), newTree(f), newTranscript(f), newDiff(f), newSearch(f), newWorkspace(f), newUI(f), newUsage(f), newRoles(f), newPolicy(f),
 		},

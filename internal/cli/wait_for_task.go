@@ -21,11 +21,20 @@ import (
 // waitForTask waits until a standalone task has ended, prints the result and returns an error with the matching exit
 // code.
 func (s *session) waitForTask(ctx context.Context, task *v1beta1.AgentTask, flags *printFlags) error {
+	ended, err := s.awaitTask(ctx, task)
+	if err != nil {
+		return err
+	}
+	return s.printOutcome(ended, flags)
+}
+
+// awaitTask waits until a standalone task has ended, and returns it.
+func (s *session) awaitTask(ctx context.Context, task *v1beta1.AgentTask) (*v1beta1.AgentTask, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	snapshots, err := follow.Watch(ctx, s.cluster(), follow.Scope{Namespace: s.namespace, Standalone: true})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	watch := taskWatch{s: s, printed: map[string]bool{}}
 	problems, printer := s.watchProblems(ctx), problemPrinter{s: s}
@@ -42,14 +51,14 @@ func (s *session) waitForTask(ctx context.Context, task *v1beta1.AgentTask, flag
 		case now, open = <-snapshots:
 		}
 		if !open {
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 		node := view.Find(now.Tree(""), task.Name)
 		if node == nil {
-			return exitf(exitCancelled, "task %s was deleted before it ended", task.Name)
+			return nil, exitf(exitCancelled, "task %s was deleted before it ended", task.Name)
 		}
 		if node.Ended() {
-			return s.printOutcome(&node.Task, flags)
+			return &node.Task, nil
 		}
 		watch.print(now, node)
 	}
