@@ -30,7 +30,7 @@ const ConditionReady = "Ready"
 //
 //   - True: Success and Handled.
 //   - False: InvalidSpec, BudgetExhausted, HistoryLost, ModelError, Cancelled, TimedOut, IterationLimit,
-//     DepthLimit, LoopDetected, ToolError, SubAgentError, ReviewRejected, ApprovalExpired, EmptyReply,
+//     DepthLimit, LoopDetected, ToolError, SubAgentError, ReviewRejected, ApprovalExpired, Diverged, EmptyReply,
 //     ReplyCutOff, InvalidArguments, OutputSchemaNotMet, TaskNotFound, TaskFinished, NotWaiting, WrongToolCall,
 //     DigestMismatch, EditNotAllowed, EditInvalid, AttachmentInvalid, RequesterDenied, AllowanceMismatch,
 //     AllowanceLimit and AllowanceNotFound.
@@ -286,7 +286,7 @@ const (
 )
 
 // ErrorKind is why a run ended without success. It is the reason of the condition Succeeded.
-// +kubebuilder:validation:Enum=InvalidSpec;BudgetExhausted;HistoryLost;ModelError;Cancelled;TimedOut;IterationLimit;DepthLimit;LoopDetected;ToolError;SubAgentError;ReviewRejected;ApprovalExpired;EmptyReply;ReplyCutOff;InvalidArguments;OutputSchemaNotMet
+// +kubebuilder:validation:Enum=InvalidSpec;BudgetExhausted;HistoryLost;ModelError;Cancelled;TimedOut;IterationLimit;DepthLimit;LoopDetected;ToolError;SubAgentError;ReviewRejected;ApprovalExpired;Diverged;EmptyReply;ReplyCutOff;InvalidArguments;OutputSchemaNotMet
 type ErrorKind string
 
 // The kinds of errors of a run.
@@ -321,6 +321,8 @@ const (
 	// ErrorApprovalExpired: No one decided about a call within approval.timeoutSeconds of the role, and onTimeout is
 	// Fail.
 	ErrorApprovalExpired ErrorKind = "ApprovalExpired"
+	// ErrorDiverged: The fork did something that the record of its run does not contain.
+	ErrorDiverged ErrorKind = "Diverged"
 	// ErrorEmptyReply: At maxIterations, the last three replies of the model, or all of them, were empty.
 	ErrorEmptyReply ErrorKind = "EmptyReply"
 	// ErrorReplyCutOff: At maxIterations, the last three replies of the model, or all of them, were cut off at the

@@ -1558,6 +1558,21 @@ var reasons = map[string]Reason{
 			},
 		},
 	},
+	"Diverged": {
+		Text: "The fork did something that the record of its run does not contain.",
+		Todo: "status.error has the first difference. For further calls, create a fork with toolResults ReadOnly or Live.",
+		States: []State{
+			{
+				Condition: "Succeeded",
+				Status:    "False",
+				Kinds:     []string{"AgentTask", "SubAgent"},
+				Stalled:   false,
+				Group:     "Ended",
+				Doctor:    "OK",
+				Event:     "Warning",
+			},
+		},
+	},
 	"EmptyReply": {
 		Text: "At maxIterations, the last three replies of the model, or all of them, were empty.",
 		Todo: "Try another model, and check that the provider supports tools.",
