@@ -83,6 +83,7 @@ func flows(ledger string) {
 	centralOrchestration(w)
 	roleDelegation(w)
 	structuredResults(w)
+	forks(w)
 	promptIncludes(w)
 	skills(w)
 	reviews(w)
