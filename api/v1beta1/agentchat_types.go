@@ -222,6 +222,16 @@ type AgentChatStatus struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
 	ContentLabels []ReceivedLabel `json:"contentLabels,omitempty"`
+	// roleRevision is the revision of the role that the agent has.
+	// +optional
+	RoleRevision Revision `json:"roleRevision,omitempty"`
+	// pinnedRevisions are the promoted revisions of the gated roles with which the chat began. Agents below it that start
+	// later have the same ones.
+	// +optional
+	// +listType=map
+	// +listMapKey=role
+	// +kubebuilder:validation:MaxItems=24
+	PinnedRevisions []RoleRevision `json:"pinnedRevisions,omitempty"`
 	// allowances are the standing approvals of this chat, oldest first. A message with spec.revoke ends one.
 	// +optional
 	// +listType=atomic

@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// AgentRoleSpec defines the agents of a role. A change applies to agents that start afterwards.
+// AgentRoleSpec defines the agents of a role. A change applies to agents that start afterwards, or with promotion to runs
+// that begin after it was promoted.
 // +kubebuilder:validation:XValidation:rule="!(has(self.systemPrompt) && has(self.systemPromptFrom))",message="set only one of systemPrompt and systemPromptFrom"
 // +kubebuilder:validation:XValidation:rule="!has(self.remote) || !(has(self.systemPrompt) || has(self.systemPromptFrom) || has(self.modelProvider) || has(self.model) || has(self.maxOutputTokens) || has(self.reasoningEffort) || has(self.tools) || has(self.approval) || has(self.delegation) || has(self.outputSchema) || has(self.skills) || has(self.review))",message="a role with remote has no prompt, model, tools, approval, delegation, outputSchema, skills or review: the remote agent has its own"
 // +kubebuilder:validation:XValidation:rule="!has(self.remote) || !has(self.limits) || !has(self.limits.maxCostMicros) || self.limits.maxCostMicros == 0",message="a role with remote cannot limit the cost, which is not known here: limit the duration or the tokens",fieldPath=".limits.maxCostMicros"
@@ -103,6 +104,9 @@ type AgentRoleSpec struct {
 	// limits apply to each agent with this role.
 	// +optional
 	Limits *RoleLimits `json:"limits,omitempty"`
+	// promotion determines when a changed role is used. It is not part of the role's revisions.
+	// +optional
+	Promotion *RolePromotion `json:"promotion,omitempty"`
 	// allowedNamespaces selects the other namespaces that may use the role, if the role is in the operator's own
 	// namespace.
 	// +optional
@@ -368,7 +372,26 @@ type AgentRoleStatus struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
 	Skills []RoleSkill `json:"skills,omitempty"`
-	// conditions contains Ready.
+	// currentRevision is the revision of the role as it is written now, with its includes and skills.
+	// +optional
+	CurrentRevision Revision `json:"currentRevision,omitempty"`
+	// promotedRevision is the revision that runs begin with.
+	// +optional
+	PromotedRevision Revision `json:"promotedRevision,omitempty"`
+	// previousRevision is the revision that was promoted before promotedRevision, if the role is gated.
+	// +optional
+	PreviousRevision Revision `json:"previousRevision,omitempty"`
+	// rejectedRevision is the revision that was promoted and current when a user promoted another one.
+	// +optional
+	RejectedRevision Revision `json:"rejectedRevision,omitempty"`
+	// promotionUser is the user who promoted promotedRevision; empty if the operator did, because it is the first one.
+	// +optional
+	PromotionUser UserName `json:"promotionUser,omitempty"`
+	// handledPromotion is the value of the annotation nestor.dev/promote that was handled last.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	HandledPromotion string `json:"handledPromotion,omitempty"`
+	// conditions contains Ready and, while a revision waits for its promotion, Reconciling.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -394,6 +417,9 @@ type AgentRoleStatus struct {
 // +kubebuilder:printcolumn:name="Remote",type=string,JSONPath=`.spec.remote.a2a.url`,priority=1
 // +kubebuilder:printcolumn:name="Approval",type=string,JSONPath=`.spec.approval.mode`,priority=1
 // +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.spec.modelProvider`,priority=1
+// +kubebuilder:printcolumn:name="Promotion",type=string,JSONPath=`.spec.promotion.mode`,priority=1
+// +kubebuilder:printcolumn:name="Promoted",type=string,JSONPath=`.status.promotedRevision`,priority=1
+// +kubebuilder:printcolumn:name="Waits",type=string,JSONPath=`.status.conditions[?(@.type=="Reconciling")].reason`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 && !self.metadata.name.contains('.')",message="metadata.name must have at most 63 characters and no dots: it becomes a label of every agent with this role"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.review) || self.spec.review.role != self.metadata.name",message="a role cannot review its own results: name another role",fieldPath=".spec.review.role"

@@ -316,6 +316,16 @@ type AgentTaskStatus struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
 	ContentLabels []ReceivedLabel `json:"contentLabels,omitempty"`
+	// roleRevision is the revision of the role that the agent began with.
+	// +optional
+	RoleRevision Revision `json:"roleRevision,omitempty"`
+	// pinnedRevisions are the promoted revisions of the gated roles with which the standalone task began. Agents below it that start
+	// later have the same ones.
+	// +optional
+	// +listType=map
+	// +listMapKey=role
+	// +kubebuilder:validation:MaxItems=24
+	PinnedRevisions []RoleRevision `json:"pinnedRevisions,omitempty"`
 	// usage is the usage of the task and its children.
 	// +optional
 	Usage Usage `json:"usage,omitzero"`

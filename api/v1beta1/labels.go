@@ -69,6 +69,13 @@ const AnnotationFireUser = "nestor.dev/fire-user"
 // request, an outcome for programs and a message for people. Only the operator writes it.
 const AnnotationFireResult = "nestor.dev/fire-result"
 
+// AnnotationPromote is on a gated AgentRole; its value is the revision that runs shall begin with, optionally with a slash and an id that makes
+// repeated requests different. The status has the value that was handled last.
+const AnnotationPromote = "nestor.dev/promote"
+
+// AnnotationPromoteUser is beside AnnotationPromote; its value is the user name of the person who promotes the revision.
+const AnnotationPromoteUser = "nestor.dev/promote-user"
+
 // AnnotationFiring is on a task or message that a trigger created; its value is the UID of the trigger and the id of the firing. Only the
 // operator writes it.
 const AnnotationFiring = "nestor.dev/firing"
@@ -102,6 +109,9 @@ const (
 	// LabelParent is on a task and its sub-agent that a sub-agent delegated; its value is the name of that sub-agent.
 	LabelParent = "nestor.dev/parent"
 )
+
+// LabelRevision is on a ControllerRevision that contains a revision of a role; its value is the revision. LabelRole has the name of the role.
+const LabelRevision = "nestor.dev/role-revision"
 
 // LabelBuiltIn is on the AgentRoles of the operator's namespace that are installed with Nestor; its value is "true".
 const LabelBuiltIn = "nestor.dev/built-in"

@@ -337,6 +337,9 @@ type SubAgentStatus struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
 	ContentLabels []ReceivedLabel `json:"contentLabels,omitempty"`
+	// roleRevision is the revision of the role that the agent began with.
+	// +optional
+	RoleRevision Revision `json:"roleRevision,omitempty"`
 	// usage is the usage of the agent and its children.
 	// +optional
 	Usage Usage `json:"usage,omitzero"`

@@ -11,15 +11,16 @@ package v1beta1
 // Meaning: The object can be used now. Polarity: True is good. Present: As soon as the operator has checked the
 // object.
 //
-//   - True: Ready, NamesNotFound, Suspended, PausedTurnLimit, PausedTaskLimit, PausedTokenLimit, PausedLoop and
-//     QuotaExhausted.
+//   - True: Ready, NamesNotFound, Suspended, PausedTurnLimit, PausedTaskLimit, PausedTokenLimit, PausedLoop,
+//     QuotaExhausted, RevisionNotFound, RolledBack and RevisionNotKept.
 //   - False: QuotaExhausted, LedgerQuota, PolicyNotReady, RoleNotFound, ProviderNotFound, ModelNotSet,
-//     SecretNotFound, APIKeyFileNotFound, IdentityNotAllowed, ConfigMapNotFound, ToolServerNotFound,
-//     WorkspaceUnavailable, WorkspaceNotAllowed, PriceUnknown, KindNotFound, WatchNotAllowed, InvalidSpec,
-//     InvalidExpression, TooManyPolicies, BudgetExhausted, HistoryLost, ToolServerNotReady, Unreachable,
-//     Unauthorized, EndpointNotAllowed, InvalidResponse, CreationRefused, PostRefused, ModelError,
-//     LedgerUnavailable, LedgerFull, LedgerReadOnly, LedgerCorrupt, LedgerDenied, LedgerMisconfigured,
-//     LedgerSchemaTooNew, LedgerSchemaTooOld, LedgerIOError, LedgerMissing and LedgerFailed.
+//     SecretNotFound, APIKeyFileNotFound, IdentityNotAllowed, RevisionNotFound, ConfigMapNotFound,
+//     ToolServerNotFound, WorkspaceUnavailable, WorkspaceNotAllowed, PriceUnknown, KindNotFound,
+//     WatchNotAllowed, RevisionNotKept, InvalidSpec, InvalidExpression, TooManyPolicies, BudgetExhausted,
+//     HistoryLost, ToolServerNotReady, Unreachable, Unauthorized, EndpointNotAllowed, InvalidResponse,
+//     CreationRefused, PostRefused, ModelError, LedgerUnavailable, LedgerFull, LedgerReadOnly, LedgerCorrupt,
+//     LedgerDenied, LedgerMisconfigured, LedgerSchemaTooNew, LedgerSchemaTooOld, LedgerIOError, LedgerMissing
+//     and LedgerFailed.
 //   - Unknown: NotChecked.
 const ConditionReady = "Ready"
 
@@ -36,20 +37,21 @@ const ConditionReady = "Ready"
 //     AllowanceLimit and AllowanceNotFound.
 //   - Unknown: Running, Pending, ParallelLimit, Delivered, ChatNotReady, WaitingForUser, WaitingForApproval,
 //     QuotaExhausted, LedgerQuota, PolicyNotReady, RoleNotFound, ProviderNotFound, ModelNotSet, SecretNotFound,
-//     APIKeyFileNotFound, IdentityNotAllowed, ConfigMapNotFound, ToolServerNotFound, ToolNotFound,
-//     SubAgentNotFound, WorkspaceUnavailable, WorkspaceNotAllowed, PriceUnknown, ChatNotFound, InvalidSpec,
-//     ToolServerNotReady, LedgerUnavailable, LedgerFull, LedgerReadOnly, LedgerCorrupt, LedgerDenied,
-//     LedgerMisconfigured, LedgerSchemaTooNew, LedgerSchemaTooOld, LedgerIOError, LedgerMissing, LedgerFailed
-//     and TaskNotFound.
+//     APIKeyFileNotFound, IdentityNotAllowed, RevisionNotFound, ConfigMapNotFound, ToolServerNotFound,
+//     ToolNotFound, SubAgentNotFound, WorkspaceUnavailable, WorkspaceNotAllowed, PriceUnknown, ChatNotFound,
+//     InvalidSpec, ToolServerNotReady, LedgerUnavailable, LedgerFull, LedgerReadOnly, LedgerCorrupt,
+//     LedgerDenied, LedgerMisconfigured, LedgerSchemaTooNew, LedgerSchemaTooOld, LedgerIOError, LedgerMissing,
+//     LedgerFailed and TaskNotFound.
 const ConditionSucceeded = "Succeeded"
 
-// ConditionReconciling is a condition of AgentChat, AgentTask and SubAgent.
+// ConditionReconciling is a condition of AgentChat, AgentRole, AgentTask and SubAgent.
 //
-// Meaning: A model call waits for a retry or for a slot. The message has the provider's error, the attempt and
-// the time of the next one. Polarity: False is good. Present: Only while a call waits for longer than a second,
-// and then it is True. Waiting for a person, for a quota or for other agents does not set it.
+// Meaning: A model call waits for a retry or for a slot: the message has the provider's error, the attempt and
+// the time of the next one. For an AgentRole, its current revision waits for its promotion. Polarity: False is
+// good. Present: Only while a call waits for longer than a second, or a revision for its promotion, and then it
+// is True. Waiting for a person, for a quota or for other agents does not set it.
 //
-//   - True: RateLimited, ProviderUnavailable, Retrying and QueuedForProvider.
+//   - True: WaitingForPromotion, RateLimited, ProviderUnavailable, Retrying and QueuedForProvider.
 const ConditionReconciling = "Reconciling"
 
 // ConditionStalled is a condition of AgentChat, AgentMessage, AgentRole, AgentTask, AgentTrigger, ModelProvider,
@@ -59,9 +61,10 @@ const ConditionReconciling = "Reconciling"
 // Present: Only while a person must act, and then it is True.
 //
 //   - True: PolicyNotReady, RoleNotFound, ProviderNotFound, ModelNotSet, SecretNotFound, APIKeyFileNotFound,
-//     IdentityNotAllowed, ConfigMapNotFound, ToolServerNotFound, ToolNotFound, SubAgentNotFound,
-//     WorkspaceUnavailable, WorkspaceNotAllowed, PriceUnknown, ChatNotFound, KindNotFound, WatchNotAllowed,
-//     InvalidSpec, InvalidExpression, TooManyPolicies, BudgetExhausted, HistoryLost and TaskNotFound.
+//     IdentityNotAllowed, RevisionNotFound, ConfigMapNotFound, ToolServerNotFound, ToolNotFound,
+//     SubAgentNotFound, WorkspaceUnavailable, WorkspaceNotAllowed, PriceUnknown, ChatNotFound, KindNotFound,
+//     WatchNotAllowed, RolledBack, RevisionNotKept, InvalidSpec, InvalidExpression, TooManyPolicies,
+//     BudgetExhausted, HistoryLost and TaskNotFound.
 const ConditionStalled = "Stalled"
 
 // ConditionWorkspaceChangesLost is a condition of AgentChat and AgentTask.
@@ -113,6 +116,9 @@ const (
 	ReasonDelivered = "Delivered"
 	// ReasonChatNotReady: The message waits until its chat is ready.
 	ReasonChatNotReady = "ChatNotReady"
+	// ReasonWaitingForPromotion: The current revision of a gated role is not promoted. Runs begin with the promoted
+	// one.
+	ReasonWaitingForPromotion = "WaitingForPromotion"
 	// ReasonWaitingForUser: An agent, or a tool that it uses, asked a question.
 	ReasonWaitingForUser = "WaitingForUser"
 	// ReasonWaitingForApproval: A tool call needs a person's decision.
@@ -158,6 +164,9 @@ const (
 	ReasonAPIKeyFileNotFound = "APIKeyFileNotFound"
 	// ReasonIdentityNotAllowed: A ModelProvider outside the operator's namespace sets useOperatorIdentity.
 	ReasonIdentityNotAllowed = "IdentityNotAllowed"
+	// ReasonRevisionNotFound: The revision of a gated role that is promoted, or that a user wants to promote, does
+	// not exist. With Ready True, runs begin with the revision that was promoted before.
+	ReasonRevisionNotFound = "RevisionNotFound"
 	// ReasonConfigMapNotFound: A ConfigMap, or its key, is missing.
 	ReasonConfigMapNotFound = "ConfigMapNotFound"
 	// ReasonToolServerNotFound: An allowed tool names a ToolServer that may not be used here.
@@ -184,6 +193,11 @@ const (
 	ReasonKindNotFound = "KindNotFound"
 	// ReasonWatchNotAllowed: The operator must not watch the kind that the trigger watches.
 	ReasonWatchNotAllowed = "WatchNotAllowed"
+	// ReasonRolledBack: A user replaced the current revision of a gated role by another one. Runs begin with that.
+	ReasonRolledBack = "RolledBack"
+	// ReasonRevisionNotKept: The current revision of a gated role is too large to be recorded, or another object has
+	// the name of its ControllerRevision.
+	ReasonRevisionNotKept = "RevisionNotKept"
 	// ReasonInvalidSpec: The spec cannot work, for example because of an invalid JSON schema, or the API server
 	// refused an object of the run.
 	ReasonInvalidSpec = "InvalidSpec"

@@ -31,6 +31,9 @@ type Config struct {
 	// TaskName is the name of the agent's task if it differs from Name; see ChildName.
 	TaskName string `json:"taskName,omitempty"`
 	Role     Role   `json:"role"`
+	// Revisions are the revisions of gated roles that the agent and those below it have, by the names of the roles. The core only passes
+	// them on.
+	Revisions map[string]string `json:"revisions,omitempty"`
 	// ParentRole is the display name of the parent, for the system prompt.
 	ParentRole string `json:"parentRole,omitempty"`
 	// Depth is 0 for an orchestrator, 1 for its children and for standalone tasks, and so on.
@@ -92,6 +95,8 @@ type Role struct {
 	// SharedBy is the namespace that shares the role with the agent's namespace. It is empty for built-in roles and those of the
 	// agent's own namespace. The core only passes it on.
 	SharedBy string `json:"sharedBy,omitempty"`
+	// Revision is the digest of the role that the configuration was made from. The core only passes it on.
+	Revision string `json:"revision,omitempty"`
 	// DenyRequesters reports whether the decisions of people who requested the work are rejected.
 	DenyRequesters bool `json:"denyRequesters,omitempty"`
 	// AllowServiceAccounts accepts decisions of service accounts under DenyRequesters.

@@ -134,7 +134,7 @@ type Controllers struct {
 // an update has none.
 func Cache(options cache.Options) cache.Options {
 	options.DefaultTransform = cache.TransformStripManagedFields()
-	return workspace.Cache(options)
+	return agentrole.Cache(workspace.Cache(options))
 }
 
 // DefaultLabels returns the labels of the operator's pods in the default installation.
@@ -194,7 +194,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	}
 	c := cluster.NewClient(mgr.GetClient())
 	objects := cluster.Reader{Cache: c, API: cluster.NewLive(mgr.GetAPIReader())}
-	finder := resolve.Finder{Reader: c, Live: objects.API, OperatorNamespace: options.OperatorNamespace, Secrets: &resolve.Secrets{}, Absent: &resolve.Absences{}}
+	finder := resolve.Finder{Reader: c, Live: objects.API, OperatorNamespace: options.OperatorNamespace, Secrets: &resolve.Secrets{}, Revisions: &resolve.Revisions{}, Absent: &resolve.Absences{}}
 	wake := &wakers{chats: cluster.NewQueue(), messages: cluster.NewQueue(), tasks: cluster.NewQueue(), agents: cluster.NewQueue(), servers: cluster.NewQueue(), providers: cluster.NewQueue(), roles: cluster.NewQueue(), quotas: cluster.NewQueue(), triggers: cluster.NewQueue(), policies: cluster.NewQueue(), workspacePods: cluster.NewQueue()}
 	wake.unreported = &cluster.Unresolved{Queue: wake.tasks}
 	chats, tasks, subAgents := &cluster.Unresolved{Queue: wake.chats}, &cluster.Unresolved{Queue: wake.tasks}, &cluster.Unresolved{Queue: wake.agents}
@@ -228,8 +228,8 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	quotas, quotaUsed := backend.Quotas{Reader: c}, wake.quotas
 	lost := &unconfirmed{}
 	log := mgr.GetLogger().WithName("engine")
-	// Without reads from the API server.
-	policies := toolpolicy.NewStore(resolve.Finder{Reader: c, Live: c, OperatorNamespace: options.OperatorNamespace}, wake.policies.Add)
+	// Without reads from the API server, except for a revision of a gated role that is not in memory.
+	policies := toolpolicy.NewStore(resolve.Finder{Reader: c, Live: objects.API, Revisions: finder.Revisions, OperatorNamespace: options.OperatorNamespace}, wake.policies.Add)
 	if err := policies.Watch(context.Background(), mgr.GetCache()); err != nil {
 		return nil, err
 	}

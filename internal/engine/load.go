@@ -61,7 +61,7 @@ func (a *actor) commit(r *stepResult) {
 		a.record = *r.batch.Create
 	}
 	if u := r.batch.Update; u != nil {
-		a.record.Role, a.record.Provider, a.record.Model = u.Role, u.Provider, u.Model
+		a.record.Role, a.record.RoleRevision, a.record.Provider, a.record.Model = u.Role, u.RoleRevision, u.Provider, u.Model
 	}
 	a.loaded, a.notFound = true, false
 	a.state = r.next

@@ -31,6 +31,8 @@ type PolicyInput struct {
 	Depth int
 	// Root describes the root of the agent's tree.
 	Root func(ctx context.Context) (PolicyRoot, error)
+	// Revisions are the revisions of gated roles that the agent's tree has pinned.
+	Revisions map[string]string
 	// Labels are the content labels of the agent.
 	Labels []string
 	// Usage is that of the whole tree, with what is reserved for calls in flight. It does not contain the call.
@@ -163,7 +165,7 @@ func (a *actor) verdicts(r *stepResult, calls []agent.PlannedCall, usage budget.
 		judged := &fact.Calls[len(fact.Calls)-1] // all children of a call share one
 		usage.Writes = judgedWith + starting + judged.Writes - call.Counted
 		in := PolicyInput{
-			Call: call, Agent: r.record, Role: role, Depth: depth, Labels: labels, Usage: usage, Now: now,
+			Call: call, Agent: r.record, Role: role, Depth: depth, Revisions: r.next.LatestConfig().Revisions, Labels: labels, Usage: usage, Now: now,
 			Root: func(ctx context.Context) (PolicyRoot, error) { return a.policyRoot(ctx, r) },
 		}
 		verdicts, writes, err := a.engine.options.Policies.Judge(ctx, in)

@@ -231,11 +231,11 @@ func (a *actor) completeFact(r *stepResult, fact agent.Fact) agent.Fact {
 // updateRecord updates the agent's record from its configuration, which determines where the next call goes. Logs of
 // earlier releases do not contain that.
 func (r *stepResult) updateRecord(c agent.Config) {
-	update := ledger.AgentUpdate{Role: c.Role.Name, Provider: c.Provider, Model: c.Model}
-	if c.Model == "" || update == (ledger.AgentUpdate{Role: r.record.Role, Provider: r.record.Provider, Model: r.record.Model}) {
+	update := ledger.AgentUpdate{Role: c.Role.Name, RoleRevision: c.Role.Revision, Provider: c.Provider, Model: c.Model}
+	if c.Model == "" || update == (ledger.AgentUpdate{Role: r.record.Role, RoleRevision: r.record.RoleRevision, Provider: r.record.Provider, Model: r.record.Model}) {
 		return
 	}
-	r.record.Role, r.record.Provider, r.record.Model = update.Role, update.Provider, update.Model
+	r.record.Role, r.record.RoleRevision, r.record.Provider, r.record.Model = update.Role, update.RoleRevision, update.Provider, update.Model
 	r.batch.Update = &update
 }
 

@@ -138,7 +138,7 @@ func transcriptOf(r ledger.Run) api.Transcript {
 			Name: name, Namespace: r.Namespace, UID: types.UID(r.UID), CreationTimestamp: metav1.NewTime(r.CreatedAt), Labels: labels(r.Chat, r.Role),
 		},
 		Agent: api.TranscriptAgent{
-			Kind: r.Kind, Name: r.Name, UID: types.UID(r.UID), Parent: types.UID(r.Parent), Root: types.UID(r.Root), Chat: r.Chat, Role: r.Role,
+			Kind: r.Kind, Name: r.Name, UID: types.UID(r.UID), Parent: types.UID(r.Parent), Root: types.UID(r.Root), Chat: r.Chat, Role: r.Role, RoleRevision: r.RoleRevision,
 			Depth: int32(r.Depth), ModelProvider: r.Provider, Model: r.Model,
 		},
 		Status: api.TranscriptStatus{

@@ -22,10 +22,12 @@ type Agent struct {
 	// Chat is the name of the chat; empty for a standalone task.
 	Chat string
 	// Role, Depth, Provider and Model are the values at creation, or those of the last Batch.Update.
-	Role     string
-	Depth    int
-	Provider string
-	Model    string
+	Role string
+	// RoleRevision is the digest of the role, like Role.
+	RoleRevision string
+	Depth        int
+	Provider     string
+	Model        string
 	// ShardHash is the hash of the tree (see package shard).
 	ShardHash int
 	// Origin is the UID of the agent with whose events those of a fork begin, and OriginSeq the last of these events; 0 if it has none

@@ -45,7 +45,7 @@ type Batch struct {
 
 // AgentUpdate contains the fields of an agent's record that may change, because the configuration of an orchestrator can be
 // edited.
-type AgentUpdate struct{ Role, Provider, Model string }
+type AgentUpdate struct{ Role, RoleRevision, Provider, Model string }
 
 type Finish struct {
 	Status    Status

@@ -14,32 +14,33 @@ import (
 
 // The bounds of the API, in characters and entries. A test compares them with the generated CRDs.
 const (
-	maxMessages      = 8
-	maxToolCalls     = 8
-	maxWaiting       = 32
-	maxRequesters    = 64
-	maxContent       = 1024
-	maxArguments     = 256 // bytes of JSON
-	maxToolResult    = 256
-	maxToolError     = 256
-	maxToolName      = 128
-	maxLabelSource   = 64
-	maxLabelCall     = 32
-	maxRuleMessage   = 128
-	maxProgress      = 256
-	maxSummary       = 2048
-	maxQuestion      = 1024
-	maxWaitingText   = 1024
-	maxErrorMessage  = 1024
-	maxBailout       = 256
-	maxResultSummary = 4096
-	maxResultDetails = 8192
-	maxTaskData      = 32 << 10 // bytes of JSON
-	maxSubAgentData  = 4 << 10  // bytes of JSON; the rest of its status is large
-	maxFiles         = 32
-	maxRemarks       = 8
-	maxEntry         = 256 // a path or a remark
-	maxCondition     = 1024
+	maxMessages        = 8
+	maxToolCalls       = 8
+	maxPinnedRevisions = 24
+	maxWaiting         = 32
+	maxRequesters      = 64
+	maxContent         = 1024
+	maxArguments       = 256 // bytes of JSON
+	maxToolResult      = 256
+	maxToolError       = 256
+	maxToolName        = 128
+	maxLabelSource     = 64
+	maxLabelCall       = 32
+	maxRuleMessage     = 128
+	maxProgress        = 256
+	maxSummary         = 2048
+	maxQuestion        = 1024
+	maxWaitingText     = 1024
+	maxErrorMessage    = 1024
+	maxBailout         = 256
+	maxResultSummary   = 4096
+	maxResultDetails   = 8192
+	maxTaskData        = 32 << 10 // bytes of JSON
+	maxSubAgentData    = 4 << 10  // bytes of JSON; the rest of its status is large
+	maxFiles           = 32
+	maxRemarks         = 8
+	maxEntry           = 256 // a path or a remark
+	maxCondition       = 1024
 )
 
 // shortenAll shortens a list of paths or remarks.

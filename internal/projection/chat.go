@@ -43,7 +43,8 @@ func Chat(s agent.State, facts ChatFacts, old v1beta1.AgentChatStatus, generatio
 		Usage:       usage(s.Usage),
 
 		ContentLabels: contentLabels(s),
-		Conditions:    withProgress(withCondition(old.Conditions, "AgentChat", ready(s, facts, old.Conditions, generation), s.Clock.Now), "AgentChat", s, facts.Work, generation),
+		RoleRevision:  s.Config.Role.Revision, PinnedRevisions: pinnedRevisions(s.Config),
+		Conditions: withProgress(withCondition(old.Conditions, "AgentChat", ready(s, facts, old.Conditions, generation), s.Clock.Now), "AgentChat", s, facts.Work, generation),
 	}
 	if slices.ContainsFunc(status.Waiting, func(w v1beta1.ChatWaitingItem) bool { return w.DenyRequesters }) && s.Requesters.Known() {
 		status.Requesters = s.Requesters.Users[:min(len(s.Requesters.Users), maxRequesters)]

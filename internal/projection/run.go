@@ -21,6 +21,9 @@ func (r Run) Show(s agent.State, w Work) {
 	maxData := maxSubAgentData
 	if r.Task != nil {
 		r.Task.Status, maxData = taskStatus(s, w), maxTaskData
+		if r.Task.Spec.Chat == "" && s.Config.Kind == agent.SubAgent && s.Config.Depth == 1 { // it is the root
+			r.Task.Status.PinnedRevisions = pinnedRevisions(s.Config)
+		}
 	} else {
 		r.SubAgent.Status = subAgentStatus(s, w)
 	}
@@ -41,7 +44,7 @@ func subAgentStatus(s agent.State, w Work) v1beta1.SubAgentStatus {
 		Summary:   shorten.Head(s.Summary, maxSummary),
 		Question:  shorten.Head(question(s), maxQuestion),
 
-		ContentLabels: contentLabels(s),
+		ContentLabels: contentLabels(s), RoleRevision: s.Config.Role.Revision,
 	}
 	if s.LimitReached != nil {
 		status.BailoutReason = shorten.Head(s.LimitReached.Reason, maxBailout)
@@ -51,7 +54,7 @@ func subAgentStatus(s agent.State, w Work) v1beta1.SubAgentStatus {
 
 // taskStatus returns what only tasks show.
 func taskStatus(s agent.State, w Work) v1beta1.AgentTaskStatus {
-	status := v1beta1.AgentTaskStatus{Waiting: waiting(s), ContentLabels: contentLabels(s)}
+	status := v1beta1.AgentTaskStatus{Waiting: waiting(s), ContentLabels: contentLabels(s), RoleRevision: s.Config.Role.Revision}
 	switch s.Config.Kind {
 	case agent.SubAgent:
 		status.SubAgent = s.Config.Name

@@ -66,13 +66,13 @@ func TestOverlayTakesEveryField(t *testing.T) {
 			field.SetString("set")
 		}
 	}
-	over.SystemPromptFrom, over.AllowedNamespaces = nil, nil
+	over.SystemPromptFrom, over.AllowedNamespaces, over.Promotion = nil, nil, nil
 	if diff := cmp.Diff(over, Role{}.Overlay(over)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	over.SystemPromptFrom, over.AllowedNamespaces = &v1beta1.PromptSource{}, &v1beta1.AllowedNamespaces{}
-	if got := (Role{}).Overlay(over); got.SystemPromptFrom != nil || got.AllowedNamespaces != nil {
-		t.Errorf("an overlay keeps %v and %v", got.SystemPromptFrom, got.AllowedNamespaces)
+	over.SystemPromptFrom, over.AllowedNamespaces, over.Promotion = &v1beta1.PromptSource{}, &v1beta1.AllowedNamespaces{}, &v1beta1.RolePromotion{}
+	if got := (Role{}).Overlay(over); got.SystemPromptFrom != nil || got.AllowedNamespaces != nil || got.Promotion != nil {
+		t.Errorf("an overlay keeps %v, %v and %v", got.SystemPromptFrom, got.AllowedNamespaces, got.Promotion)
 	}
 }
 

@@ -20,6 +20,10 @@ type Role struct {
 	// Namespace is the namespace of the AgentRole; empty for a built-in role.
 	Namespace  string   `json:"-"`
 	ConfigMaps []string `json:"-"`
+	// Revision is the digest of the role, if it was computed; see Snapshot.
+	Revision string `json:"-"`
+	// Gated reports that the role was read from a promoted revision.
+	Gated bool `json:"-"`
 	// SkillTexts are the contents of the skills of the AgentRole.
 	SkillTexts []Skill `json:"skillTexts,omitempty"`
 	// DelegateWhen completes "delegate to this role when:". Only built-in roles have it; others use Description.
@@ -35,6 +39,14 @@ func (r Role) Delegates() []string {
 		return nil
 	}
 	return r.Delegation.Roles
+}
+
+// Uses returns the roles of the agents that one with r may start.
+func (r Role) Uses() []string {
+	if r.Review == nil {
+		return r.Delegates()
+	}
+	return append(slices.Clone(r.Delegates()), r.Review.Role)
 }
 
 // InputSchema returns the schema of the input of r as a tool, or nil if it has none.

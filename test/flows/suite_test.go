@@ -85,6 +85,7 @@ func flows(ledger string) {
 	structuredResults(w)
 	forks(w)
 	promptIncludes(w)
+	roleRevisions(w)
 	skills(w)
 	reviews(w)
 	agentsAsTools(w)

@@ -69,6 +69,7 @@ func createObjects(ctx context.Context) {
 	Expect(env.Provider(ctx, team, "default")).To(Succeed())
 	for _, o := range []*unstructured.Unstructured{
 		object("AgentRole", "helper", spec{"systemPrompt": "You help."}),
+		object("AgentRole", "gated", spec{"systemPrompt": "You help.", "promotion": spec{"mode": "Gated"}}),
 		object("ToolServer", "tools", spec{"url": "http://127.0.0.1:1/mcp"}),
 		object("ToolPolicy", "careful", spec{"mode": "Audit", "rules": []any{map[string]any{"name": "writes", "allowWhen": "call.readOnly"}}}),
 		object("AgentQuota", "daily", spec{"period": "Day", "maxTokens": int64(1_000_000_000)}),

@@ -5,6 +5,7 @@ package rbac_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -42,6 +43,7 @@ func policyCases() []policyCase {
 		noSecret    = "spec.workspace.git.secretName: you may not get the Secret login, so agents may not use it for you: ask for the right to get it, or leave it out"
 		noClaim     = "spec.workspace.persistentVolumeClaim.claimName: you may not get the PersistentVolumeClaim files, so agents may not use it for you"
 		noAttach    = "spec.attachments: you may not get the ConfigMap table, so you may not attach it: ask for the right to get it, or attach data"
+		noPromote   = "ask for the verb promote on agentroles"
 		noContext   = "context Summary and Full show the conversation of the agent that asked, and a standalone task has none"
 	)
 	message := func(s spec) spec {
@@ -78,6 +80,12 @@ func policyCases() []policyCase {
 		creates(admin, "a trusted remote role", "AgentRole", spec{"remote": trusted(spec{"a2a": spec{"url": "https://agents.example.com"}})}, "trusted: you may not trust this object"),
 		creates(admin, "an isolated role", "AgentRole", spec{"isolated": true, "systemPrompt": "You read.", "outputSchema": closed}, "spec.isolated: you may not trust this object: ask for the verb trust on agentroles"),
 		creates(admin, "a role that is not isolated", "AgentRole", spec{"isolated": false, "systemPrompt": "You read.", "outputSchema": closed}, ""),
+		creates(admin, "a gated role", "AgentRole", spec{"systemPrompt": "Help.", "promotion": spec{"mode": "Gated"}}, ""),
+		patches(admin, "changes a gated role", "agentroles", "gated", `{"spec":{"systemPrompt":"Help more."}}`, ""),
+		patches(admin, "gates a role", "agentroles", "helper", `{"spec":{"promotion":{"mode":"Gated"}}}`, ""),
+		patches(admin, "promotes a revision", "agentroles", "gated", `{"metadata":{"annotations":{"nestor.dev/promote":"1a"}}}`, noPromote),
+		patches(admin, "makes a gated role immediate", "agentroles", "gated", `{"spec":{"promotion":{"mode":"Immediate"}}}`, noPromote),
+		patches(admin, "removes the gate of a role", "agentroles", "gated", `{"spec":{"promotion":null}}`, noPromote),
 		creates(admin, "a trusted trigger", "AgentTrigger", trusted(timed(spec{"task": small})), "spec.trusted: you may not trust this object"),
 
 		creates(user, "a message with a ConfigMap", "AgentMessage", attach(1), noAttach),
@@ -197,6 +205,9 @@ func policyCases() []policyCase {
 			_, err := administrator().Resource(resource("agentroles")).Namespace(team).Create(ctx, object("AgentRole", "new", spec{"isolated": true, "systemPrompt": "You read.", "outputSchema": closed}), metav1.CreateOptions{DryRun: dry})
 			return err
 		}),
+		asRoot("a promotion", "", promote("gated", "")),
+		asRoot("a promotion of a role that is not gated", "is for roles with the spec.promotion.mode Gated", promote("helper", "")),
+		asRoot("a promotion as another user", "the annotation nestor.dev/promote-user must be you", promote("gated", "alice")),
 		asRoot("a sub-agent", noSubAgent, func(ctx context.Context) error {
 			_, err := administrator().Resource(resource("subagents")).Namespace(team).Create(ctx, object("SubAgent", "new", kinds[3].spec), metav1.CreateOptions{DryRun: dry})
 			return err
@@ -315,6 +326,22 @@ func ofTask(message string) string { return "spec.task." + strings.TrimPrefix(me
 
 func asRoot(what, message string, try func(context.Context) error) policyCase {
 	return policyCase{"root", "makes " + what, message, try}
+}
+
+// promote sets the annotations that promote a revision of a role.
+func promote(role, user string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		annotations := spec{v1beta1.AnnotationPromote: "1a"}
+		if user != "" {
+			annotations[v1beta1.AnnotationPromoteUser] = user
+		}
+		patch, err := json.Marshal(spec{"metadata": spec{"annotations": annotations}})
+		if err != nil {
+			return err
+		}
+		_, err = administrator().Resource(resource("agentroles")).Namespace(team).Patch(ctx, role, types.MergePatchType, patch, metav1.PatchOptions{DryRun: dry})
+		return err
+	}
 }
 
 var _ = Describe("The policies", func() {

@@ -51,6 +51,10 @@ type TranscriptAgent struct {
 	// role is the name of the agent's role.
 	// +optional
 	Role string `json:"role,omitempty"`
+	// roleRevision is the revision of the role that the agent has: the digest of its prompt, includes, skills, tools and
+	// model.
+	// +optional
+	RoleRevision string `json:"roleRevision,omitempty"`
 	// depth is 0 for a chat, 1 for its children or for a standalone task, and so on.
 	// +optional
 	Depth int32 `json:"depth,omitempty"`

@@ -58,6 +58,10 @@ subjects:
 - apiGroups: [nestor.dev]
   resources: [agentchats, agentmessages, agenttasks, subagents, agentroles, modelproviders, toolservers, toolpolicies, agentquotas, agenttriggers]
   verbs: [get, list, watch]
+# The revisions of roles.
+- apiGroups: [apps]
+  resources: [controllerrevisions]
+  verbs: [get, list]
 # Transcripts have what was said, modelcalls all that was sent to a model, usages only numbers.
 - apiGroups: [history.nestor.dev]
   resources: [transcripts, modelcalls, usages]

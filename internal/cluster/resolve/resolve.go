@@ -34,6 +34,8 @@ type Finder struct {
 	Live client.Reader
 	// Secrets caches the Secrets in use. If nil, every use reads them from the API server.
 	Secrets *Secrets
+	// Revisions caches the revisions of gated roles. If nil, every use reads them from the API server.
+	Revisions *Revisions
 	// Absent confirms that an object missing from the cache does not exist. If nil, the cache is trusted.
 	Absent *Absences
 	// OperatorNamespace is the namespace of shared objects.

@@ -24,7 +24,7 @@ const (
 	defaultOutputTokens = 4096
 )
 
-// Role finds a role that a namespace may use, with its prompt and its defaults.
+// Role finds a role that a namespace may use, with its prompt and its defaults, as it is written now. Runs use RoleAt.
 func (f Finder) Role(ctx context.Context, namespace, name string) (role.Role, error) {
 	object, builtIn, err := f.findRole(ctx, namespace, name)
 	if err != nil || object == nil {

@@ -34,7 +34,7 @@ func (r *Reconciler) start(ctx context.Context, chat *v1beta1.AgentChat, lost *a
 			return result, err
 		}
 	}
-	config, namespaceUID, err := r.configure(ctx, chat)
+	config, namespaceUID, err := r.configure(ctx, chat, nil)
 	condition, missing := status.FromMissing(chat.Generation, err)
 	r.Unresolved.Set(client.ObjectKeyFromObject(chat), missing)
 	if missing {
@@ -50,7 +50,7 @@ func (r *Reconciler) start(ctx context.Context, chat *v1beta1.AgentChat, lost *a
 	}
 	return ctrl.Result{}, r.Runner.Engine.Start(ledger.Agent{
 		UID: string(chat.UID), Kind: "AgentChat", Namespace: chat.Namespace, NamespaceUID: namespaceUID, Name: chat.Name, Root: string(chat.UID), Chat: chat.Name,
-		ShardHash: shard.Hash(string(chat.UID)), Role: chat.Spec.Role, Provider: config.Provider, Model: config.Model, CreatedAt: chat.CreationTimestamp.Time,
+		ShardHash: shard.Hash(string(chat.UID)), Role: chat.Spec.Role, RoleRevision: config.Role.Revision, Provider: config.Provider, Model: config.Model, CreatedAt: chat.CreationTimestamp.Time,
 	}, agent.Started{Config: config})
 }
 
@@ -68,7 +68,7 @@ func (r *Reconciler) reconfigure(ctx context.Context, chat *v1beta1.AgentChat, s
 			return err
 		}
 	}
-	config, _, err := r.configure(ctx, chat)
+	config, _, err := r.configure(ctx, chat, s.LatestConfig().Revisions)
 	if condition, missing := status.FromMissing(chat.Generation, err); missing {
 		r.Unresolved.Set(name, true)
 		return r.Runner.Engine.Deliver(string(chat.UID), agent.Reconfigured{
@@ -91,12 +91,12 @@ func (r *Reconciler) anyExists(ctx context.Context, namespace string, roles []st
 	return false, nil
 }
 
-// configure resolves the spec of a chat, and returns the configuration and the UID of its namespace. A missing reference is a
-// *resolve.Missing.
-func (r *Reconciler) configure(ctx context.Context, chat *v1beta1.AgentChat) (agent.Config, string, error) {
+// configure resolves the spec of a chat with the revisions that it has pinned, and returns the configuration and the UID of its namespace. A
+// missing reference is a *resolve.Missing.
+func (r *Reconciler) configure(ctx context.Context, chat *v1beta1.AgentChat, pinned map[string]string) (agent.Config, string, error) {
 	r.Runner.Finder.Begin(chat.Namespace)
 	resolved, err := r.Runner.Config.Resolve(ctx, agentconfig.Subject{
-		Kind: agent.Orchestrator, Object: chat, Namespace: chat.Namespace, Name: chat.Name, Role: chat.Spec.Role,
+		Kind: agent.Orchestrator, Object: chat, Namespace: chat.Namespace, Name: chat.Name, Role: chat.Spec.Role, Revisions: pinned,
 		Provider: chat.Spec.ModelProvider, Model: chat.Spec.Model, MaxDepth: int(chat.Spec.Limits.MaxDepth), ChatLimits: &chat.Spec.Limits, Generation: chat.Generation,
 	})
 	if err != nil {

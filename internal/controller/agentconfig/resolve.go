@@ -46,6 +46,8 @@ type Subject struct {
 	Namespace string
 	Name      string
 	Role      string
+	// Revisions are the revisions of gated roles that the tree has pinned.
+	Revisions map[string]string
 	// Provider and Model are those that the object itself names; they override the role's and the defaults.
 	Provider, Model string
 	Depth, MaxDepth int
@@ -75,14 +77,17 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 	if err != nil {
 		return Resolved{}, err
 	}
-	definition, err := r.Finder.Role(ctx, s.Namespace, s.Role)
+	definition, err := r.Finder.RoleAt(ctx, s.Namespace, s.Role, s.Revisions[s.Role])
 	if err != nil {
+		return Resolved{}, err
+	}
+	if s.Revisions, err = r.Finder.PinRevisions(ctx, s.Namespace, definition, s.Revisions); err != nil {
 		return Resolved{}, err
 	}
 	out := Resolved{Role: definition, NamespaceUID: uid}
 	out.Config = agent.Config{
 		Kind: s.Kind, Name: s.Name, Depth: s.Depth, MaxDepth: s.MaxDepth, Role: roleOf(definition, s.Namespace), Generation: s.Generation,
-		Limits: s.limits(definition),
+		Limits: s.limits(definition), Revisions: s.Revisions,
 	}
 	if err := s.checkRole(definition); err != nil {
 		return Resolved{}, err
@@ -104,7 +109,7 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 		}
 	}
 	if s.Kind == agent.SubAgent && definition.Review != nil {
-		if out.Config.Review, err = r.review(ctx, s.Namespace, definition); err != nil {
+		if out.Config.Review, err = r.review(ctx, s, definition); err != nil {
 			return Resolved{}, err
 		}
 	}
@@ -118,7 +123,7 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 		}
 		out.Config.Tools = toolsOf(set)
 	}
-	if out.Config.Delegates, out.Config.MissingDelegates, err = r.delegates(ctx, s.Namespace, definition); err != nil {
+	if out.Config.Delegates, out.Config.MissingDelegates, err = r.delegates(ctx, s, definition); err != nil {
 		return Resolved{}, err
 	}
 	for _, skill := range definition.SkillTexts {
@@ -229,9 +234,9 @@ func (o Resolved) needsPrice() error {
 }
 
 // delegates returns the existing roles that a role may delegate to, and the names of the missing ones.
-func (r *Resolver) delegates(ctx context.Context, namespace string, from role.Role) (delegates []agent.Delegate, missing []string, err error) {
+func (r *Resolver) delegates(ctx context.Context, s Subject, from role.Role) (delegates []agent.Delegate, missing []string, err error) {
 	for _, name := range from.Delegates() {
-		definition, err := r.Finder.Role(ctx, namespace, name)
+		definition, err := r.Finder.RoleAt(ctx, s.Namespace, name, s.Revisions[name])
 		var notFound *resolve.Missing
 		if errors.As(err, &notFound) {
 			missing = append(missing, name)
@@ -250,7 +255,7 @@ func (r *Resolver) delegates(ctx context.Context, namespace string, from role.Ro
 }
 
 func roleOf(r role.Role, namespace string) agent.Role {
-	out := agent.Role{Name: r.Name, DisplayName: r.DisplayName, Prompt: r.SystemPrompt, ReasoningEffort: string(r.ReasoningEffort)}
+	out := agent.Role{Name: r.Name, DisplayName: r.DisplayName, Prompt: r.SystemPrompt, Revision: r.Revision, ReasoningEffort: string(r.ReasoningEffort)}
 	if r.Namespace != namespace {
 		out.SharedBy = r.Namespace
 	}

@@ -17,8 +17,8 @@ import (
 const defaultMaxRounds = 2
 
 // review returns the review of the results of agents with a role. Its reviewer must exist when they start.
-func (r *Resolver) review(ctx context.Context, namespace string, definition role.Role) (*agent.Review, error) {
-	reviewer, err := r.Finder.Role(ctx, namespace, definition.Review.Role)
+func (r *Resolver) review(ctx context.Context, s Subject, definition role.Role) (*agent.Review, error) {
+	reviewer, err := r.Finder.RoleAt(ctx, s.Namespace, definition.Review.Role, s.Revisions[definition.Review.Role])
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agentrole writes the status of AgentRoles: whether they can be used, or what to create or fix.
+// Package agentrole writes the status of AgentRoles: whether they can be used, or what to create or fix. It also records their revisions,
+// and promotes them.
 package agentrole
 
 import (
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,6 +55,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1beta1.ToolServer{}, everyRole).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.uses.roles), builder.OnlyMetadata).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.rolesUsingSecret), builder.OnlyMetadata).
+		Owns(&appsv1.ControllerRevision{}, builder.OnlyMetadata).
 		WatchesRawSource(r.Changed.Source()).
 		Complete(r.Gate.Object(&v1beta1.AgentRole{}, r))
 }
@@ -62,7 +65,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 
-// Reconcile checks one role.
+// Reconcile checks one role, and records its current revision.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var object v1beta1.AgentRole
 	if err := r.Client.Get(ctx, req.NamespacedName, &object); err != nil {
@@ -77,7 +80,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return status.Result(r.Status.WriteCondition(ctx, &object, condition, func() { object.Status.Skills = skillsOf(read) }))
+	p, err := r.revise(ctx, &object, read, readErr)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	next := object.Status
+	wrong := p.judge(&next)
+	condition = p.ready(condition, next, wrong)
+	return status.Result(r.Status.WriteCondition(ctx, &object, condition, func() {
+		object.Status = next
+		object.Status.Skills = skillsOf(read)
+		object.Status.Conditions = p.withWaiting(object.Status, condition)
+	}))
 }
 
 func skillsOf(read role.Role) []v1beta1.RoleSkill {

@@ -30,7 +30,11 @@ func (r *Reconciler) createSubAgent(ctx context.Context, task *v1beta1.AgentTask
 		}
 		task = forked
 	}
-	definition, err := r.Runner.Finder.Role(ctx, task.Namespace, task.Spec.Role)
+	pinned, err := r.pinnedRevisions(ctx, lineage)
+	if err != nil {
+		return err
+	}
+	definition, err := r.Runner.Finder.RoleAt(ctx, task.Namespace, task.Spec.Role, pinned[task.Spec.Role])
 	if err != nil {
 		return err
 	}

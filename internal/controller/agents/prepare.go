@@ -31,13 +31,18 @@ func (r *Reconciler) prepare(ctx context.Context, f *facts) (ledger.Agent, agent
 			return ledger.Agent{}, agent.Started{}, err
 		}
 	}
+	pinned, err := r.pinnedRevisions(ctx, f.lineage)
+	if err != nil {
+		return ledger.Agent{}, agent.Started{}, err
+	}
 	subject := subjectOf(f)
+	subject.Revisions = pinned
 	resolved, err := r.Runner.Config.Resolve(ctx, subject)
 	if err != nil {
 		return ledger.Agent{}, agent.Started{}, err
 	}
 	record := ledger.Agent{UID: f.uid, Kind: r.Tracker.Kind, Namespace: subject.Namespace, NamespaceUID: resolved.NamespaceUID, Name: subject.Name,
-		Root: f.uid, Chat: f.Chat, ShardHash: shard.Hash(string(cluster.RootUID(f.Object))), Role: subject.Role, Depth: subject.Depth,
+		Root: f.uid, Chat: f.Chat, ShardHash: shard.Hash(string(cluster.RootUID(f.Object))), Role: subject.Role, RoleRevision: resolved.Role.Revision, Depth: subject.Depth,
 		CreatedAt: f.GetCreationTimestamp().Time}
 	started := agent.Started{Config: resolved.Config}
 	parent, err := r.place(ctx, f.lineage, &record)

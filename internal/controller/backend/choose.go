@@ -51,7 +51,7 @@ func (t *Tools) filesOf(ctx context.Context, object client.Object) (tool.Set, er
 // error for a tool that does not exist is a *resolve.Missing.
 func (t *Tools) ForTool(ctx context.Context, object client.Object, r role.Role, name string) (tool.Set, error) {
 	if name == builtin.ReadSkill && len(r.SkillTexts) > 0 {
-		return t.skillTool(object.GetNamespace(), r.Name)
+		return t.skillTool(object.GetNamespace(), r.Name, r.Revision)
 	}
 	set, where, err := t.findTool(ctx, object, name)
 	if err != nil {
@@ -90,7 +90,7 @@ func (t *Tools) ForRole(ctx context.Context, namespace string, r role.Role) (too
 		return tool.Set{}, err
 	}
 	if len(r.SkillTexts) > 0 {
-		skills, err := t.skillTool(namespace, r.Name)
+		skills, err := t.skillTool(namespace, r.Name, r.Revision)
 		if err != nil {
 			return tool.Set{}, err
 		}

@@ -23,7 +23,7 @@ func (m *Models) remote(ctx context.Context, a ledger.Agent) (engine.Endpoint, e
 	if err != nil {
 		return engine.Endpoint{}, err
 	}
-	client, err := m.Clients.Remote(object)
+	client, err := m.Clients.Remote(object, a.RoleRevision)
 	return engine.Endpoint{Client: client, Model: a.Model}, err
 }
 
@@ -38,6 +38,15 @@ func (m *Models) remoteRole(ctx context.Context, a ledger.Agent) (*v1beta1.Agent
 		return nil, fmt.Errorf("the AgentRole %s/%s was deleted", namespace, name)
 	case err != nil:
 		return nil, fmt.Errorf("the AgentRole %s/%s cannot be read: %w", namespace, name, err)
+	}
+	if m.Finder.Gated(&object) {
+		read, err := m.Finder.RoleAt(ctx, a.Namespace, name, a.RoleRevision)
+		if err != nil {
+			return nil, err
+		}
+		object.Spec.Remote = read.Remote
+	}
+	switch {
 	case object.Spec.Remote == nil || object.Spec.Remote.A2A.URL != a.Model:
 		return nil, fmt.Errorf("the AgentRole %s/%s has another remote agent now: start the task again", namespace, name)
 	}

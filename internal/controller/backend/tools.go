@@ -74,7 +74,7 @@ func (t *Tools) Set(ctx context.Context, a ledger.Agent, name string) (tool.Set,
 		return t.Workspaces.ToolsOf(ctx, a)
 	}
 	if name == builtin.ReadSkill {
-		return t.skillTool(a.Namespace, a.Role)
+		return t.skillTool(a.Namespace, a.Role, a.RoleRevision)
 	}
 	return t.builtIn(ctx, a.Namespace)
 }

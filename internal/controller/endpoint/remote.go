@@ -35,9 +35,9 @@ func (c *Clients) CheckRemote(ctx context.Context, r role.Role) error {
 	return err
 }
 
-// Remote returns the client of a remote role. Its headers are read for each call; it is replaced when the role changes.
-func (c *Clients) Remote(object *v1beta1.AgentRole) (model.Client, error) {
-	name, revision := object.Namespace+"/"+remotePrefix+object.Name, fmt.Sprintf("%s/%d", object.UID, object.Generation)
+// Remote returns the client of a remote role. Its headers are read for each call; it is replaced when the role changes, or has another revision.
+func (c *Clients) Remote(object *v1beta1.AgentRole, roleRevision string) (model.Client, error) {
+	name, revision := object.Namespace+"/"+remotePrefix+object.Name, fmt.Sprintf("%s/%d/%s", object.UID, object.Generation, roleRevision)
 	c.mu.Lock()
 	cached, ok := c.kept[name]
 	c.mu.Unlock()

@@ -277,7 +277,7 @@ func (s *Store) Judge(ctx context.Context, in engine.PolicyInput) (verdicts []ag
 // something is the decision of the ToolServer's owner, not of the server.
 func (s *Store) addTarget(ctx context.Context, in engine.PolicyInput, input *policy.Input) {
 	if role := in.Call.TargetRole; role != "" {
-		found, err := s.finder.WithoutTexts(ctx, in.Agent.Namespace, role)
+		found, err := s.finder.WithoutTextsAt(ctx, in.Agent.Namespace, role, in.Revisions[role])
 		input.Call.Remote = err != nil || found.Remote != nil
 		input.Call.ReadOnly = !input.Call.Remote
 		return

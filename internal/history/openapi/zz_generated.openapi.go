@@ -2256,6 +2256,13 @@ func schema_nestor_api_history_v1beta1_TranscriptAgent(ref common.ReferenceCallb
 							Format:      "",
 						},
 					},
+					"roleRevision": {
+						SchemaProps: spec.SchemaProps{
+							Description: "roleRevision is the revision of the role that the agent has: the digest of its prompt, includes, skills, tools and model.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 					"depth": {
 						SchemaProps: spec.SchemaProps{
 							Description: "depth is 0 for a chat, 1 for its children or for a standalone task, and so on.",

@@ -23,7 +23,7 @@ func ptr[T any](v T) *T { return &v }
 // Agent returns the record of an agent at the root of a tree.
 func Agent(uid string) ledger.Agent {
 	return ledger.Agent{
-		UID: uid, Kind: "SubAgent", Namespace: "team-a", Name: uid + "-name", Root: uid, Chat: "release", Role: "coder", Depth: 1,
+		UID: uid, Kind: "SubAgent", Namespace: "team-a", Name: uid + "-name", Root: uid, Chat: "release", Role: "coder", RoleRevision: "0a1b", Depth: 1,
 		Provider: "default", Model: "small", CreatedAt: start,
 	}
 }

@@ -13,10 +13,10 @@ import (
 func testAgentUpdateIsAppendedWithItsEvents(t *testing.T, db Database) {
 	l := db.Open(t)
 	Append(t, l, First(Agent("a"), 1), First(Agent("b"), 1))
-	update := ledger.AgentUpdate{Role: "poet", Provider: "team/fast", Model: "large"}
+	update := ledger.AgentUpdate{Role: "poet", RoleRevision: "2c3d", Provider: "team/fast", Model: "large"}
 	Append(t, l, ledger.Batch{Agent: "a", After: 1, Events: Events("edited", 1), Update: &update})
 	got := must(l.Agent(t.Context(), "a"))(t)
-	if got.Role != "poet" || got.Provider != "team/fast" || got.Model != "large" || got.LastSeq != 2 {
+	if got.Role != "poet" || got.RoleRevision != "2c3d" || got.Provider != "team/fast" || got.Model != "large" || got.LastSeq != 2 {
 		t.Errorf("the record is %+v", got)
 	}
 	if other := must(l.Agent(t.Context(), "b"))(t); other.Role == "poet" {

@@ -10,14 +10,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-const agentColumns = `uid, kind, namespace, namespace_uid, name, parent_uid, root_uid, chat, role, depth, provider, model, shard_hash, created_at,
+const agentColumns = `uid, kind, namespace, namespace_uid, name, parent_uid, root_uid, chat, role, role_revision, depth, provider, model, shard_hash, created_at,
 	last_seq, status, error_kind, finished_at, origin_uid, origin_seq`
 
 func scanAgent(r row) (ledger.Agent, error) {
 	var a ledger.Agent
 	var created int64
 	var finished sql.NullInt64
-	err := r.Scan(&a.UID, &a.Kind, &a.Namespace, &a.NamespaceUID, &a.Name, &a.Parent, &a.Root, &a.Chat, &a.Role, &a.Depth, &a.Provider, &a.Model,
+	err := r.Scan(&a.UID, &a.Kind, &a.Namespace, &a.NamespaceUID, &a.Name, &a.Parent, &a.Root, &a.Chat, &a.Role, &a.RoleRevision, &a.Depth, &a.Provider, &a.Model,
 		&a.ShardHash, &created, &a.LastSeq, &a.Status, &a.ErrorKind, &finished, &a.Origin, &a.OriginSeq)
 	if err != nil {
 		return ledger.Agent{}, err

@@ -14,8 +14,8 @@ import (
 
 const (
 	insertAgent = `INSERT INTO agents
-	(uid, kind, namespace, namespace_uid, name, parent_uid, root_uid, chat, role, depth, provider, model, shard_hash, created_at, origin_uid, origin_seq, last_seq)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16) ON CONFLICT (uid) DO NOTHING`
+	(uid, kind, namespace, namespace_uid, name, parent_uid, root_uid, chat, role, role_revision, depth, provider, model, shard_hash, created_at, origin_uid, origin_seq, last_seq)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $17) ON CONFLICT (uid) DO NOTHING`
 	advanceAgent = `UPDATE agents SET last_seq = $1, bytes = bytes + $4 WHERE uid = $2 AND last_seq = $3 AND expired_at IS NULL`
 	// advanceKnownAgent finds the row by its number, which is faster; the number may be that of a deleted agent.
 	advanceKnownAgent = advanceAgent + ` AND id = $5`
@@ -32,7 +32,7 @@ func advanceAgents(ctx context.Context, tx Tx, group []*pendingBatch, refused []
 		b := p.batch
 		if a := b.Create; a != nil {
 			statements = append(statements, statement(insertAgent, a.UID, text(a.Kind), text(a.Namespace), text(a.NamespaceUID), text(a.Name),
-				a.Parent, a.Root, text(a.Chat), text(a.Role), a.Depth, text(a.Provider), text(a.Model), a.ShardHash, micros(a.CreatedAt), a.Origin, a.OriginSeq))
+				a.Parent, a.Root, text(a.Chat), text(a.Role), text(a.RoleRevision), a.Depth, text(a.Provider), text(a.Model), a.ShardHash, micros(a.CreatedAt), a.Origin, a.OriginSeq))
 		}
 		advance := statement(advanceAgent, b.After+int64(len(b.Events)), b.Agent, b.After, int64(b.size-len(b.Snapshot)))
 		if b.agentID = b.texts.id.Load(); b.agentID != 0 {
@@ -113,7 +113,7 @@ const (
 	insertEvent  = `INSERT INTO event_rows (agent, seq, type, at, data, form) VALUES ($1, $2, $3, $4, $5, $6)`
 	saveSnapshot = `INSERT INTO snapshots (agent_uid, seq, data, form) VALUES ($1, $2, $3, $4)
 	ON CONFLICT (agent_uid) DO UPDATE SET seq = excluded.seq, data = excluded.data, form = excluded.form`
-	updateAgent = `UPDATE agents SET role = $1, provider = $2, model = $3 WHERE uid = $4`
+	updateAgent = `UPDATE agents SET role = $1, role_revision = $2, provider = $3, model = $4 WHERE uid = $5`
 	finishAgent = `UPDATE agents SET status = $1, error_kind = $2, finished_at = $3 WHERE uid = $4`
 )
 
@@ -135,7 +135,7 @@ func appendSteps(steps []step, b *folded) []step {
 		steps = append(steps, step{Statement: statement(saveSnapshot, b.Agent, last, string(b.Snapshot), b.snapshot)})
 	}
 	if u := b.Update; u != nil {
-		steps = append(steps, step{Statement: statement(updateAgent, text(u.Role), text(u.Provider), text(u.Model), b.Agent)})
+		steps = append(steps, step{Statement: statement(updateAgent, text(u.Role), text(u.RoleRevision), text(u.Provider), text(u.Model), b.Agent)})
 	}
 	if f := b.Finish; f != nil {
 		steps = append(steps, step{Statement: statement(finishAgent, string(f.Status), text(f.ErrorKind), micros(f.At), b.Agent)})
