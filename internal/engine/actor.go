@@ -50,8 +50,10 @@ type actor struct {
 	snapshot     int64
 	nextSnapshot snapshotCadence
 	lastRequest  *exchange.Recorded
-	// recorded is the record of a fork; nil before it is needed. Only the working goroutine uses it.
-	recorded *agent.Record
+	// recorded is the record of a fork; nil before it is needed. beginning is set while a batch starts a fork. Only the working goroutine
+	// uses them.
+	recorded  *agent.Record
+	beginning *beginning
 	// fault is the reason why the agent must be quarantined; ignoreSnapshot prevents loading from its snapshot.
 	fault          *agent.Quarantined
 	ignoreSnapshot bool
@@ -253,12 +255,8 @@ func (a *actor) prepare(batch []delivery) ([]delivery, error) {
 	if batch, err = a.addMissedFacts(batch); err != nil {
 		return nil, err
 	}
-	for _, d := range batch {
-		if d.create != nil && a.isNotFound() {
-			if err := a.beginFork(d.create); err != nil {
-				return nil, err
-			}
-		}
+	if err := a.beginFork(batch); err != nil {
+		return nil, err
 	}
 	if err := a.loadRecord(batch); err != nil {
 		return nil, err

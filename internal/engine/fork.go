@@ -14,11 +14,22 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// beginFork gives a fork that is not recorded yet the state of its origin at the place of the fork, to which its first fact applies.
-func (a *actor) beginFork(record *ledger.Agent) error {
-	if record.OriginSeq == 0 {
+// beginning is the state of an origin at the place of a fork, to which the first fact of the fork applies.
+type beginning struct {
+	state   agent.State
+	seq     int64
+	request *exchange.Recorded
+}
+
+// beginFork reads the beginning of a fork that a batch starts. It is not the state of the actor: readers that do not find the fork in the
+// ledger reset that at any time.
+func (a *actor) beginFork(batch []delivery) error {
+	a.beginning = nil
+	i := slices.IndexFunc(batch, func(d delivery) bool { return d.create != nil && d.create.OriginSeq > 0 })
+	if i < 0 || !a.isNotFound() {
 		return nil
 	}
+	record := batch[i].create
 	events, err := a.engine.eventsOfOrigin(record.Origin, record.OriginSeq)
 	if err != nil {
 		return err
@@ -28,9 +39,7 @@ func (a *actor) beginFork(record *ledger.Agent) error {
 	if err != nil {
 		return err
 	}
-	a.stateMu.Lock()
-	defer a.stateMu.Unlock()
-	a.state, a.seq, a.lastRequest = state, record.OriginSeq, request
+	a.beginning = &beginning{state, record.OriginSeq, request}
 	return nil
 }
 

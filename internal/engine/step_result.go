@@ -98,6 +98,9 @@ func (a *actor) step(deliveries []delivery) *stepResult {
 	state, seq, record := a.state, a.seq, a.record
 	last, cadence := a.lastRequest, a.nextSnapshot
 	a.stateMu.Unlock()
+	if b := a.beginning; b != nil {
+		state, seq, last = b.state, b.seq, b.request
+	}
 	now := a.engine.options.Now()
 	r := &stepResult{deliveries: deliveries, record: record, before: state, next: state, plannedCalls: map[string]plannedCall{}, lastRequest: last}
 	r.batch = ledger.Batch{Agent: a.uid, After: seq}
