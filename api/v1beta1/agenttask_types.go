@@ -183,12 +183,12 @@ type TaskFork struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Sequence *int64 `json:"sequence,omitempty"`
-	// modelReplies is where the model's replies come from: Recorded, or Live. It is Live if the role, the model, the
-	// provider or the instruction is replaced. Defaults to Live.
+	// modelReplies is where the model's replies come from: Live, the default, or Recorded. It is Live if the role, the
+	// model, the provider or the instruction is replaced.
 	// +optional
 	ModelReplies ReplySource `json:"modelReplies,omitempty"`
-	// toolResults is where the results of calls come from: Recorded; ReadOnly, which also runs read-only tools; or
-	// Live. With Recorded and ReadOnly, any other call ends the task with Diverged. Defaults to Recorded.
+	// toolResults is where the results of calls come from: Recorded, the default; ReadOnly, which also runs read-only
+	// tools; or Live. With Recorded and ReadOnly, any other call ends the task with Diverged.
 	// +optional
 	ToolResults ResultSource `json:"toolResults,omitempty"`
 }

@@ -43,6 +43,7 @@ var immutableKinds = []struct {
 			"limits": {values{"maxIterations": int64(1)}, values{"maxIterations": int64(2)}}, "modelProvider": {"a", "b"}, "model": {"a", "b"},
 			"workspace": {values{"emptyDir": values{}}, values{"persistentVolumeClaim": values{"claimName": "files"}}},
 			"notify":    {notifying("a"), notifying("b")},
+			"fork":      {values{"uid": "a", "task": "t"}, values{"uid": "b", "task": "t"}},
 		},
 		needed: []string{"type", "role", "tool", "instruction"},
 		free:   []string{"cancel", "ttlSecondsAfterFinished"},

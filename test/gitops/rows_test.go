@@ -48,7 +48,7 @@ var expected = map[string]string{
 	"stalled": "PolicyNotReady RoleNotFound ProviderNotFound ModelNotSet SecretNotFound APIKeyFileNotFound IdentityNotAllowed ConfigMapNotFound ToolServerNotFound ToolNotFound " +
 		"SubAgentNotFound WorkspaceUnavailable WorkspaceNotAllowed PriceUnknown ChatNotFound KindNotFound WatchNotAllowed InvalidSpec " +
 		"InvalidExpression TooManyPolicies BudgetExhausted HistoryLost TaskNotFound/Unknown RevisionNotFound RolledBack RevisionNotKept",
-	"ended": "ModelError Cancelled TimedOut IterationLimit DepthLimit LoopDetected ToolError SubAgentError ReviewRejected ApprovalExpired EmptyReply ReplyCutOff " +
+	"ended": "ModelError Cancelled TimedOut IterationLimit DepthLimit LoopDetected ToolError SubAgentError ReviewRejected ApprovalExpired Diverged EmptyReply ReplyCutOff " +
 		"InvalidArguments OutputSchemaNotMet TaskNotFound TaskFinished NotWaiting WrongToolCall DigestMismatch EditNotAllowed EditInvalid AttachmentInvalid RequesterDenied " +
 		"AllowanceMismatch AllowanceLimit AllowanceNotFound",
 }
