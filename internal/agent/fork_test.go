@@ -145,7 +145,7 @@ func checkUnchangedForks(t interface {
 		if o := fork.state.Outcome; o.Succeeded() && len(o.Result.Warnings) > 0 && strings.Contains(o.Result.Warnings[0], textNotInRecord) {
 			continue // the run has ended before its reviewer
 		}
-		if fork.state.LimitReached != nil || slices.Contains([]ErrorKind{ErrorTimedOut, ErrorIterationLimit, ErrorBudgetExhausted}, fork.state.Outcome.Kind) {
+		if state.LimitReached != nil || fork.state.LimitReached != nil || slices.Contains([]ErrorKind{ErrorTimedOut, ErrorIterationLimit, ErrorBudgetExhausted}, fork.state.Outcome.Kind) {
 			continue // its time and its tree are not those of the run
 		}
 		if len(got) < len(want) && !diverged {
