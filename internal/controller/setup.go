@@ -339,7 +339,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		Reader: objects, Client: c, Engine: eng, Gate: gate, Finder: finder,
 		Config: &agentconfig.Resolver{Engine: eng, Finder: finder, Tools: tools, Clients: clients, Quotas: quotas},
 		Status: &status.Writer{Client: c, Events: mgr.GetEventRecorder("nestor-operator"), Pace: status.NewPace()},
-		Ledger: options.Ledger, LedgerName: options.Ledger.Name(), MessageTaken: wake.messages.Add, Settled: settled,
+		Ledger: options.Ledger, LedgerName: options.Ledger.Name(), MessageTaken: wake.messages.Add, Settled: settled, Files: workspaces,
 	}
 	messages := &agentmessage.Reconciler{Client: c, Runner: runner, Changed: wake.messages, Blocked: wake.ledgerBlockChanged}
 	wake.chatBegan = messages.ChatStarted

@@ -14,6 +14,8 @@ type Workspaces interface {
 	KeepWorkspace(ctx context.Context, w Workspace) error
 	// WorkspaceOf returns the changes of the workspace of a chat or standalone task, or ErrNotFound.
 	WorkspaceOf(ctx context.Context, owner string) (Workspace, error)
+	// WorkspaceOfAgent is like WorkspaceOf, given the agent at the top of the owner's tree. The owner may have been deleted.
+	WorkspaceOfAgent(ctx context.Context, agent string) (Workspace, error)
 }
 
 // Workspace has the changes of a workspace when it was stopped. They count in the bytes of their namespace, and are deleted with the history

@@ -11,14 +11,15 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
+	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/shard"
 )
@@ -27,7 +28,26 @@ import (
 const (
 	textNoFiles  = "[This conversation continues a recorded run. Its files are not here: you have no workspace.]"
 	textNewFiles = "[This conversation continues a recorded run in a new workspace. What earlier calls changed in files is not there.]"
+	// textOldCommit and textOldFiles are for the files of the run; see noteOfFiles.
+	textOldCommit = "[This conversation continues a recorded run in a new workspace. Its files are those of the commit %s, with which the run began. What earlier calls changed in files is not there.]"
+	textOldFiles  = "[This conversation continues a recorded run in a new workspace. Its files are as they were at the end of that run.]"
+	textLocal     = "[This conversation continues a recorded run. Its files are in a directory that others may have changed since.]"
 )
+
+// noteOfFiles returns the note about the files of a fork whose calls are made.
+func noteOfFiles(task *v1beta1.AgentTask, files workspace.ForkFiles) string {
+	switch {
+	case task.Spec.Workspace == nil:
+		return textNoFiles
+	case files.Local:
+		return textLocal
+	case files.Changes:
+		return textOldFiles
+	case files.Commit != "":
+		return fmt.Sprintf(textOldCommit, files.Commit)
+	}
+	return textNewFiles
+}
 
 // origin is the recorded run that a task forks.
 type origin struct {
@@ -125,6 +145,9 @@ func (r *Reconciler) assignFork(ctx context.Context, task *v1beta1.AgentTask) (*
 			spec.Arguments = &runtime.RawExtension{Raw: work.Arguments}
 		}
 	}
+	if spec.Workspace != nil {
+		spec.WorkingDir = o.config.Task.WorkingDir
+	}
 	if task.Spec.Role == "" {
 		if task.Spec.ModelProvider == "" {
 			_, spec.ModelProvider, _ = strings.Cut(o.record.Provider, "/")
@@ -176,7 +199,12 @@ func (r *Reconciler) prepareFork(ctx context.Context, f *facts, task *v1beta1.Ag
 	if changed || task.Spec.Instruction != "" {
 		fork.Replies = agent.RepliesLive
 	}
-	requesters, err := r.requestersOfFork(ctx, task, o.record)
+	root, err := r.findRoot(ctx, o.record)
+	if err != nil {
+		return record, nil, err
+	}
+	requesters := root.requestersOfFork(task)
+	files, err := r.filesOfFork(ctx, f, task, o, root)
 	if err != nil {
 		return record, nil, err
 	}
@@ -201,14 +229,37 @@ func (r *Reconciler) prepareFork(ctx context.Context, f *facts, task *v1beta1.Ag
 	if changed {
 		forked.Config = &config
 	}
-	switch {
-	case fork.Results == agent.ResultsRecorded:
-	case task.Spec.Workspace == nil:
-		forked.Notes = []string{textNoFiles}
-	default:
-		forked.Notes = []string{textNewFiles}
+	if fork.Results != agent.ResultsRecorded {
+		forked.Notes = []string{noteOfFiles(task, files)}
 	}
 	return record, forked, nil
+}
+
+// filesOfFork saves the files with which the workspace of a fork begins. They include the changes of the run if the fork begins at its
+// end: no call, and no other agent in the workspace, has changed files after the place of the fork.
+func (r *Reconciler) filesOfFork(ctx context.Context, f *facts, task *v1beta1.AgentTask, o origin, root rootOfRun) (workspace.ForkFiles, error) {
+	if task.Spec.Workspace == nil || r.Runner.Files == nil {
+		return workspace.ForkFiles{}, nil
+	}
+	run := workspace.RecordedRun{Agent: o.record.Root}
+	if root.object != nil { // otherwise it was deleted
+		run.Owner = root.object
+	}
+	if alone := o.record.Chat == "" && o.record.Root == o.record.UID; alone && !o.record.Live() && !callsFollow(o.events[o.point.Sequence:]) {
+		run.EndTime = o.record.FinishedAt
+	}
+	return r.Runner.Files.BeginFork(ctx, task, f.uid, run)
+}
+
+// callsFollow reports whether a call or a child has ended in events.
+func callsFollow(events []agent.Event) bool {
+	return slices.ContainsFunc(events, func(e agent.Event) bool {
+		switch e.Fact.(type) {
+		case agent.ToolFinished, agent.ChildFinished:
+			return true
+		}
+		return false
+	})
 }
 
 // forkConfig returns the configuration of a fork that replaces the role or the model: that of the record, with the prompt, the includes and
@@ -235,34 +286,67 @@ func (r *Reconciler) forkConfig(ctx context.Context, f *facts, task *v1beta1.Age
 	return resolved, nil
 }
 
-// requestersOfFork returns those who requested the run or the fork. Of a task that was deleted they are not known.
-func (r *Reconciler) requestersOfFork(ctx context.Context, task *v1beta1.AgentTask, record ledger.Agent) (agent.Requesters, error) {
-	requesters := agent.Requesters{}.With(task.Spec.User)
-	root, found, err := r.recordedState(ctx, record.Root)
+// rootOfRun is the chat or task at the top of a recorded run.
+type rootOfRun struct {
+	state agent.State
+	found bool
+	// object is nil if it was deleted.
+	object client.Object
+}
+
+func (r *Reconciler) findRoot(ctx context.Context, record ledger.Agent) (rootOfRun, error) {
+	state, found, err := r.recordedState(ctx, record.Root)
+	root := rootOfRun{state: state, found: found}
+	if err != nil || !found {
+		return root, err
+	}
+	if record.Chat != "" {
+		var chat v1beta1.AgentChat
+		err := r.Runner.Live(ctx, types.NamespacedName{Namespace: record.Namespace, Name: record.Chat}, &chat)
+		if err == nil && string(chat.UID) == record.Root {
+			root.object = &chat
+		}
+		return root, wrapGet(err, "chat", record)
+	}
+	var task v1beta1.AgentTask
+	err = r.Runner.Live(ctx, types.NamespacedName{Namespace: record.Namespace, Name: state.Config.ChildName()}, &task)
 	if err != nil {
-		return requesters, err
+		return root, wrapGet(err, "task", record)
 	}
-	requesters = requesters.Merge(root.Requesters)
-	if record.Chat != "" || !found {
-		requesters.Unknown = requesters.Unknown || !found
-		return requesters, nil
+	uid, err := r.Runner.TaskUID(ctx, &task)
+	if err == nil && uid == record.Root {
+		root.object = &task
 	}
-	var original v1beta1.AgentTask
-	name := types.NamespacedName{Namespace: record.Namespace, Name: root.Config.ChildName()}
-	if err := r.Runner.Live(ctx, name, &original); apierrors.IsNotFound(err) {
-		return requesters.With(""), nil
-	} else if err != nil {
-		return requesters, fmt.Errorf("get the task of the run %s/%s: %w", record.Namespace, record.Name, err)
+	return root, err
+}
+
+// wrapGet describes the error of reading the root of a run; one that was deleted is none.
+func wrapGet(err error, kind string, record ledger.Agent) error {
+	if client.IgnoreNotFound(err) == nil {
+		return nil
 	}
-	uid, err := r.Runner.TaskUID(ctx, &original)
-	if err != nil || uid != record.Root {
-		return requesters.With(""), err
+	return fmt.Errorf("get the %s of the run %s/%s: %w", kind, record.Namespace, record.Name, err)
+}
+
+// requestersOfFork returns those who requested the run or the fork. Of a task that was deleted they are not known.
+func (r rootOfRun) requestersOfFork(task *v1beta1.AgentTask) agent.Requesters {
+	requesters := agent.Requesters{}.With(task.Spec.User).Merge(r.state.Requesters)
+	if !r.found {
+		requesters.Unknown = true
+		return requesters
 	}
-	requesters = requesters.With(original.Spec.User)
-	if original.Spec.FireUser != "" {
-		requesters = requesters.With(original.Spec.FireUser)
+	switch object := r.object.(type) {
+	case *v1beta1.AgentTask:
+		requesters = requesters.With(object.Spec.User)
+		if object.Spec.FireUser != "" {
+			requesters = requesters.With(object.Spec.FireUser)
+		}
+	case nil:
+		if r.state.Config.Kind == agent.SubAgent {
+			requesters = requesters.With("")
+		}
 	}
-	return requesters, nil
+	return requesters
 }
 
 // recordedState returns the state of an agent of any shard from its record.

@@ -23,6 +23,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
 	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/projection"
@@ -47,6 +48,13 @@ type Runner struct {
 	// Settled reports whether the receivers of a task that has ended were notified. It is reconciled again when they
 	// were.
 	Settled func(*v1beta1.AgentTask) bool
+	// Files gives the workspaces of forks the files of their runs.
+	Files Files
+}
+
+// Files is implemented by workspace.Workspaces.
+type Files interface {
+	BeginFork(ctx context.Context, fork *v1beta1.AgentTask, top string, run workspace.RecordedRun) (workspace.ForkFiles, error)
 }
 
 // ledgerTimeout is how long a reconcile waits for the ledger.

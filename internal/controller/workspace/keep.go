@@ -50,6 +50,10 @@ type kept struct {
 	changes.Summary
 	// NotKept means that there is no archive although there were changes; Message says why.
 	NotKept bool `json:"notKept,omitempty"`
+	// URL is the repository; empty for another source.
+	URL string `json:"url,omitempty"`
+	// Fork has the files with which a fork begins. It is absent after the fork has changed files itself.
+	Fork *ForkFiles `json:"fork,omitempty"`
 }
 
 // keeps reports whether the files of a pod would be lost with it.
@@ -129,6 +133,7 @@ func (p *pods) store(ctx context.Context, location Location, k kept, archive []b
 	if err != nil {
 		return err
 	}
+	k.URL = urlOf(location)
 	w := ledger.Workspace{Owner: string(location.Owner.GetUID()), Agent: top, Source: podChanges{p, location}.Source(), CapturedAt: p.options.Now(), Archive: archive}
 	lost, tooLarge := k.NotKept, k.TooLarge
 	if lost {

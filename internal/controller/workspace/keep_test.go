@@ -228,3 +228,19 @@ var _ = Describe("A workspace of a chat that waits", func() {
 		r.waitForPodGone()
 	})
 })
+
+var _ = Describe("A fork that begins right after its run", func() {
+	It("has the files of the run's pod, which are not saved yet", func() {
+		r := newChatWorkspace(empty)
+		r.setPhase(v1beta1.ChatRunning)
+		r.used("buy milk")
+		fork := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: r.chat.Namespace, Name: "fork", UID: "fork-of-" + r.chat.UID}}
+		fork.Spec.Workspace = &empty
+		run := workspace.RecordedRun{Agent: string(r.chat.UID), Owner: r.chat, EndTime: clock.Now()}
+		Expect(workspaces.BeginFork(ctx, fork, "fork-agent", run)).To(Equal(workspace.ForkFiles{Changes: true}))
+		kept, err := store.WorkspaceOf(ctx, string(fork.UID))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(kept.Archive)).To(ContainSubstring("buy milk"))
+		Expect(kept.Agent).To(Equal("fork-agent"))
+	})
+})

@@ -57,6 +57,12 @@ func testWorkspacesAreDeletedWithTheirOwners(t *testing.T, db Database) {
 	keep("gone", "", 20)
 	keep("recent", "", 600)
 	keep("task-of-old", "old", 20)
+	if got := must(l.WorkspaceOfAgent(t.Context(), "live"))(t); got.Owner != "live" {
+		t.Errorf("the agent live has the workspace of %q", got.Owner)
+	}
+	if _, err := l.WorkspaceOfAgent(t.Context(), "unknown"); !errors.Is(err, ledger.ErrNotFound) {
+		t.Errorf("an unknown agent's workspace: %v, want ErrNotFound", err)
+	}
 	keep("task-of-live", "live", 20)
 	must(ledger.Retain(t.Context(), l, at(500)))(t)
 	for owner, kept := range map[string]bool{"old": false, "live": true, "gone": false, "recent": true, "task-of-old": false, "task-of-live": true} {

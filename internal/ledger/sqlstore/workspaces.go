@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	keepWorkspace = `INSERT INTO workspace_changes (owner_uid, agent_uid, source, captured_at, summary, archive) VALUES ($1, $6, $2, $3, $4, $5)
+	selectWorkspace = `SELECT owner_uid, agent_uid, source, captured_at, summary, archive FROM workspace_changes WHERE `
+	keepWorkspace   = `INSERT INTO workspace_changes (owner_uid, agent_uid, source, captured_at, summary, archive) VALUES ($1, $6, $2, $3, $4, $5)
 	ON CONFLICT (owner_uid) DO UPDATE SET agent_uid = excluded.agent_uid, source = excluded.source, captured_at = excluded.captured_at, summary = excluded.summary, archive = excluded.archive`
 	// dropWorkspaces deletes old changes without a history: that of their agents has just been deleted, or there never was one.
 	dropWorkspaces = `DELETE FROM workspace_changes WHERE captured_at < $1 AND owner_uid IN (
@@ -32,9 +33,17 @@ func (s *Store) KeepWorkspace(ctx context.Context, w ledger.Workspace) error {
 }
 
 func (s *Store) WorkspaceOf(ctx context.Context, owner string) (ledger.Workspace, error) {
-	workspaces, err := list(ctx, s.driver.Reader(), scanWorkspace, `SELECT owner_uid, agent_uid, source, captured_at, summary, archive FROM workspace_changes WHERE owner_uid = $1`, text(owner))
+	return s.workspace(ctx, selectWorkspace+`owner_uid = $1`, owner)
+}
+
+func (s *Store) WorkspaceOfAgent(ctx context.Context, agent string) (ledger.Workspace, error) {
+	return s.workspace(ctx, selectWorkspace+`agent_uid = $1 ORDER BY captured_at DESC LIMIT 1`, agent)
+}
+
+func (s *Store) workspace(ctx context.Context, query, uid string) (ledger.Workspace, error) {
+	workspaces, err := list(ctx, s.driver.Reader(), scanWorkspace, query, text(uid))
 	if err == nil && len(workspaces) == 0 {
-		return ledger.Workspace{}, fmt.Errorf("workspace of %s: %w", owner, ledger.ErrNotFound)
+		return ledger.Workspace{}, fmt.Errorf("workspace of %s: %w", uid, ledger.ErrNotFound)
 	}
 	if err != nil {
 		return ledger.Workspace{}, s.fail("read a workspace", err)
