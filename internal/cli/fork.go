@@ -6,12 +6,18 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 )
 
 type forkOptions struct {
@@ -49,8 +55,12 @@ func newFork(f *Factory) *cobra.Command {
 			child or question is outstanding; status.forkSequence is that event. It may have another role, model or instruction.
 
 			By default no call is made: the results come from the record, and a call that is not in it ends the fork with
-			Diverged. With --results ReadOnly, read-only tools run too, and with Live, all calls are made. The files of the
-			original task are not there; a git or emptyDir workspace starts anew.
+			Diverged. With --results ReadOnly, read-only tools run too, and with Live, all calls are made, in a new workspace
+			like that of the original task. Its files are those of the commit with which the original began, and at the end of
+			the original, also what it had changed. A volume claim is never shared.
+
+			To fork a deleted task, use subagent.NAME or the UID of its run, as listed by
+			` + "`kubectl get transcripts.history.nestor.dev`" + `. It has no workspace unless you name one.
 
 			You need the permission to get the transcript of the run.
 		`),
@@ -64,7 +74,7 @@ func newFork(f *Factory) *cobra.Command {
 			# Repeat a run from its record: neither the model nor a tool is called
 			kubectl nestor fork fix-1 --at 0 --replies Recorded
 		`),
-		Args:              argCount(1, 1, "the name of one task"),
+		Args:              argCount(1, 1, "the name of one task, or the UID of its run"),
 		ValidArgsFunction: f.firstArg(tasks(isAgentTask)),
 		RunE:              f.runE(o.run),
 	}
@@ -95,23 +105,22 @@ func (o *forkOptions) run(ctx context.Context, s *session, args []string) error 
 	if err := o.dryRun.check(); err != nil {
 		return err
 	}
-	original, err := s.getTask(ctx, args[0])
+	run, err := s.findRun(ctx, args[0])
 	if err != nil {
 		return err
 	}
-	task, err := s.forkOf(ctx, original, o.source)
-	if err != nil {
-		return err
-	}
+	task := s.forkOf(run, o.source)
 	if task.Name = o.name; o.name == "" {
-		task.GenerateName = original.Name + "-fork-"
+		task.GenerateName = run.short() + "-fork-"
 	}
 	task.Spec.Role, task.Spec.ModelProvider, task.Spec.Model, task.Spec.Instruction = o.role, o.provider, o.model, o.instruction
 	if task.Spec.Workspace, err = o.workspace.workspace(); err != nil {
 		return err
 	}
 	if task.Spec.Workspace == nil {
-		task.Spec.Workspace = newWorkspaceOf(original, task.Spec.Fork)
+		if task.Spec.Workspace, err = s.newWorkspaceOf(ctx, run, task.Spec.Fork); err != nil {
+			return err
+		}
 	}
 	if o.dryRun.disabled() {
 		if task.Spec.User, err = s.user(ctx); err != nil {
@@ -132,36 +141,129 @@ func (o *forkOptions) run(ctx context.Context, s *session, args []string) error 
 	return explainTimeout(err, "waiting for the task "+task.Name)
 }
 
-// forkOf returns a task that forks the run of another one, without a name.
-func (s *session) forkOf(ctx context.Context, original *v1beta1.AgentTask, source forkSource) (*v1beta1.AgentTask, error) {
-	if !isAgentTask(*original) || original.Status.SubAgent == "" {
-		return nil, usagef("%s has no run that can be forked: it is the call of a tool, or has not started", original.Name)
+// recordedRun is a run that can be forked.
+type recordedRun struct {
+	uid, name string
+	// task is nil if it was deleted.
+	task *v1beta1.AgentTask
+}
+
+const maxNameOfFork = 40
+
+// short returns the name, or its beginning if a suffix would make it too long.
+func (r recordedRun) short() string {
+	name := r.name
+	if r.task != nil {
+		name = r.task.Name
+	}
+	return strings.TrimRight(name[:min(len(name), maxNameOfFork)], "-.")
+}
+
+// findRun returns the run of a task, or the run of a deleted one: by the name of its transcript, or by its UID.
+func (s *session) findRun(ctx context.Context, arg string) (recordedRun, error) {
+	if _, _, _, ok := historyv1.ParseTranscriptName(arg); ok {
+		return s.deletedRun(ctx, arg, arg)
+	}
+	if _, err := uuid.Parse(arg); err == nil {
+		return s.runWithUID(ctx, arg)
+	}
+	task, err := s.getTask(ctx, arg)
+	if apierrors.IsNotFound(err) && !kube.IsNoSuchAPI(err) {
+		return s.deletedRun(ctx, arg, historyv1.TranscriptName("SubAgent", arg))
+	}
+	if err != nil {
+		return recordedRun{}, err
+	}
+	if !isAgentTask(*task) || task.Status.SubAgent == "" {
+		return recordedRun{}, usagef("%s has no run that can be forked: it is the call of a tool, or has not started", task.Name)
 	}
 	var sub v1beta1.SubAgent
-	if err := s.get(ctx, original.Status.SubAgent, &sub); err != nil {
-		return nil, fmt.Errorf("find the run of %s: %w", original.Name, err)
+	if err := s.get(ctx, task.Status.SubAgent, &sub); err != nil {
+		return recordedRun{}, fmt.Errorf("find the run of %s: %w", task.Name, err)
 	}
-	fork := &v1beta1.TaskFork{UID: string(sub.UID), Task: original.Name, ModelReplies: v1beta1.ReplySource(source.replies), ToolResults: v1beta1.ResultSource(source.results)}
-	if sub.Name != original.Name {
-		fork.Task, fork.SubAgent = "", sub.Name
+	return recordedRun{string(sub.UID), sub.Name, task}, nil
+}
+
+// noRecord is for runs that the ledger does not have.
+func (s *session) noRecord(arg string) error {
+	return fmt.Errorf("there is no task %q in namespace %s, and the ledger has no run with this name: `kubectl get transcripts.history.nestor.dev` lists the runs that it has. "+
+		"A deleted task can be forked until its retention ends, as subagent.NAME or by the UID of its run", arg, s.namespace)
+}
+
+// deletedRun returns the run with a transcript.
+func (s *session) deletedRun(ctx context.Context, arg, transcript string) (recordedRun, error) {
+	found, err := s.history().Transcript(ctx, transcript)
+	if apierrors.IsNotFound(err) {
+		return recordedRun{}, s.noRecord(arg)
+	}
+	if err != nil {
+		return recordedRun{}, err
+	}
+	return runOfTranscript(found)
+}
+
+// runWithUID returns the run with a UID.
+func (s *session) runWithUID(ctx context.Context, uid string) (recordedRun, error) {
+	var found *historyv1.Transcript
+	err := s.history().Transcripts(ctx, func(t historyv1.Transcript) error {
+		if string(t.UID) == uid {
+			found = &t
+		}
+		return nil
+	})
+	if err != nil {
+		return recordedRun{}, err
+	}
+	if found == nil {
+		return recordedRun{}, s.noRecord(uid)
+	}
+	return runOfTranscript(*found)
+}
+
+func runOfTranscript(t historyv1.Transcript) (recordedRun, error) {
+	kind, name, _, _ := historyv1.ParseTranscriptName(t.Name)
+	if kind != "SubAgent" {
+		return recordedRun{}, usagef("%s cannot be forked: only the runs of tasks and sub-agents can, which are named subagent.NAME", t.Name)
+	}
+	return recordedRun{uid: string(t.UID), name: name}, nil
+}
+
+// forkOf returns a task that forks a run, without a name.
+func (s *session) forkOf(run recordedRun, source forkSource) *v1beta1.AgentTask {
+	fork := &v1beta1.TaskFork{UID: run.uid, SubAgent: run.name, ModelReplies: v1beta1.ReplySource(source.replies), ToolResults: v1beta1.ResultSource(source.results)}
+	if run.task != nil && run.task.Name == run.name {
+		fork.Task, fork.SubAgent = run.name, ""
 	}
 	if source.at >= 0 {
 		fork.Sequence = &source.at
 	}
 	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace}}
 	task.Spec = v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent, Fork: fork}
-	return task, nil
+	return task
 }
 
-// newWorkspaceOf returns the workspace of a fork whose tools run: that of the original, which starts anew. A claim is not shared.
-func newWorkspaceOf(original *v1beta1.AgentTask, fork *v1beta1.TaskFork) *v1beta1.Workspace {
-	workspace := original.Spec.Workspace
-	if fork.ToolResults == v1beta1.ResultsRecorded || workspace == nil || workspace.PersistentVolumeClaim != nil || workspace.Directory != nil {
-		return nil
+// newWorkspaceOf returns the workspace of a fork whose tools run: a new one like that of the original, which belongs to the chat or task at the
+// top of its tree. A claim is not shared.
+func (s *session) newWorkspaceOf(ctx context.Context, run recordedRun, fork *v1beta1.TaskFork) (*v1beta1.Workspace, error) {
+	if fork.ToolResults == v1beta1.ResultsRecorded || run.task == nil {
+		return nil, nil
+	}
+	workspace := run.task.Spec.Workspace
+	if name := run.task.Spec.Chat; name != "" {
+		chat, err := s.getChat(ctx, name)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, err
+		}
+		if err == nil {
+			workspace = chat.Spec.Workspace
+		}
+	}
+	if workspace == nil || workspace.PersistentVolumeClaim != nil || workspace.Directory != nil {
+		return nil, nil
 	}
 	anew := workspace.DeepCopy()
 	if anew.Git != nil {
 		anew.Git.Push = nil
 	}
-	return anew
+	return anew, nil
 }

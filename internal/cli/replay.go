@@ -69,21 +69,17 @@ func newReplay(f *Factory) *cobra.Command {
 }
 
 func (o *replayOptions) run(ctx context.Context, s *session, args []string) error {
-	original, err := s.getTask(ctx, args[0])
+	run, err := s.findRun(ctx, args[0])
 	if err != nil {
 		return err
 	}
 	o.source.replies = string(v1beta1.RepliesRecorded) // unless something is replaced
-	task, err := s.forkOf(ctx, original, o.source)
-	if err != nil {
-		return err
-	}
+	task := s.forkOf(run, o.source)
 	role, err := o.readRole()
 	if err != nil {
 		return err
 	}
-	const longest = 40
-	task.Name = fmt.Sprintf("%s-replay-%s", original.Name[:min(len(original.Name), longest)], rand.String(5))
+	task.Name = fmt.Sprintf("%s-replay-%s", run.short(), rand.String(5))
 	task.Spec.ModelProvider, task.Spec.Model = o.provider, o.model
 	if role != nil {
 		task.Spec.Role = task.Name

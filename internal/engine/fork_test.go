@@ -14,6 +14,14 @@ import (
 // fork starts a fork of an agent at an event.
 func (w *world) fork(origin, name string, at int64, fork agent.Fork, change func(*agent.Forked)) agent.ForkPoint {
 	w.t.Helper()
+	record, first, point := w.makeFork(origin, name, at, fork, change)
+	w.deliverError(w.current().Start(record, first))
+	return point
+}
+
+// makeFork returns the record and the first fact of a fork.
+func (w *world) makeFork(origin, name string, at int64, fork agent.Fork, change func(*agent.Forked)) (ledger.Agent, agent.Fact, agent.ForkPoint) {
+	w.t.Helper()
 	forked := agent.Forked{Name: name}
 	if change != nil {
 		change(&forked)
@@ -35,26 +43,29 @@ func (w *world) fork(origin, name string, at int64, fork agent.Fork, change func
 	w.mu.Lock()
 	w.agents[name] = record
 	w.mu.Unlock()
-	w.deliverError(w.current().Start(record, first))
-	return point
+	return record, first, point
 }
 
 func (w *world) eventsOf(uid string) []agent.Event {
 	w.t.Helper()
-	rows, err := w.ledger.Events(w.t.Context(), uid, 0, ledger.MaxLimit)
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	var events []agent.Event
 	var s agent.State
-	for _, row := range rows {
-		next, event, err := agent.DecodeAndApply(s, row.Data)
+	for {
+		rows, err := w.ledger.Events(w.t.Context(), uid, int64(len(events)), ledger.MaxLimit)
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		s, events = next, append(events, event)
+		if len(rows) == 0 {
+			return events
+		}
+		for _, row := range rows {
+			next, event, err := agent.DecodeAndApply(s, row.Data)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			s, events = next, append(events, event)
+		}
 	}
-	return events
 }
 
 // runsOf returns how often a tool has run.
@@ -108,6 +119,8 @@ func TestRecordedForkCallsNothing(t *testing.T) {
 const divergingScript = `
 name: diverging
 rules:
+- match: {role: coder, lastMessage: /outcome of this call is unknown/}
+  reply: {toolCalls: [{name: submit_result, arguments: {result: Unknown.}}]}
 - match: {role: coder, lastMessage: /differently/}
   reply: {toolCalls: [{name: write, arguments: {path: b.go}}]}
 - match: {role: coder, turn: 1}
