@@ -154,6 +154,9 @@ func (s State) withForkConfig(f Forked) State {
 		return s
 	}
 	messages := s.History.Messages()
+	if !slices.ContainsFunc(messages, func(m Message) bool { return len(m.ReasoningItems) > 0 }) {
+		return s // requests of a history that stays the same are stored as edits
+	}
 	for i := range messages {
 		messages[i].ReasoningItems = nil
 	}

@@ -34,13 +34,24 @@ func (a *actor) beginFork(batch []delivery) error {
 	if err != nil {
 		return err
 	}
-	state := agent.Replay(agent.State{}, events)
-	request, err := a.engine.requestOfOrigin(record.Origin, state)
+	state, last := replayToLastTurn(events)
+	request, err := a.engine.requestOfOrigin(record.Origin, last)
 	if err != nil {
 		return err
 	}
 	a.beginning = &beginning{state, record.OriginSeq, request}
 	return nil
+}
+
+// replayToLastTurn returns the state after events, and the last one in which a model call of a turn was outstanding.
+func replayToLastTurn(events []agent.Event) (state, last agent.State) {
+	for i := range events {
+		state = agent.Replay(state, events[i:i+1])
+		if c := state.ModelCall; c != nil && c.Purpose == agent.PurposeTurn {
+			last = state
+		}
+	}
+	return state, last
 }
 
 // eventsOfOrigin returns the events of an agent up to one, or up to the first that cannot be read.
@@ -61,8 +72,8 @@ func (e *Engine) eventsOfOrigin(uid string, until int64) ([]agent.Event, error) 
 	return events, nil
 }
 
-// requestOfOrigin returns the request of the model call that is outstanding at the place of a fork, so that the ledger stores the first
-// request of the fork as an edit of it; nil if it does not have that request.
+// requestOfOrigin returns the request of the last model call before the place of a fork, given the state in which it was outstanding, so that
+// the ledger stores the first request of the fork as an edit of it; nil if it does not have that request.
 func (e *Engine) requestOfOrigin(uid string, s agent.State) (*exchange.Recorded, error) {
 	if s.ModelCall == nil {
 		return nil, nil

@@ -62,7 +62,7 @@ func (w *world) wantWrites(want int) {
 	}
 }
 
-func wantSuperseded(t *testing.T, held <-chan error) {
+func wantSuperseded(t testing.TB, held <-chan error) {
 	t.Helper()
 	if err := <-held; !errors.Is(err, ErrSuperseded) {
 		t.Fatalf("the superseded engine returned %v", err)

@@ -35,7 +35,7 @@ import (
 // world is the environment of an engine: a ledger, a scripted model over HTTP, tools that record their runs, and an in-memory
 // version of the controllers, which handle children, posts, questions, replies and outcomes.
 type world struct {
-	t      *testing.T
+	t      testing.TB
 	model  *scripted.Server
 	url    string
 	path   string
@@ -84,7 +84,7 @@ type world struct {
 	requests sync.Map
 }
 
-func newWorld(t *testing.T, scripts ...string) *world {
+func newWorld(t testing.TB, scripts ...string) *world {
 	t.Helper()
 	w := &world{t: t, agents: map[string]ledger.Agent{}, tools: &toolbox{runs: map[string]int{}}}
 	w.changed = sync.NewCond(&w.mu)
@@ -111,7 +111,7 @@ func (w *world) openLedger() {
 }
 
 // script returns a built-in script by its name, or parses one that contains lines.
-func script(t *testing.T, source string) *scripted.Script {
+func script(t testing.TB, source string) *scripted.Script {
 	t.Helper()
 	parsed, err := scripted.Builtin(source)
 	if strings.Contains(source, "\n") {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -30,6 +31,8 @@ type Recorded struct {
 	// memory; others copy it, because the first may still be in flight.
 	conversation []model.Message
 	continued    bool
+	// resumed reports that it is the request of another agent, which a fork continues.
+	resumed bool
 	// Offsets in the request: the end of the system message, the end of the messages, and the start of the idempotency key.
 	headEnd, messagesEnd, keyStart int64
 }
@@ -66,7 +69,7 @@ func Resume(call ledger.ModelCall, s agent.State, now time.Time) *Recorded {
 		return nil
 	}
 	// The chain is kept as long as there are forks, so its age does not matter.
-	r := &Recorded{chain: call.Chain, place: call.Place, at: now, history: s.History, summary: s.Summary, request: req, system: req.Messages[0], conversation: req.Messages}
+	r := &Recorded{resumed: true, chain: call.Chain, place: call.Place, at: now, history: s.History, summary: s.Summary, request: req, system: req.Messages[0], conversation: req.Messages}
 	r.request.Messages = nil
 	r.setOffsets(int64(len(call.Request)))
 	return r
@@ -118,12 +121,15 @@ func Encode(v any) []byte {
 // edit returns the edit that makes the next request from this one, if it is a continuation. It also sets the offsets of the next
 // one.
 func (r *Recorded) edit(s agent.State, next *Recorded) (ledger.Edit, bool) {
-	if r == nil || next.at.Sub(r.at) > ledger.ChainMaxAge || !r.sameExceptMessages(next) {
+	if r == nil || next.at.Sub(r.at) > ledger.ChainMaxAge {
 		return nil, false
 	}
 	added, ok := agent.PromptGrowth(s, r.history, r.summary)
 	if !ok {
 		return nil, false
+	}
+	if !r.sameExceptMessages(next) {
+		return r.editForFork(next, added)
 	}
 	edit := ledger.Edit{{From: 0, To: r.messagesEnd}}
 	grown := int64(0)
@@ -143,6 +149,61 @@ func (r *Recorded) edit(s agent.State, next *Recorded) (ledger.Edit, bool) {
 	}
 	next.keyStart = next.messagesEnd + r.keyStart - r.messagesEnd
 	return append(edit, ledger.Piece{From: r.messagesEnd, To: r.keyStart}, ledger.Piece{Text: string(next.suffix())}), true
+}
+
+// editForFork returns the edit for a request that differs in more than messages, such as the model. Only a fork has one: the requests of other
+// agents begin a new chain.
+func (r *Recorded) editForFork(next *Recorded, added []agent.Message) (ledger.Edit, bool) {
+	if !r.resumed || next.system.Role != model.RoleSystem {
+		return nil, false
+	}
+	before, tailBefore := r.frame()
+	after, tailAfter := next.frame()
+	edit := replace(nil, 0, before, after)
+	edit = append(edit, ledger.Piece{From: r.headEnd, To: r.messagesEnd})
+	next.headEnd = int64(len(after))
+	next.messagesEnd = next.headEnd + r.messagesEnd - r.headEnd
+	if len(added) > 0 {
+		values := make([]json.RawMessage, len(added))
+		for i, m := range added {
+			values[i] = Encode(Message(m))
+			next.messagesEnd += int64(len(",") + len(values[i]))
+		}
+		edit = append(edit, ledger.Piece{Values: values})
+	}
+	next.keyStart = next.messagesEnd + int64(len(tailAfter)-len(next.suffix()))
+	return replace(edit, r.messagesEnd, tailBefore, tailAfter), true
+}
+
+// frame returns what is before the second message of the encoded request, and what follows the last one.
+func (r *Recorded) frame() (head, tail []byte) {
+	const list = `"messages":`
+	encoded := Encode(r.request)
+	at := bytes.Index(encoded, []byte(list+"null")) + len(list)
+	head = slices.Concat(encoded[:at], []byte("["), Encode(r.system))
+	return head, append([]byte("]"), encoded[at+len("null"):]...)
+}
+
+// replace adds the pieces that replace bytes at an offset to an edit. What both have at their ends is taken from the previous request.
+func replace(edit ledger.Edit, offset int64, before, after []byte) ledger.Edit {
+	start := ledger.CommonPrefix(before, after)
+	end := 0
+	for end < min(len(before), len(after))-start && before[len(before)-1-end] == after[len(after)-1-end] {
+		end++
+	}
+	for end > 0 && !utf8.RuneStart(after[len(after)-end]) {
+		end--
+	}
+	if start > 0 {
+		edit = append(edit, ledger.Piece{From: offset, To: offset + int64(start)})
+	}
+	if text := after[start : len(after)-end]; len(text) > 0 {
+		edit = append(edit, ledger.Piece{Text: string(text)})
+	}
+	if end > 0 {
+		edit = append(edit, ledger.Piece{From: offset + int64(len(before)-end), To: offset + int64(len(before))})
+	}
+	return edit
 }
 
 // editHead returns the edit for a changed system prompt, and the number of bytes by which the head grows.
