@@ -85,25 +85,39 @@ type ForkPoint struct {
 	State    State
 }
 
-// FindForkPoint returns the last point of a fork at or before an event. Events are those of the origin from the first. A run that has
-// ended, and one whose model has not replied yet, accept an instruction in another way than other points: the former continues, and the
-// latter begins anew with it.
+// FindForkPoint returns the last point of a fork at or before an event. Events are those of the origin from the first.
 func FindForkPoint(events []Event, sequence int64, instruction bool) ForkPoint {
+	f := ForkFinder{Sequence: sequence, Instruction: instruction}
 	var s State
-	var point ForkPoint
 	for i, e := range events {
 		if int64(i) >= sequence {
 			break
 		}
 		s = apply(s, e)
-		if s.IsForkPoint() && (!instruction || s.Iterations > 0) || instruction && s.isContinuable() {
-			point = ForkPoint{Sequence: int64(i) + 1, State: s}
-		}
-		if s.Phase.Terminal() && point.State.Phase.Terminal() {
-			break // later events change nothing
-		}
+		f.Add(int64(i)+1, s)
 	}
-	return point
+	return f.Point
+}
+
+// ForkFinder finds the last point of a fork at or before an event while the states of the origin are computed. A run that has ended, and one
+// whose model has not replied yet, accept an instruction in another way than other points: the former continues, and the latter begins anew
+// with it.
+type ForkFinder struct {
+	// Sequence is the event, and Instruction reports that the fork has one.
+	Sequence    int64
+	Instruction bool
+	// Point is the last point among the states that were added.
+	Point ForkPoint
+}
+
+// Add adds the state after an event. States are added in order.
+func (f *ForkFinder) Add(sequence int64, s State) {
+	if sequence > f.Sequence || s.Phase.Terminal() && f.Point.State.Phase.Terminal() { // later events of a run that has ended change nothing
+		return
+	}
+	if s.IsForkPoint() && (!f.Instruction || s.Iterations > 0) || f.Instruction && s.isContinuable() {
+		f.Point = ForkPoint{Sequence: sequence, State: s}
+	}
 }
 
 // forked begins a fork. The limits that hold for the run continue to count, and its usage begins anew: what the origin has used is

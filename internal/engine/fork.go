@@ -30,46 +30,67 @@ func (a *actor) beginFork(batch []delivery) error {
 		return nil
 	}
 	record := batch[i].create
-	events, err := a.engine.eventsOfOrigin(record.Origin, record.OriginSeq)
+	origin, err := a.readOrigin(batch, record.Origin, record.OriginSeq)
 	if err != nil {
 		return err
 	}
-	state, last := replayToLastTurn(events)
-	request, err := a.engine.requestOfOrigin(record.Origin, last)
+	request, err := a.engine.requestOfOrigin(record.Origin, origin.lastTurn)
 	if err != nil {
 		return err
 	}
-	a.beginning = &beginning{state, record.OriginSeq, request}
+	a.beginning = &beginning{origin.state, record.OriginSeq, request}
 	return nil
 }
 
-// replayToLastTurn returns the state after events, and the last one in which a model call of a turn was outstanding.
-func replayToLastTurn(events []agent.Event) (state, last agent.State) {
-	for i := range events {
-		state = agent.Replay(state, events[i:i+1])
-		if c := state.ModelCall; c != nil && c.Purpose == agent.PurposeTurn {
-			last = state
-		}
-	}
-	return state, last
+// originRun is the recorded run of a fork's origin.
+type originRun struct {
+	events []agent.Event
+	// state is the state at the place of the fork, and lastTurn the last one up to there in which a model call of a turn was outstanding.
+	state, lastTurn agent.State
 }
 
-// eventsOfOrigin returns the events of an agent up to one, or up to the first that cannot be read.
-func (e *Engine) eventsOfOrigin(uid string, until int64) ([]agent.Event, error) {
+// readOrigin reads the origin of a fork up to the place of the fork, and also its record if the fork uses it: the events of a long run take
+// time to decode.
+func (a *actor) readOrigin(batch []delivery, uid string, sequence int64) (originRun, error) {
+	fork, until := a.forkIn(batch), sequence
+	if fork.usesRecord() && a.recorded == nil {
+		until = max(until, fork.End)
+	}
+	origin, err := a.engine.eventsOfOrigin(uid, sequence, until)
+	if err == nil && fork.usesRecord() && a.recorded == nil {
+		a.recorded = origin.record(sequence)
+	}
+	return origin, err
+}
+
+// record returns what a fork at an event has as its record.
+func (o originRun) record(sequence int64) *agent.Record {
+	return agent.NewRecord(o.state, slices.Clone(o.events[min(int(sequence), len(o.events)):]))
+}
+
+// eventsOfOrigin returns the events of an agent up to one, or up to the first that cannot be read, for a fork at an event.
+func (e *Engine) eventsOfOrigin(uid string, sequence, until int64) (originRun, error) {
 	rows, err := e.allEvents(e.ctx, uid)
 	if err != nil {
-		return nil, err
+		return originRun{}, err
 	}
-	var events []agent.Event
+	var origin originRun
 	var state agent.State
 	for _, row := range rows {
 		next, event, err := agent.DecodeAndApply(state, row.Data)
 		if row.Seq > until || err != nil {
 			break
 		}
-		state, events = next, append(events, event)
+		state, origin.events = next, append(origin.events, event)
+		if row.Seq > sequence {
+			continue
+		}
+		origin.state = state
+		if c := state.ModelCall; c != nil && c.Purpose == agent.PurposeTurn {
+			origin.lastTurn = state
+		}
 	}
-	return events, nil
+	return origin, nil
 }
 
 // requestOfOrigin returns the request of the last model call before the place of a fork, given the state in which it was outstanding, so that
@@ -88,27 +109,38 @@ func (e *Engine) requestOfOrigin(uid string, s agent.State) (*exchange.Recorded,
 	return exchange.Resume(call, s, e.options.Now()), nil
 }
 
-// loadRecord reads the record of a fork, if the fork uses it.
-func (a *actor) loadRecord(batch []delivery) error {
-	fork := a.config().Fork
+// fork is the fork of an agent, or nil.
+type fork struct{ *agent.Fork }
+
+func (f fork) usesRecord() bool {
+	return f.Fork != nil && (f.Replies == agent.RepliesRecorded || f.Results != agent.ResultsLive)
+}
+
+// forkIn returns the fork of the agent, which a batch may start.
+func (a *actor) forkIn(batch []delivery) fork {
+	found := a.config().Fork
 	for _, d := range batch {
 		switch f := d.fact.(type) {
 		case agent.Forked:
-			fork = &f.Fork
+			found = &f.Fork
 		case agent.Started:
-			fork = f.Config.Fork
+			found = f.Config.Fork
 		}
 	}
-	if fork == nil || a.recorded != nil || fork.Replies != agent.RepliesRecorded && fork.Results == agent.ResultsLive {
+	return fork{found}
+}
+
+// loadRecord reads the record of a fork, if the fork uses it.
+func (a *actor) loadRecord(batch []delivery) error {
+	f := a.forkIn(batch)
+	if a.recorded != nil || !f.usesRecord() {
 		return nil
 	}
-	events, err := a.engine.eventsOfOrigin(fork.Origin, fork.End)
-	if err != nil {
-		return err
+	origin, err := a.engine.eventsOfOrigin(f.Origin, f.Sequence, f.End)
+	if err == nil {
+		a.recorded = origin.record(f.Sequence)
 	}
-	before := events[:min(int(fork.Sequence), len(events))]
-	a.recorded = agent.NewRecord(agent.Replay(agent.State{}, before), slices.Clone(events[len(before):]))
-	return nil
+	return err
 }
 
 // recall answers the calls of a fork from its record, in the step that makes them.

@@ -5,8 +5,10 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -62,14 +64,17 @@ func converse(t testing.TB) *world {
 	return w
 }
 
-// startOnce starts a fork with an engine that is killed after the first append.
-func (w *world) startOnce(name string, change func(*agent.Forked)) {
+// startOnce starts a fork with an engine that is killed after the first append, and returns the time that this takes.
+func (w *world) startOnce(name string, change func(*agent.Forked)) time.Duration {
 	w.t.Helper()
 	w.crash()
 	dying := &dyingLedger{Ledger: w.ledger, agent: "uid-" + name, at: 1, written: true, died: make(chan struct{})}
 	w.start(dying)
-	w.fork("task", name, 1<<40, agent.Fork{Replies: agent.RepliesLive, Results: agent.ResultsRecorded}, change)
+	record, first, _ := w.makeFork("task", name, math.MaxInt64, agent.Fork{Replies: agent.RepliesLive, Results: agent.ResultsRecorded}, change)
+	began := time.Now()
+	w.deliverError(w.current().Start(record, first))
 	<-dying.died
+	return time.Since(began)
 }
 
 // DESIGN section 24: a fork of a conversation with 1,000 turns adds less than 5 KB.
@@ -98,13 +103,21 @@ func TestForkOfLongConversationIsSmall(t *testing.T) {
 }
 
 // BenchmarkForkOfLongConversation measures from the start of a fork until its first append is durable, which plans its first model call.
-// The bytes are those that it adds to the ledger.
+// reads/fork is the time of a start divided by the time in which the history of the origin is read once; bytes/fork are those that a fork
+// adds to the ledger.
 func BenchmarkForkOfLongConversation(b *testing.B) {
 	w := converse(b)
 	before, forks := w.bytes(), 0
+	var starts, reads time.Duration
 	for b.Loop() {
-		w.startOnce(fmt.Sprintf("fork-%d", forks), func(f *agent.Forked) { f.Instruction = "And now differently." })
+		began := time.Now()
+		w.eventsOf("uid-task")
+		reads += time.Since(began)
+		starts += w.startOnce(fmt.Sprintf("fork-%d", forks), func(f *agent.Forked) { f.Instruction = "And now differently." })
 		forks++
 	}
 	b.ReportMetric(float64(w.bytes()-before)/float64(forks), "bytes/fork")
+	b.ReportMetric(float64(starts)/float64(reads), "reads/fork")
+	b.ReportMetric(float64(starts.Microseconds())/1000/float64(forks), "ms/start")
+	b.ReportMetric(0, "ns/op") // it includes what the benchmark prepares
 }

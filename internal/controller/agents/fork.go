@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -54,6 +55,8 @@ type origin struct {
 	record ledger.Agent
 	events []agent.Event
 	point  agent.ForkPoint
+	// state is the newest one.
+	state agent.State
 	// config is its configuration at the point.
 	config agent.Config
 }
@@ -82,14 +85,14 @@ func (r *Reconciler) findOrigin(ctx context.Context, task *v1beta1.AgentTask) (o
 		return origin{}, never("%s is not the UID of the run of the sub-agent %s in this namespace.", fork.UID, name)
 	}
 	o := origin{record: record}
-	if o.events, err = r.readEvents(ctx, record); err != nil {
+	finder := agent.ForkFinder{Sequence: math.MaxInt64, Instruction: task.Spec.Instruction != ""}
+	if fork.Sequence != nil {
+		finder.Sequence = *fork.Sequence
+	}
+	if o.events, o.state, err = r.readEvents(ctx, record, finder.Add); err != nil {
 		return origin{}, err
 	}
-	last := int64(len(o.events))
-	if fork.Sequence != nil {
-		last = min(last, *fork.Sequence)
-	}
-	o.point = agent.FindForkPoint(o.events, last, task.Spec.Instruction != "")
+	o.point = finder.Point
 	o.config = o.point.State.Config
 	if o.point.Sequence == 0 {
 		started, ok := o.events[0].Fact.(agent.Started)
@@ -104,14 +107,15 @@ func (r *Reconciler) findOrigin(ctx context.Context, task *v1beta1.AgentTask) (o
 	return o, nil
 }
 
-// readEvents reads the events of a run, up to the first that cannot be read. There is at least one.
-func (r *Reconciler) readEvents(ctx context.Context, record ledger.Agent) ([]agent.Event, error) {
+// readEvents reads the events of a run, up to the first that cannot be read, and returns the state after them. There is at least one. each is
+// called with the state after each event.
+func (r *Reconciler) readEvents(ctx context.Context, record ledger.Agent, each func(sequence int64, s agent.State)) ([]agent.Event, agent.State, error) {
 	var events []agent.Event
 	var state agent.State
 	for {
 		page, err := r.Runner.Ledger.Events(ctx, record.UID, int64(len(events)), ledger.MaxLimit)
 		if err != nil {
-			return nil, err
+			return nil, state, err
 		}
 		for _, row := range page {
 			next, event, err := agent.DecodeAndApply(state, row.Data)
@@ -120,12 +124,13 @@ func (r *Reconciler) readEvents(ctx context.Context, record ledger.Agent) ([]age
 				break
 			}
 			state, events = next, append(events, event)
+			each(int64(len(events)), state)
 		}
 		switch {
 		case len(events) == 0:
-			return nil, startErrorf(v1beta1.ErrorInvalidSpec, "spec.fork: the history of the run %s cannot be read.", record.Name)
+			return nil, state, startErrorf(v1beta1.ErrorInvalidSpec, "spec.fork: the history of the run %s cannot be read.", record.Name)
 		case len(page) == 0:
-			return events, nil
+			return events, state, nil
 		}
 	}
 }
@@ -183,7 +188,7 @@ func (r *Reconciler) prepareFork(ctx context.Context, f *facts, task *v1beta1.Ag
 	}
 	record := ledger.Agent{
 		UID: f.uid, Kind: r.Tracker.Kind, Namespace: f.GetNamespace(), NamespaceUID: o.record.NamespaceUID, Name: f.GetName(), Root: f.uid,
-		ShardHash: shard.Hash(string(cluster.RootUID(f.Object))), Role: o.config.Role.Name, Depth: int(f.SubAgent.Spec.Depth),
+		ShardHash: shard.Hash(string(cluster.RootUID(f.Object))), Role: o.config.Role.Name, RoleRevision: o.config.Role.Revision, Depth: int(f.SubAgent.Spec.Depth),
 		Provider: o.record.Provider, Model: o.record.Model, CreatedAt: f.GetCreationTimestamp().Time, Origin: o.record.UID, OriginSeq: fork.Sequence,
 	}
 	changed := task.Spec.Role != "" || task.Spec.Model != "" || task.Spec.ModelProvider != ""
@@ -194,12 +199,12 @@ func (r *Reconciler) prepareFork(ctx context.Context, f *facts, task *v1beta1.Ag
 			return record, nil, err
 		}
 		config = resolved.Config
-		record.Role, record.Provider, record.Model = config.Role.Name, resolved.Provider, resolved.Model
+		record.Role, record.RoleRevision, record.Provider, record.Model = config.Role.Name, config.Role.Revision, resolved.Provider, resolved.Model
 	}
 	if changed || task.Spec.Instruction != "" {
 		fork.Replies = agent.RepliesLive
 	}
-	root, err := r.findRoot(ctx, o.record)
+	root, err := r.findRoot(ctx, o)
 	if err != nil {
 		return record, nil, err
 	}
@@ -294,8 +299,12 @@ type rootOfRun struct {
 	object client.Object
 }
 
-func (r *Reconciler) findRoot(ctx context.Context, record ledger.Agent) (rootOfRun, error) {
-	state, found, err := r.recordedState(ctx, record.Root)
+func (r *Reconciler) findRoot(ctx context.Context, o origin) (rootOfRun, error) {
+	record, state, found := o.record, o.state, true
+	var err error
+	if record.Root != record.UID {
+		state, found, err = r.recordedState(ctx, record.Root)
+	}
 	root := rootOfRun{state: state, found: found}
 	if err != nil || !found {
 		return root, err
@@ -358,6 +367,6 @@ func (r *Reconciler) recordedState(ctx context.Context, uid string) (agent.State
 	if err != nil {
 		return agent.State{}, false, err
 	}
-	events, err := r.readEvents(ctx, record)
-	return agent.Replay(agent.State{}, events), err == nil, err
+	_, state, err := r.readEvents(ctx, record, func(int64, agent.State) {})
+	return state, err == nil, err
 }
