@@ -4,8 +4,11 @@
 package flows
 
 import (
+	"context"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
@@ -54,6 +57,34 @@ func forks(w *world) {
 			Eventually(r.task("changed")).WithContext(ctx).Should(BeDone(v1beta1.TaskFailed, string(v1beta1.ErrorDiverged), "Actual: box__write", path))
 			Expect(must(ctx, w.requestsOf(r.agent(ctx, "changed").UID))).To(HaveLen(1))
 			Expect(w.tools.writesBelow(r.namespace)()).To(BeZero())
+		})
+
+		It("a sub-agent in the middle of a deleted tree is forked, and so is its fork: no one is called again", func(ctx SpecContext) {
+			r := w.newNamespace(ctx)
+			r.openChat(ctx)
+			r.sendMessage(ctx, "request", "Delegate to coder: Delegate to tester: Submit a test")
+			Eventually(r.task("chat-1")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
+			coder, result := r.agent(ctx, "chat-1"), must(ctx, r.task("chat-1")).Status.Result.Summary
+			Eventually(r.chat).WithContext(ctx).Should(BeDone(v1beta1.ChatIdle, v1beta1.ReasonReady))
+			Expect(r.API.Delete(ctx, must(ctx, r.chat))).To(Succeed())
+			Eventually(func(ctx context.Context) bool {
+				_, err := r.sub("chat-1")(ctx)
+				return apierrors.IsNotFound(err)
+			}).WithContext(ctx).Should(BeTrue())
+
+			fork := MakeFork("fork", coder)
+			fork.Spec.Fork.Sequence = new(int64)
+			r.create(ctx, fork)
+			Eventually(r.task("fork")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
+			r.create(ctx, MakeFork("again", r.agent(ctx, "fork")))
+			Eventually(r.task("again")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
+			for _, name := range []string{"fork", "again"} {
+				Expect(must(ctx, r.task(name)).Status.Result.Summary).To(Equal(result))
+				Expect(must(ctx, w.requestsOf(r.agent(ctx, name).UID))).To(BeEmpty())
+			}
+			var tasks v1beta1.AgentTaskList
+			Expect(r.API.List(ctx, &tasks, r.inNamespace())).To(Succeed())
+			Expect(tasks.Items).To(HaveLen(2), "the delegation of the record is not repeated")
 		})
 
 		It("a run that the ledger does not have, or that is another one's, cannot be forked", func(ctx SpecContext) {

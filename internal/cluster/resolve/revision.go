@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -48,16 +47,38 @@ func (f Finder) RoleAt(ctx context.Context, namespace, name, pinned string) (rol
 		return role.Role{}, err
 	}
 	read := builtIn
+	if object != nil && f.Gated(object) {
+		return f.gatedRole(ctx, object, pinned)
+	}
 	if object != nil {
-		if f.Gated(object) {
-			return f.gatedRole(ctx, object, pinned)
-		}
-		if read, err = f.ReadRole(ctx, object); err != nil {
-			return role.Role{}, err
-		}
+		return f.ungatedRole(ctx, object)
 	}
 	_, read.Revision, err = read.Snapshot()
 	return read, err
+}
+
+// ungatedRole reads a role as it is written.
+func (f Finder) ungatedRole(ctx context.Context, object *v1beta1.AgentRole) (role.Role, error) {
+	read, err := f.ReadRole(ctx, object)
+	if err != nil {
+		return role.Role{}, err
+	}
+	_, read.Revision, err = read.Snapshot()
+	return read, err
+}
+
+// readLive reads a gated role from the API server: the cache of a replica may still have a revision that was rolled back.
+func (f Finder) readLive(ctx context.Context, object *v1beta1.AgentRole) (*v1beta1.AgentRole, error) {
+	name := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
+	var live v1beta1.AgentRole
+	err := f.Live.Get(ctx, name, &live)
+	if apierrors.IsNotFound(err) {
+		return nil, &Missing{Reason: v1beta1.ReasonRoleNotFound, Message: fmt.Sprintf("The role %s was deleted.", name)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get the role %s: %w", name, err)
+	}
+	return &live, nil
 }
 
 // Gated reports whether runs begin with the promoted revision of a role. Installed built-in roles change with the release.
@@ -66,13 +87,21 @@ func (f Finder) Gated(object *v1beta1.AgentRole) bool { return object.Gated() &&
 // gatedRole returns the pinned revision of a gated role if it is one of this object, which may have been deleted and created again, and otherwise
 // the promoted one.
 func (f Finder) gatedRole(ctx context.Context, object *v1beta1.AgentRole, pinned string) (role.Role, error) {
-	promoted := object.Status.PromotedRevision
-	for _, revision := range slices.Compact([]string{pinned, promoted}) {
-		if revision == "" {
-			continue
+	if pinned != "" {
+		if read, err := f.revision(ctx, object, pinned); !apierrors.IsNotFound(err) {
+			return read, err
 		}
-		read, err := f.revision(ctx, object, revision)
-		if !apierrors.IsNotFound(err) {
+	}
+	object, err := f.readLive(ctx, object)
+	if err != nil {
+		return role.Role{}, err
+	}
+	if !f.Gated(object) {
+		return f.ungatedRole(ctx, object)
+	}
+	promoted := object.Status.PromotedRevision
+	if promoted != "" {
+		if read, err := f.revision(ctx, object, promoted); !apierrors.IsNotFound(err) {
 			return read, err
 		}
 	}

@@ -86,6 +86,45 @@ func TestGatedRoleIsReadFromItsRevisions(t *testing.T) {
 	}
 }
 
+// The cache of a replica may be behind: a revision that was rolled back begins no run, and neither does the role of before a deletion.
+func TestGatedRoleIsConfirmedLive(t *testing.T) {
+	cached := gated("poet")
+	first, one := kept(t, cached, "You write odes.")
+	second, two := kept(t, cached, "You write sonnets.")
+	cached.Status.PromotedRevision = two
+	rolledBack, ungated := cached.DeepCopy(), cached.DeepCopy()
+	rolledBack.Status.PromotedRevision = one
+	ungated.Spec.Promotion = nil
+	again := gated("poet")
+	again.UID = "again"
+	third, three := kept(t, again, "You write limericks.")
+	again.Status.PromotedRevision = three
+	for name, test := range map[string]struct {
+		live   *v1beta1.AgentRole
+		pinned string
+		want   string
+		reason string
+	}{
+		"rolled back":        {live: rolledBack, want: "You write odes."},
+		"pinned before that": {live: rolledBack, pinned: two, want: "You write sonnets."},
+		"not gated any more": {live: ungated, want: "You are team/poet."},
+		"created again":      {live: again, want: "You write limericks."},
+		"deleted":            {reason: v1beta1.ReasonRoleNotFound},
+	} {
+		f := finderOf(t, cached)
+		objects := []client.Object{first, second, third}
+		if test.live != nil {
+			objects = append(objects, test.live)
+		}
+		f.Live = finderOf(t, objects...).Live
+		got, err := f.RoleAt(t.Context(), "team", "poet", test.pinned)
+		var missing *Missing
+		if errors.As(err, &missing); test.reason != "" && (missing == nil || missing.Reason != test.reason) || test.reason == "" && err != nil || got.SystemPrompt != test.want {
+			t.Errorf("%s: got %q (%v), want %q", name, got.SystemPrompt, err, test.want)
+		}
+	}
+}
+
 func TestGatedRoleWithoutRevisionWaits(t *testing.T) {
 	poet := gated("poet")
 	damaged, one := kept(t, poet, "You write odes.")
