@@ -133,6 +133,10 @@ func (o *replayOptions) readRole() (*v1beta1.AgentRole, error) {
 func (s *session) printReplay(task *v1beta1.AgentTask) error {
 	status := task.Status
 	switch {
+	case status.Error == nil && task.Spec.Fork.ToolResults == v1beta1.ResultsReadOnly:
+		fmt.Fprintln(s.Out, "All calls are in the record, or read-only tools.")
+	case status.Error == nil && task.Spec.Fork.ToolResults == v1beta1.ResultsLive:
+		fmt.Fprintln(s.Out, "The candidate has ended. Its calls were made.")
 	case status.Error == nil:
 		fmt.Fprintln(s.Out, "All calls are in the record.")
 	case status.Error.Kind == v1beta1.ErrorDiverged:
