@@ -29,6 +29,7 @@ func TestPublishing(t *testing.T) {
 	t.Run("not reviewed", func(t *testing.T) { notReviewed(w.newProject(t)) })
 	t.Run("changed after the approval", func(t *testing.T) { changedAfterTheApproval(w.newProject(t)) })
 	t.Run("denied to a role", func(t *testing.T) { deniedToARole(w.newProject(t)) })
+	t.Run("forked", func(t *testing.T) { forked(w.newProject(t)) })
 	t.Run("too large to be kept", func(t *testing.T) { tooLargeToBeKept(w.newProject(t)) })
 	t.Run("killed between the push and the record", func(t *testing.T) { killedAfterThePush(w.newProject(t)) })
 	t.Run("killed before the push", func(t *testing.T) { killedBeforeThePush(w.newProject(t)) })

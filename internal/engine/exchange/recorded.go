@@ -154,7 +154,7 @@ func (r *Recorded) edit(s agent.State, next *Recorded) (ledger.Edit, bool) {
 // editForFork returns the edit for a request that differs in more than messages, such as the model. Only a fork has one: the requests of other
 // agents begin a new chain.
 func (r *Recorded) editForFork(next *Recorded, added []agent.Message) (ledger.Edit, bool) {
-	if !r.resumed || next.system.Role != model.RoleSystem {
+	if !r.resumed || next.system.Role != model.RoleSystem || r.request.IdempotencyKey == "" || next.request.IdempotencyKey == "" {
 		return nil, false
 	}
 	before, tailBefore := r.frame()
