@@ -76,7 +76,7 @@ func (o *rolePromoteOptions) run(ctx context.Context, s *session, args []string)
 	if err != nil {
 		return err
 	}
-	if !r.Gated() {
+	if r.Spec.Promotion == nil || r.Spec.Promotion.Mode != v1beta1.PromotionGated {
 		return fmt.Errorf("the role %s uses every change at once: set spec.promotion.mode to Gated to promote its revisions", r.Name)
 	}
 	name := r.Status.CurrentRevision
