@@ -10,8 +10,7 @@ import (
 )
 
 // The build time of a program grows with its packages. Raise a limit only for packages that it cannot do without, as
-// kubectl-nestor cannot
-// try a policy without CEL.
+// kubectl-nestor cannot try a policy without CEL.
 func TestProgramsHaveFewPackages(t *testing.T) {
 	packages := list(t)
 	for name, limit := range map[string]int{"nestor-operator": 1740, "nestor-gateway": 1200, "kubectl-nestor": 1021} {
