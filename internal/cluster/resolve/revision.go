@@ -82,7 +82,10 @@ func (f Finder) readLive(ctx context.Context, object *v1beta1.AgentRole) (*v1bet
 }
 
 // Gated reports whether runs begin with the promoted revision of a role. Installed built-in roles change with the release.
-func (f Finder) Gated(object *v1beta1.AgentRole) bool { return object.Gated() && !f.BuiltIn(object) }
+func (f Finder) Gated(object *v1beta1.AgentRole) bool {
+	promotion := object.Spec.Promotion
+	return promotion != nil && promotion.Mode == v1beta1.PromotionGated && !f.BuiltIn(object)
+}
 
 // gatedRole returns the pinned revision of a gated role if it is one of this object, which may have been deleted and created again, and otherwise
 // the promoted one.
@@ -134,7 +137,7 @@ func (f Finder) revision(ctx context.Context, object *v1beta1.AgentRole, revisio
 		}
 		f.Revisions.put(key, read)
 	}
-	read.AgentRoleSpec = *read.AgentRoleSpec.DeepCopy() // it may be in the cache
+	read.AgentRoleSpec = *read.DeepCopy() // it may be in the cache
 	read.Namespace, read.Gated = object.Namespace, true
 	return read, nil
 }
