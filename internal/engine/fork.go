@@ -79,7 +79,7 @@ func (e *Engine) eventsOfOrigin(uid string, sequence, until int64) (originRun, e
 	for _, row := range rows {
 		next, event, err := agent.DecodeAndApply(state, row.Data)
 		if row.Seq > until || err != nil {
-			return events, nil //nolint:nilerr // an event of another release ends what can be read
+			return origin, nil //nolint:nilerr // an event of another release ends what can be read
 		}
 		state, origin.events = next, append(origin.events, event)
 		if row.Seq > sequence {
