@@ -94,6 +94,7 @@ func (o *replayOptions) run(ctx context.Context, s *session, args []string) erro
 		defer func() { _ = s.api.Delete(context.WithoutCancel(ctx), task) }() // the role is deleted with it
 	}
 	if role != nil { // the task waits for it
+		role.Spec.Promotion = nil // the copy is not promoted
 		role.ObjectMeta = metav1.ObjectMeta{Namespace: s.namespace, Name: task.Name, OwnerReferences: []metav1.OwnerReference{
 			{APIVersion: v1beta1.GroupVersion.String(), Kind: "AgentTask", Name: task.Name, UID: task.UID},
 		}}
