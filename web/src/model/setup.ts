@@ -3,7 +3,7 @@
 
 // The forms of the kinds that people set up. Fields that a form does not show are kept as they are.
 
-import type { Form, Spec } from './form';
+import { type Form, type Spec, type Variant, variantOf } from './form';
 
 export const roleForm: Form = {
   resource: 'agentroles',
@@ -21,8 +21,8 @@ export const roleForm: Form = {
     {
       title: 'Model',
       fields: [
-        { path: ['modelProvider'], label: 'Provider', kind: 'text', pick: 'providers' },
-        { path: ['model'], label: 'Model', kind: 'text' },
+        { path: ['modelProvider'], label: 'Provider', kind: 'text', pick: 'providers', placeholder: 'that of the chat or parent, or default' },
+        { path: ['model'], label: 'Model', kind: 'text', placeholder: 'that of the chat or parent, or of the provider' },
         { path: ['reasoningEffort'], label: 'Reasoning effort', kind: 'choice', options: ['None', 'Low', 'Medium', 'High'] },
         { path: ['temperature'], label: 'Temperature', kind: 'text', about: 'From 0 to 2.' },
         { path: ['maxOutputTokens'], label: 'Tokens of a reply', kind: 'number' },
@@ -219,7 +219,7 @@ export const toolServerForm: Form = {
       title: 'Tools',
       fields: [
         { path: ['readOnlyTools'], label: 'Read-only tools', kind: 'lines', about: 'Tools that need no approval although the server does not mark them, one per line, without the prefix.' },
-        { path: ['acceptedToolsDigest'], label: 'Accepted tools', kind: 'text', about: 'The digest of a changed list of tools that you have read and accept.' },
+        { path: ['acceptedToolsDigest'], label: 'Accepted tools', kind: 'text', when: (_, isNew) => !isNew, about: 'The digest of a changed list of tools that you have read and accept.' },
       ],
     },
   ],
@@ -230,6 +230,14 @@ const sources = ['schedule', 'webhook', 'watch'];
 
 /** Whether a source is the one of a trigger, or can still become it. */
 const startedBy = (source: string) => (spec: Spec) => source in spec || !sources.some((other) => other in spec);
+
+/** What a trigger does. */
+const work: Variant[] = [
+  { member: 'task', label: 'A task of a role', begin: { role: 'general' } },
+  { member: 'message', label: 'A message to a chat', begin: {} },
+];
+
+const does = (member: string) => (spec: Spec) => variantOf(work, spec).member === member;
 
 export const triggerForm: Form = {
   resource: 'agenttriggers',
@@ -270,13 +278,14 @@ export const triggerForm: Form = {
     },
     {
       title: 'Work',
-      about: 'A task of a role, or a message to a chat. Texts may contain {{ CEL }}.',
+      about: 'What each firing starts. Texts may contain {{ CEL }}.',
+      oneOf: work,
       fields: [
-        { path: ['task', 'role'], label: 'Role of the task', kind: 'text', pick: 'roles' },
-        { path: ['task', 'instruction'], label: 'Instruction', kind: 'long' },
-        { path: ['task', 'modelProvider'], label: 'Provider', kind: 'text', pick: 'providers', placeholder: 'that of the role, or default' },
-        { path: ['message', 'chat'], label: 'Chat of the message', kind: 'text', pick: 'chats' },
-        { path: ['message', 'content'], label: 'Message', kind: 'long' },
+        { path: ['task', 'role'], label: 'Role of the task', kind: 'text', when: does('task'), pick: 'roles', placeholder: 'Choose…' },
+        { path: ['task', 'instruction'], label: 'Instruction', kind: 'long', when: does('task') },
+        { path: ['task', 'modelProvider'], label: 'Provider', kind: 'text', when: does('task'), pick: 'providers', placeholder: 'that of the role, or default' },
+        { path: ['message', 'chat'], label: 'Chat of the message', kind: 'text', when: does('message'), pick: 'chats', placeholder: 'Choose…' },
+        { path: ['message', 'content'], label: 'Message', kind: 'long', when: does('message') },
         { path: ['concurrencyPolicy'], label: 'While earlier work is active', kind: 'choice', options: ['Allow', 'Forbid', 'Replace'], placeholder: 'Allow' },
         { path: ['suspend'], label: 'Suspended', kind: 'flag' },
       ],

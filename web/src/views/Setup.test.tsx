@@ -70,6 +70,35 @@ it('shows a schedule in words with its next times, and the author of a trigger',
   expect(yaml('trigger')).toContain('user: alice');
 });
 
+it('has the next times directly below the cron expression', () => {
+  show(<TriggerSetup name="" all={[]} />);
+  fireEvent.click(screen.getByRole('button', { name: 'On a schedule' }));
+  const times = screen.getByRole('region', { name: 'Next times' });
+  expect(times.previousElementSibling).toBe(screen.getByLabelText(/^Cron/).closest('.editor-field'));
+});
+
+it('shows the fields of a task or of a message, and keeps what was typed for the other', () => {
+  show(<TriggerSetup name="" all={[]} />);
+  fireEvent.change(screen.getByLabelText(/^Instruction/), { target: { value: 'Sum up.' } });
+  expect(screen.queryByLabelText(/^Chat of the message/)).toBeNull();
+  fireEvent.click(screen.getByRole('button', { name: 'A message to a chat' }));
+  expect(screen.queryByLabelText(/^Instruction/)).toBeNull();
+  fireEvent.change(screen.getByLabelText(/^Message/), { target: { value: 'Good morning.' } });
+  expect(yaml('trigger')).toContain('  message:\n    content: Good morning.\n');
+  expect(yaml('trigger')).not.toContain('task:');
+  fireEvent.click(screen.getByRole('button', { name: 'A task of a role' }));
+  expect(yaml('trigger')).toContain('    instruction: Sum up.\n');
+  expect(yaml('trigger')).not.toContain('message:');
+});
+
+it('has accepted tools only for a tool server that exists', () => {
+  show(<ToolServerSetup name="" all={[]} />);
+  expect(screen.queryByLabelText(/^Accepted tools/)).toBeNull();
+  cleanup();
+  show(<ToolServerSetup name="search" all={[{ metadata: { name: 'search', namespace: 'default', uid: 'u', generation: 1, creationTimestamp: '' }, spec: { url: 'https://mcp.example.com' } }]} />);
+  expect(screen.getByLabelText(/^Accepted tools/)).toBeTruthy();
+});
+
 it('shows the command that sends a webhook', () => {
   show(<TriggerSetup name="" all={[]} />);
   fireEvent.click(screen.getByRole('button', { name: 'For a webhook' }));
