@@ -140,7 +140,7 @@ func (s *session) printReplay(task *v1beta1.AgentTask) error {
 	case status.Error == nil:
 		fmt.Fprintln(s.Out, "All calls are in the record.")
 	case status.Error.Kind == v1beta1.ErrorDiverged:
-		fmt.Fprintln(s.Out, terminal.Clean(status.Error.Message))
+		fmt.Fprintln(s.Out, terminal.Line(status.Error.Message))
 	}
 	cost := "-"
 	if status.Usage.CostMicros != nil {
@@ -150,5 +150,5 @@ func (s *session) printReplay(task *v1beta1.AgentTask) error {
 	if status.Error == nil {
 		return nil
 	}
-	return exitf(exitFailed, "task %s failed: %s", task.Name, status.Error.Kind)
+	return exitf(exitFailed, "task %s failed: %s: %s", task.Name, status.Error.Kind, terminal.Line(status.Error.Message))
 }

@@ -49,7 +49,7 @@ func newRoleRollback(f *Factory) *cobra.Command {
 	o := rolePromoteOptions{back: true}
 	cmd := &cobra.Command{
 		Use:   "rollback NAME [REVISION]",
-		Short: "Let new runs begin with the revision of a gated role that was promoted before",
+		Short: "Let new runs begin with the revision that was promoted before",
 		Long: dedent(`
 			Let new runs begin with the revision of a role with spec.promotion.mode Gated that was promoted before, or with the one
 			in the argument. Until the role is corrected, or its current revision is promoted again, the role has the condition
@@ -76,7 +76,7 @@ func (o *rolePromoteOptions) run(ctx context.Context, s *session, args []string)
 	if err != nil {
 		return err
 	}
-	if !r.Gated() {
+	if r.Spec.Promotion == nil || r.Spec.Promotion.Mode != v1beta1.PromotionGated {
 		return fmt.Errorf("the role %s uses every change at once: set spec.promotion.mode to Gated to promote its revisions", r.Name)
 	}
 	name := r.Status.CurrentRevision

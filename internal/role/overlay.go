@@ -11,8 +11,10 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// Overlay returns r with the fields that are set in over. A part such as Tools or Delegation is replaced as a whole, while limits
-// are replaced one by one. A remote role keeps no prompt, model or tools, and an isolated one nothing that its agents could act with. SystemPromptFrom, Promotion and AllowedNamespaces are left out: they are for finding and reading a role.
+// Overlay returns r with the fields that are set in over. A part such as Tools or Delegation is replaced as a whole,
+// while limits are replaced one by one. A remote role keeps no prompt, model or tools, and an isolated one nothing that
+// its agents could act with. SystemPromptFrom, Promotion and AllowedNamespaces are left out: they are for finding and
+// reading a role.
 func (r Role) Overlay(over Role) Role {
 	if over.Remote != nil { // the remote agent has its own
 		r.ModelProvider, r.Model, r.Temperature, r.MaxOutputTokens, r.ReasoningEffort, r.SystemPrompt = "", "", "", 0, "", ""
