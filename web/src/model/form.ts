@@ -19,7 +19,9 @@ export interface Form {
   sections: Section[];
   /** spec.user is the person who writes it. */
   requester?: boolean;
-  /** Specs to begin with. */
+  /** What a new object begins with. */
+  begin?: Spec;
+  /** Specs to begin with instead. */
   presets?: { label: string; about?: string; name?: string; spec: Spec }[];
 }
 

@@ -225,11 +225,12 @@ export const toolServerForm: Form = {
   ],
 };
 
-/** What can start a trigger. It has exactly one of them. */
-const sources = ['schedule', 'webhook', 'watch'];
-
-/** Whether a source is the one of a trigger, or can still become it. */
-const startedBy = (source: string) => (spec: Spec) => source in spec || !sources.some((other) => other in spec);
+/** What starts a trigger. */
+const sources: Variant[] = [
+  { member: 'schedule', label: 'On a schedule', begin: { cron: '0 7 * * 1-5' } },
+  { member: 'webhook', label: 'For a webhook', begin: { format: 'Generic', secretKeyRef: { name: 'webhook', key: 'token' } } },
+  { member: 'watch', label: 'When an object changes', begin: { apiVersion: 'v1', kind: 'Pod', when: "object.status.phase == 'Failed'" } },
+];
 
 /** What a trigger does. */
 const work: Variant[] = [
@@ -237,43 +238,27 @@ const work: Variant[] = [
   { member: 'message', label: 'A message to a chat', begin: {} },
 ];
 
-const does = (member: string) => (spec: Spec) => variantOf(work, spec).member === member;
+const has = (variants: Variant[], member: string) => (spec: Spec) => variantOf(variants, spec).member === member;
 
 export const triggerForm: Form = {
   resource: 'agenttriggers',
   kind: 'AgentTrigger',
   word: 'trigger',
   requester: true,
-  presets: [
-    { label: 'On a schedule', spec: { schedule: { cron: '0 7 * * 1-5' }, task: { role: 'general' } } },
-    { label: 'For a webhook', spec: { webhook: { format: 'Generic', secretKeyRef: { name: 'webhook', key: 'token' } }, task: { role: 'general' } } },
-    { label: 'When an object changes', spec: { watch: { apiVersion: 'v1', kind: 'Pod', when: "object.status.phase == 'Failed'" }, task: { role: 'general' } } },
-  ],
+  begin: { schedule: sources[0]!.begin, task: work[0]!.begin },
   sections: [
     {
-      title: 'Schedule',
-      when: startedBy('schedule'),
+      title: 'Start',
+      oneOf: sources,
       fields: [
-        { path: ['schedule', 'cron'], label: 'Cron', kind: 'text', about: 'Minute, hour, day of the month, month, day of the week.' },
-        { path: ['schedule', 'timeZone'], label: 'Time zone', kind: 'text', placeholder: 'UTC' },
-      ],
-    },
-    {
-      title: 'Webhook',
-      when: startedBy('webhook'),
-      fields: [
-        { path: ['webhook', 'format'], label: 'Format', kind: 'choice', options: ['Generic', 'GitHub', 'Alertmanager', 'CloudEvents'], placeholder: 'Generic' },
-        { path: ['webhook', 'secretKeyRef'], label: 'Token of the requests', kind: 'secret', about: 'For GitHub, the key of the signature.' },
-        { path: ['webhook', 'when'], label: 'Only when', kind: 'text', about: 'A CEL expression over body and headers.' },
-      ],
-    },
-    {
-      title: 'Watch',
-      when: startedBy('watch'),
-      fields: [
-        { path: ['watch', 'apiVersion'], label: 'API version', kind: 'text' },
-        { path: ['watch', 'kind'], label: 'Kind', kind: 'text' },
-        { path: ['watch', 'when'], label: 'Fires when', kind: 'text', about: 'A CEL expression over object and oldObject.' },
+        { path: ['schedule', 'cron'], label: 'Cron', kind: 'text', when: has(sources, 'schedule'), about: 'Minute, hour, day of the month, month, day of the week.' },
+        { path: ['schedule', 'timeZone'], label: 'Time zone', kind: 'text', when: has(sources, 'schedule'), placeholder: 'UTC' },
+        { path: ['webhook', 'format'], label: 'Format', kind: 'choice', when: has(sources, 'webhook'), options: ['Generic', 'GitHub', 'Alertmanager', 'CloudEvents'], placeholder: 'Generic' },
+        { path: ['webhook', 'secretKeyRef'], label: 'Token of the requests', kind: 'secret', when: has(sources, 'webhook'), about: 'For GitHub, the key of the signature.' },
+        { path: ['webhook', 'when'], label: 'Only when', kind: 'text', when: has(sources, 'webhook'), about: 'A CEL expression over body and headers.' },
+        { path: ['watch', 'apiVersion'], label: 'API version', kind: 'text', when: has(sources, 'watch') },
+        { path: ['watch', 'kind'], label: 'Kind', kind: 'text', when: has(sources, 'watch') },
+        { path: ['watch', 'when'], label: 'Fires when', kind: 'text', when: has(sources, 'watch'), about: 'A CEL expression over object and oldObject.' },
       ],
     },
     {
@@ -281,11 +266,11 @@ export const triggerForm: Form = {
       about: 'What each firing starts. Texts may contain {{ CEL }}.',
       oneOf: work,
       fields: [
-        { path: ['task', 'role'], label: 'Role of the task', kind: 'text', when: does('task'), pick: 'roles', placeholder: 'Choose…' },
-        { path: ['task', 'instruction'], label: 'Instruction', kind: 'long', when: does('task') },
-        { path: ['task', 'modelProvider'], label: 'Provider', kind: 'text', when: does('task'), pick: 'providers', placeholder: 'that of the role, or default' },
-        { path: ['message', 'chat'], label: 'Chat of the message', kind: 'text', when: does('message'), pick: 'chats', placeholder: 'Choose…' },
-        { path: ['message', 'content'], label: 'Message', kind: 'long', when: does('message') },
+        { path: ['task', 'role'], label: 'Role of the task', kind: 'text', when: has(work, 'task'), pick: 'roles', placeholder: 'Choose…' },
+        { path: ['task', 'instruction'], label: 'Instruction', kind: 'long', when: has(work, 'task') },
+        { path: ['task', 'modelProvider'], label: 'Provider', kind: 'text', when: has(work, 'task'), pick: 'providers', placeholder: 'that of the role, or default' },
+        { path: ['message', 'chat'], label: 'Chat of the message', kind: 'text', when: has(work, 'message'), pick: 'chats', placeholder: 'Choose…' },
+        { path: ['message', 'content'], label: 'Message', kind: 'long', when: has(work, 'message') },
         { path: ['concurrencyPolicy'], label: 'While earlier work is active', kind: 'choice', options: ['Allow', 'Forbid', 'Replace'], placeholder: 'Allow' },
         { path: ['suspend'], label: 'Suspended', kind: 'flag' },
       ],

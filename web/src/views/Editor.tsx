@@ -39,7 +39,7 @@ export function Editor({ form, name, page, onApplied, stored: now, usual = {}, b
   const stored = now && begunWith && now.metadata.uid === begunWith.metadata.uid && now.metadata.generation === begunWith.metadata.generation ? now : begunWith;
   const { namespace, person } = useSite();
   const [newName, setNewName] = useState(name);
-  const [spec, setSpec] = useState<Spec>(() => (stored?.spec as Spec | undefined) ?? {});
+  const [spec, setSpec] = useState<Spec>(() => (stored?.spec as Spec | undefined) ?? form.begin ?? {});
   const [begun, setBegun] = useState(0);
   // What was typed for variants that are not chosen now.
   const left = useRef<Spec>({});

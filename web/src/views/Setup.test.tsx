@@ -123,14 +123,15 @@ it('takes money as an amount, and does not overwrite what cannot be listed', () 
   screen.getByText('forbidden');
 });
 
-it('shows only what belongs to the source of a trigger, once it has one', () => {
+it('shows the fields of the source of a trigger', () => {
   show(<TriggerSetup name="" all={[]} />);
-  const sources = () => ['Schedule', 'Webhook', 'Watch'].filter((name) => screen.queryByRole('group', { name }));
-  expect(sources()).toEqual(['Schedule', 'Webhook', 'Watch']);
+  const fields = () => ['Cron', 'Format', 'Fires when'].filter((name) => screen.queryByLabelText(new RegExp(`^${name}`)));
+  expect(fields()).toEqual(['Cron']);
   fireEvent.click(screen.getByRole('button', { name: 'For a webhook' }));
-  expect(sources()).toEqual(['Webhook']);
+  expect(fields()).toEqual(['Format']);
+  expect(yaml('trigger')).not.toContain('schedule:');
   fireEvent.click(screen.getByRole('button', { name: 'When an object changes' }));
-  expect(sources()).toEqual(['Watch']);
+  expect(fields()).toEqual(['Fires when']);
 });
 
 it('names what is missing while a button cannot be used', () => {

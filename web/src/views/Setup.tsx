@@ -53,28 +53,34 @@ export function ProviderSetup(of: Of<Provider>) {
 }
 
 /** Whether a provider answers, and a task that shows how its model does. */
-export function TestProvider({ provider: { metadata, status } }: { provider: Provider }) {
-  const site = useSite();
-  const ask = async () => {
-    try {
-      const task = await createTask(site.namespace, slug(`test ${metadata.name}`, randomSuffix()), { type: 'Agent', role: 'general', modelProvider: metadata.name, instruction: 'This is a test of the model. Reply with one short sentence.', ...requesterOf(site.person, ''), ttlSecondsAfterFinished: 86_400 });
-      go(hrefOf({ namespace: site.namespace, run: task.metadata.name }));
-    } catch (error) {
-      site.toast((error as Error).message, 'error');
-    }
-  };
+function TestProvider({ provider: { metadata, status } }: { provider: Provider }) {
   return (
     <section className="panel" aria-label="Test it">
       <h2>Test it</h2>
       <p>
         <Ready conditions={status?.conditions ?? []} /> The operator calls the endpoint with the key when the provider changes.
       </p>
-      {site.person.may.createTasks && (
-        <button type="button" className="button small" onClick={() => void ask()}>
-          Run a task with the default model
-        </button>
-      )}
+      <TestModel provider={metadata.name}>Run a task with the default model</TestModel>
     </section>
+  );
+}
+
+/** Runs a task with the default model of a provider, and goes to it. */
+export function TestModel({ provider, children }: { provider: string; children: string }) {
+  const site = useSite();
+  const ask = async () => {
+    try {
+      const task = await createTask(site.namespace, slug(`test ${provider}`, randomSuffix()), { type: 'Agent', role: 'general', modelProvider: provider, instruction: 'This is a test of the model. Reply with one short sentence.', ...requesterOf(site.person, ''), ttlSecondsAfterFinished: 86_400 });
+      go(hrefOf({ namespace: site.namespace, run: task.metadata.name }));
+    } catch (error) {
+      site.toast((error as Error).message, 'error');
+    }
+  };
+  if (!site.person.may.createTasks) return null;
+  return (
+    <button type="button" className="button small" aria-label={`${children}: ${provider}`} onClick={() => void ask()}>
+      {children}
+    </button>
   );
 }
 
