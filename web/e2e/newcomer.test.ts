@@ -85,6 +85,6 @@ it('goes from an empty namespace to an own provider, tool server, role and trigg
   const trigger = admin.getByRole('region', { name: 'Trigger morning' });
   await trigger.getByText('Ready', { exact: true }).waitFor({ timeout });
   await trigger.getByRole('button', { name: 'Fire' }).click();
-  await trigger.getByText('An old pond').waitFor({ timeout });
+  await trigger.getByText('An old pond.', { exact: true }).waitFor({ timeout });
   await look(admin, 'newcomer-fired');
 });

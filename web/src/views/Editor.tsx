@@ -5,7 +5,7 @@ import { Fragment, type ReactNode, useId, useMemo, useRef, useState } from 'reac
 import { catalog, listOf, providers, roles, toolServers, writeObject } from '../api/client';
 import type { Chat, Resource } from '../api/types';
 import { compare } from '../model/diff';
-import { choose, type Form, getIn, gitOpsManager, type Manifest, manifestOf, otherFields, sectionsOf, setIn, type Spec, variantOf } from '../model/form';
+import { choose, type Form, getIn, gitOpsManager, type Manifest, manifestOf, otherFields, type Picked, sectionsOf, setIn, type Spec, variantOf } from '../model/form';
 import { toYAML } from '../model/yaml';
 import { Code } from '../parts/Code';
 import { DiffLines } from '../parts/DiffView';
@@ -43,7 +43,7 @@ export function Editor({ form, name, page, onApplied, stored: now, usual = {}, b
   const [begun, setBegun] = useState(0);
   // What was typed for variants that are not chosen now.
   const left = useRef<Spec>({});
-  const choices = useChoices(form);
+  const choices = useChoices(pickedBy(form));
   const manifest = useMemo(
     () => manifestOf(form.kind, { metadata: stored?.metadata ?? { name: newName.trim(), namespace, uid: '', creationTimestamp: '' }, spec: form.requester ? { ...spec, user: person.user } : spec }),
     [form, stored, newName, namespace, spec, person.user],
@@ -121,10 +121,13 @@ export function Editor({ form, name, page, onApplied, stored: now, usual = {}, b
 
 const capital = (word: string) => word[0]!.toUpperCase() + word.slice(1);
 
-/** Loads what the fields of a form pick from. What the person may not list is not proposed. */
-function useChoices(form: Form): Choices {
+/** What the fields of a form pick from. */
+const pickedBy = (form: Form) => [...new Set(form.sections.flatMap(({ fields }) => fields.flatMap(({ pick }) => pick ?? [])))];
+
+/** Loads the values that fields pick from. What the person may not list is not proposed. */
+export function useChoices(picked: readonly Picked[]): Choices {
   const { namespace } = useSite();
-  const wanted = new Set(form.sections.flatMap(({ fields }) => fields.flatMap(({ pick }) => pick ?? [])));
+  const wanted = new Set(picked);
   const names = (list: Promise<Resource[]>) => list.then((items) => items.map(({ metadata }) => metadata.name)).catch(() => []);
   const [loaded] = useLoad(async (): Promise<Choices> => {
     const [known, ours, models, servers, chats] = await Promise.all([
@@ -141,7 +144,7 @@ function useChoices(form: Form): Choices {
       tools: [...tools, ...(known?.tools ?? []).map((tool) => tool.name), ...(known?.workspaceTools ?? []).map((tool) => tool.name)],
       chats,
     };
-  }, [namespace, form]);
+  }, [namespace, [...wanted].join()]);
   return loaded.state === 'done' ? loaded.value : {};
 }
 
