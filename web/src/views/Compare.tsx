@@ -49,8 +49,10 @@ export function Compare({ task, other = originOf(task) }: { task: Task; other?: 
         </form>
         {!person.may.readTranscripts ? (
           <p className="note">You may not read transcripts in this namespace.</p>
+        ) : other && task.spec.type === 'Agent' && !task.status?.subAgent ? (
+          <Empty icon="clock" title="This run has not started">The comparison appears here when it starts.</Empty>
         ) : other ? (
-          <Compared first={transcriptName(tasks, other)} second={task.spec.type === 'Tool' ? transcriptOf('task', task.metadata.name) : transcriptName(tasks, task.metadata.name)} names={[other, task.metadata.name]} />
+          <Compared phase={task.status?.phase} first={transcriptName(tasks, other)} second={task.spec.type === 'Tool' ? transcriptOf('task', task.metadata.name) : transcriptName(tasks, task.metadata.name)} names={[other, task.metadata.name]} />
         ) : (
           <Empty icon="diff" title="Choose another run">Both runs are shown side by side, with the first difference marked.</Empty>
         )}
@@ -59,9 +61,10 @@ export function Compare({ task, other = originOf(task) }: { task: Task; other?: 
   );
 }
 
-function Compared({ first, second, names }: { first: string; second: string; names: [string, string] }) {
+/** The comparison, which is read again when the run reaches another phase. */
+function Compared({ phase, first, second, names }: { phase?: string; first: string; second: string; names: [string, string] }) {
   const { namespace } = useSite();
-  const [loaded, again] = useLoad(() => compareRuns(namespace, first, second), [namespace, first, second]);
+  const [loaded, again] = useLoad(() => compareRuns(namespace, first, second), [namespace, first, second, phase]);
   return (
     <WhenLoaded loaded={loaded} again={again} what="both runs" problem="The runs cannot be compared">
       {(comparison) => (
