@@ -109,7 +109,7 @@ func FindForkPoint(events []Event, sequence int64, instruction bool) ForkPoint {
 // forked begins a fork. The limits that hold for the run continue to count, and its usage begins anew: what the origin has used is
 // reported there.
 func forked(s State, f Forked, at Time) State {
-	if s.Config.Fork != nil && s.Config.Fork.Origin == f.Fork.Origin || !s.IsForkPoint() && !(s.isContinuable() && f.Instruction != "") {
+	if s.Config.Fork != nil && s.Config.Fork.Origin == f.Fork.Origin || !s.IsForkPoint() && (f.Instruction == "" || !s.isContinuable()) {
 		return s
 	}
 	if s.Phase.Terminal() {

@@ -172,7 +172,7 @@ func everyPosition(events []Event) iter.Seq[int] {
 	}
 }
 
-func TestUnchangedForksOfScenariosMakeTheSameCalls(t *testing.T) {
+func TestUnchangedForksRepeatScenarios(t *testing.T) {
 	forks, ends := 0, 0
 	datadriven.Walk(t, "testdata/scenarios", func(t *testing.T, path string) {
 		d := dialogue{}
@@ -198,7 +198,7 @@ func TestUnchangedForksOfScenariosMakeTheSameCalls(t *testing.T) {
 	}
 }
 
-func TestUnchangedForksOfRandomRunsMakeTheSameCalls(t *testing.T) {
+func TestUnchangedForksRepeatRandomRuns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := drawRun(t, func(step) {}).events
 		checkUnchangedForks(t, events, rapid.IntRange(0, len(events)).Draw(t, "at"))

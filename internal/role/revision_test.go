@@ -78,7 +78,7 @@ func TestReadSnapshotRefusesOtherData(t *testing.T) {
 	}
 }
 
-func TestRevisionDependsOnWhatAgentsAreMadeFrom(t *testing.T) {
+func TestRevisionCoversWholeRole(t *testing.T) {
 	base := revisionOf(t, sampleRole(t))
 	for name, change := range map[string]func(*Role){
 		"prompt":          func(r *Role) { r.SystemPrompt = "You write <i>." },

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// The build time of a program grows with its packages. Raise a limit only for packages that it cannot do without, as kubectl-nestor cannot
-// try a policy without CEL.
+// The build time of a program grows with its packages. Raise a limit only for packages that it cannot do without, as
+// kubectl-nestor cannot try a policy without CEL.
 func TestProgramsHaveFewPackages(t *testing.T) {
 	packages := list(t)
-	for name, limit := range map[string]int{"nestor-operator": 1740, "nestor-gateway": 1200, "kubectl-nestor": 1020} {
+	for name, limit := range map[string]int{"nestor-operator": 1740, "nestor-gateway": 1200, "kubectl-nestor": 1021} {
 		if n := len(packages[module+"cmd/"+name]); n == 0 || n > limit {
 			t.Errorf("%s has %d packages, at most %d are allowed", name, n, limit)
 		}

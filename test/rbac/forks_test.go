@@ -15,7 +15,7 @@ import (
 
 // Everyone who may create tasks with the chart's roles may also read transcripts, so this person has a role of their own.
 var _ = Describe("A fork", func() {
-	It("needs the permission to get the transcript of its run", func(ctx SpecContext) {
+	It("needs the permission to get the transcript and the files of its run", func(ctx SpecContext) {
 		const pipeline person = "pipeline"
 		grant := func(name string, rule rbacv1.PolicyRule) {
 			meta := metav1.ObjectMeta{Namespace: team, Name: name}
@@ -42,5 +42,16 @@ var _ = Describe("A fork", func() {
 		})
 		Eventually(fork(spec{"task": "fix-1"})).WithContext(ctx).Should(Succeed())
 		Expect(fork(spec{"subAgent": "another"})(ctx)).To(MatchError(ContainSubstring("subagent.another")))
+
+		// Its workspace may begin with the files of the run.
+		inWorkspace := creates(pipeline, "a fork with a workspace", "AgentTask", spec{
+			"type": "Agent", "workspace": spec{"emptyDir": spec{}},
+			"fork": spec{"task": "fix-1", "uid": "6f1d2c1e-3f0b-4c5e-9d3b-0f2a7f7a1c11", "toolResults": "Live"},
+		}, "").try
+		Expect(inWorkspace(ctx)).To(MatchError(ContainSubstring("you may not get workspacechanges/file")))
+		grant("reads-files", rbacv1.PolicyRule{
+			APIGroups: []string{"history.nestor.dev"}, Resources: []string{"workspacechanges/file"}, Verbs: []string{"get"},
+		})
+		Eventually(inWorkspace).WithContext(ctx).Should(Succeed())
 	})
 })

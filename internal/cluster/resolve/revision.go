@@ -108,7 +108,7 @@ func (f Finder) revision(ctx context.Context, object *v1beta1.AgentRole, revisio
 		}
 		f.Revisions.put(key, read)
 	}
-	read.AgentRoleSpec = *read.AgentRoleSpec.DeepCopy() // it may be in the cache
+	read.AgentRoleSpec = *read.DeepCopy() // it may be in the cache
 	read.Namespace, read.Gated = object.Namespace, true
 	return read, nil
 }
