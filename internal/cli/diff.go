@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
 	"github.com/nestor-dev/nestor/internal/client/history"
 	"github.com/nestor-dev/nestor/internal/rundiff"
 )
@@ -98,20 +97,9 @@ func (s *session) recordedRun(ctx context.Context, arg string) (rundiff.Run, err
 	if err != nil {
 		return run, err
 	}
-	reader := s.history()
-	if run.Transcript, err = reader.Transcript(ctx, name); err != nil {
-		if apierrors.IsNotFound(err) && !errors.Is(err, history.ErrNotServed) {
-			return run, s.noTranscript(name)
-		}
-		return run, err
+	run, err = s.history().Recorded(ctx, name)
+	if apierrors.IsNotFound(err) && !errors.Is(err, history.ErrNotServed) {
+		return run, s.noTranscript(name)
 	}
-	err = reader.Log(ctx, name, history.Query{}, func(e historyv1.Entry) error {
-		run.Entries = append(run.Entries, e)
-		return nil
-	})
-	if err != nil {
-		return run, err
-	}
-	run.Segments, err = reader.Trace(ctx, name)
 	return run, err
 }

@@ -10,12 +10,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/rand"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/revisions"
 	"github.com/nestor-dev/nestor/internal/kubewatch"
 )
 
@@ -110,26 +107,9 @@ func (s *session) promote(ctx context.Context, r *v1beta1.AgentRole, revision st
 	if err != nil {
 		return err
 	}
-	value := revision + "/" + s.now().UTC().Format("20060102-150405-") + rand.String(5)
-	for current := r.DeepCopy(); ; {
-		changed := current.DeepCopy()
-		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, v1beta1.AnnotationPromote, value)
-		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, v1beta1.AnnotationPromoteUser, user)
-		// The resource version makes sure that the role is still the one whose revisions were read.
-		err := s.api.Patch(ctx, changed, client.MergeFromWithOptions(current, client.MergeFromWithOptimisticLock{}))
-		if err == nil {
-			break
-		}
-		if !apierrors.IsConflict(err) {
-			return err
-		}
-		current = &v1beta1.AgentRole{}
-		if err := s.get(ctx, r.Name, current); err != nil {
-			return err
-		}
-		if current.UID != r.UID {
-			return fmt.Errorf("the role %s was deleted", r.Name)
-		}
+	value, err := revisions.Promote(ctx, s.api, r, revision, user, s.now())
+	if err != nil {
+		return err
 	}
 	now, err := kubewatch.Until(ctx, s.api, r, &v1beta1.AgentRoleList{}, func(now *v1beta1.AgentRole) bool {
 		return now.UID != r.UID || now.Status.HandledPromotion == value || now.Annotations[v1beta1.AnnotationPromote] != value

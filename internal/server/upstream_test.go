@@ -93,6 +93,10 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		u.listNamespaces(w)
 	case strings.HasSuffix(r.URL.Path, "/log"):
 		u.follow(w, r)
+	case strings.HasSuffix(r.URL.Path, "/agentroles/coder"):
+		reply(w, gatedRole())
+	case strings.HasSuffix(r.URL.Path, "/controllerrevisions"):
+		reply(w, map[string]any{"kind": "ControllerRevisionList", "apiVersion": "apps/v1", "items": []any{revisionOf("bbb", 2), revisionOf("aaa", 1)}})
 	case query.Get("watch") == "true" && u.expired[query.Get("resourceVersion")]:
 		status(w, http.StatusGone, "Expired", "too old")
 	case query.Get("watch") == "true":

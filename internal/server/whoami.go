@@ -59,6 +59,7 @@ var pagePermissions = map[string]authorizationv1.ResourceAttributes{
 
 	"create/agentroles":     {Group: "nestor.dev", Resource: roles, Verb: "create"},
 	"update/agentroles":     {Group: "nestor.dev", Resource: roles, Verb: "update"},
+	"promote/agentroles":    {Group: "nestor.dev", Resource: roles, Verb: "promote"},
 	"create/modelproviders": {Group: "nestor.dev", Resource: providers, Verb: "create"},
 	"update/modelproviders": {Group: "nestor.dev", Resource: providers, Verb: "update"},
 	"create/toolservers":    {Group: "nestor.dev", Resource: toolServers, Verb: "create"},

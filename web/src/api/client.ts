@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { AppliedPolicies, Catalog, Chat, Message, Person, PolicyTrial, Provider, Quota, Resource, Role, Task, ToolServer, Trigger } from './types';
+import type { AppliedPolicies, Catalog, Chat, Comparison, Message, Person, PolicyTrial, Provider, Quota, Resource, Revisions, Role, Task, ToolServer, Trigger } from './types';
 import { labelChat, labelTrigger } from './types';
 import type { Editable, Manifest } from '../model/form';
 import type { Entry, FoundTranscript, Segment, Trace, Transcript, UsageReport, WorkspaceChanges, WorkspaceFile } from './history';
@@ -149,6 +149,18 @@ export const rolePrompt = (namespace: string, name: string, spec: unknown) => po
 
 /** Runs a draft of a role on a task, without applying it. */
 export const tryRole = (namespace: string, name: string, spec: unknown, instruction: string) => post<Task>(`${roleIn(namespace, name)}/try`, { spec, instruction });
+
+/** The recorded revisions of a role. */
+export const revisionsOf = (namespace: string, name: string) => get<Revisions>(`${roleIn(namespace, name)}/revisions`);
+
+/** The difference of two revisions of a role, as a unified diff. */
+export const diffRevisions = async (namespace: string, name: string, from: string, to: string) => (await get<{ diff: string }>(`${roleIn(namespace, name)}/revisions/diff?${new URLSearchParams({ from, to })}`)).diff;
+
+/** Requests that new runs begin with a revision of a gated role. */
+export const promoteRole = (namespace: string, name: string, revision: string) => post<void>(`${roleIn(namespace, name)}/promote`, { revision });
+
+/** Compares two transcripts. */
+export const compareRuns = (namespace: string, first: string, second: string) => get<Comparison>(`/api/namespaces/${encodeURIComponent(namespace)}/comparison?${new URLSearchParams({ first, second })}`);
 
 const policiesIn = (namespace: string) => `/api/namespaces/${encodeURIComponent(namespace)}/policies`;
 

@@ -273,6 +273,8 @@ export interface Task extends Resource {
     fireUser?: string;
     workspace?: Workspace;
     ttlSecondsAfterFinished?: number;
+    model?: string;
+    fork?: { uid: string; task?: string; subAgent?: string; sequence?: number; modelReplies?: string; toolResults?: string };
   };
   status?: {
     phase?: TaskPhase;
@@ -334,6 +336,69 @@ export interface RoleSpec {
   review?: { role: string; maxRounds?: number; onReject?: 'Warn' | 'Fail' };
   outputSchema?: { properties?: Record<string, unknown> };
   limits?: { maxIterations?: number; maxDurationSeconds?: number; maxTotalTokens?: number; maxCostMicros?: number };
+}
+
+/** A recorded revision of a role. */
+export interface Revision {
+  revision: string;
+  number: number;
+  creationTime: string;
+  states?: ('Current' | 'Promoted' | 'Previous' | 'Rejected')[];
+}
+
+/** The revisions of a role, newest first. */
+export interface Revisions {
+  items: Revision[] | null;
+  gated: boolean;
+  /** The revision of a promotion that the operator has not handled yet. */
+  promoting?: string;
+}
+
+/** A step of a run in a comparison. Long texts are cut. */
+export interface Step {
+  seq: number;
+  kind: string;
+  text?: string;
+  tool?: string;
+  arguments?: string;
+  decision?: string;
+  phase?: string;
+  result?: string;
+  usage?: Figures;
+  durationMillis: number;
+}
+
+/** The usage of a step, or of a run. */
+export interface Figures {
+  tokens: number;
+  /** Millionths, by currency. */
+  costMicros?: Record<string, number>;
+  unknownCost?: boolean;
+}
+
+/** One of the runs of a comparison. */
+export interface Side {
+  transcript: string;
+  role?: string;
+  modelProvider?: string;
+  model?: string;
+  systemPrompt?: string;
+  phase: string;
+  modelCalls: number;
+  toolCalls: number;
+  usage: Figures;
+  durationMillis: number;
+  waitedMillis?: number;
+}
+
+/** Two runs, compared by the server of the page. */
+export interface Comparison {
+  same: boolean;
+  /** Counted from 1. */
+  firstDifference?: number;
+  first: Side;
+  second: Side;
+  rows: { change: 'Same' | 'Changed' | 'Removed' | 'Added'; differs?: string[]; first?: Step; second?: Step; /** The differences of fields by lines, as a unified diff. */ details?: Record<string, string> }[];
 }
 
 export interface Role extends Resource {
@@ -463,7 +528,7 @@ export interface Person {
   defaultWorkspace?: Workspace;
   /** First messages to propose. */
   ideas?: string[];
-  may: Record<'readChats' | 'watchChats' | 'readMessages' | 'createChats' | 'renameChats' | 'deleteChats' | 'createMessages' | 'readTranscripts' | 'readTriggers' | 'fireTriggers' | 'createTasks' | `${'create' | 'update'}/${Editable}`, boolean>;
+  may: Record<'readChats' | 'watchChats' | 'readMessages' | 'createChats' | 'renameChats' | 'deleteChats' | 'createMessages' | 'readTranscripts' | 'readTriggers' | 'fireTriggers' | 'createTasks' | 'promote/agentroles' | `${'create' | 'update'}/${Editable}`, boolean>;
 }
 
 export const annotationTitle = 'nestor.dev/title';

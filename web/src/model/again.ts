@@ -28,7 +28,7 @@ export function copyCommand({ metadata: { name, namespace, annotations = {} } }:
 }
 
 /** Quotes a text for a shell. */
-const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+export const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** The name of a copy. A copy of a copy has one suffix, too, and no name has more than 63 characters. */
 function copyName(name: string, suffix: string): string {

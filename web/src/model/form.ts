@@ -19,7 +19,9 @@ export interface Form {
   sections: Section[];
   /** spec.user is the person who writes it. */
   requester?: boolean;
-  /** Specs to begin with. */
+  /** What a new object begins with. */
+  begin?: Spec;
+  /** Specs to begin with instead. */
   presets?: { label: string; about?: string; name?: string; spec: Spec }[];
 }
 
@@ -28,7 +30,32 @@ export interface Section {
   about?: string;
   /** Whether it is about a spec; without it, about all. */
   when?: (spec: Spec) => boolean;
+  /** Members of the spec of which it has one. */
+  oneOf?: Variant[];
   fields: Field[];
+}
+
+/** A member of a spec that excludes the others. */
+export interface Variant {
+  member: string;
+  label: string;
+  /** What the member begins with. */
+  begin: Spec;
+}
+
+/** The variant that a spec has, or the first one. */
+export const variantOf = (variants: Variant[], spec: Spec): Variant => variants.find(({ member }) => member in spec) ?? variants[0]!;
+
+/** A spec with another variant, which has what was typed for it before, and without the members of the others. */
+export function choose(variants: Variant[], spec: Spec, member: string, typed: Spec): Spec {
+  const others = Object.fromEntries(Object.entries(spec).filter(([name]) => !variants.some((variant) => variant.member === name)));
+  return { ...others, [member]: typed[member] ?? variants.find((variant) => variant.member === member)?.begin };
+}
+
+/** The sections and the fields that are about a spec. */
+export function sectionsOf(form: Form, spec: Spec, isNew: boolean): Section[] {
+  const shown = form.sections.filter(({ when }) => !when || when(spec));
+  return shown.map((section) => ({ ...section, fields: section.fields.filter(({ when }) => !when || when(spec, isNew)) }));
 }
 
 /** An object as it stands in a repository: without what the API server and the operator set. */
@@ -91,6 +118,8 @@ export interface Field {
   rows?: number;
   /** Values that the page proposes for texts and lines; others can be typed. */
   pick?: Picked;
+  /** Whether it is about a spec; without it, about all. */
+  when?: (spec: Spec, isNew: boolean) => boolean;
 }
 
 /** What a field picks from. */

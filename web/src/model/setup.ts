@@ -3,7 +3,7 @@
 
 // The forms of the kinds that people set up. Fields that a form does not show are kept as they are.
 
-import type { Form, Spec } from './form';
+import { type Form, type Spec, type Variant, variantOf } from './form';
 
 export const roleForm: Form = {
   resource: 'agentroles',
@@ -21,8 +21,8 @@ export const roleForm: Form = {
     {
       title: 'Model',
       fields: [
-        { path: ['modelProvider'], label: 'Provider', kind: 'text', pick: 'providers' },
-        { path: ['model'], label: 'Model', kind: 'text' },
+        { path: ['modelProvider'], label: 'Provider', kind: 'text', pick: 'providers', placeholder: 'that of the chat or parent, or default' },
+        { path: ['model'], label: 'Model', kind: 'text', placeholder: 'that of the chat or parent, or of the provider' },
         { path: ['reasoningEffort'], label: 'Reasoning effort', kind: 'choice', options: ['None', 'Low', 'Medium', 'High'] },
         { path: ['temperature'], label: 'Temperature', kind: 'text', about: 'From 0 to 2.' },
         { path: ['maxOutputTokens'], label: 'Tokens of a reply', kind: 'number' },
@@ -219,64 +219,58 @@ export const toolServerForm: Form = {
       title: 'Tools',
       fields: [
         { path: ['readOnlyTools'], label: 'Read-only tools', kind: 'lines', about: 'Tools that need no approval although the server does not mark them, one per line, without the prefix.' },
-        { path: ['acceptedToolsDigest'], label: 'Accepted tools', kind: 'text', about: 'The digest of a changed list of tools that you have read and accept.' },
+        { path: ['acceptedToolsDigest'], label: 'Accepted tools', kind: 'text', when: (_, isNew) => !isNew, about: 'The digest of a changed list of tools that you have read and accept.' },
       ],
     },
   ],
 };
 
-/** What can start a trigger. It has exactly one of them. */
-const sources = ['schedule', 'webhook', 'watch'];
+/** What starts a trigger. */
+const sources: Variant[] = [
+  { member: 'schedule', label: 'On a schedule', begin: { cron: '0 7 * * 1-5' } },
+  { member: 'webhook', label: 'For a webhook', begin: { format: 'Generic', secretKeyRef: { name: 'webhook', key: 'token' } } },
+  { member: 'watch', label: 'When an object changes', begin: { apiVersion: 'v1', kind: 'Pod', when: "object.status.phase == 'Failed'" } },
+];
 
-/** Whether a source is the one of a trigger, or can still become it. */
-const startedBy = (source: string) => (spec: Spec) => source in spec || !sources.some((other) => other in spec);
+/** What a trigger does. */
+const work: Variant[] = [
+  { member: 'task', label: 'A task of a role', begin: { role: 'general' } },
+  { member: 'message', label: 'A message to a chat', begin: {} },
+];
+
+const has = (variants: Variant[], member: string) => (spec: Spec) => variantOf(variants, spec).member === member;
 
 export const triggerForm: Form = {
   resource: 'agenttriggers',
   kind: 'AgentTrigger',
   word: 'trigger',
   requester: true,
-  presets: [
-    { label: 'On a schedule', spec: { schedule: { cron: '0 7 * * 1-5' }, task: { role: 'general' } } },
-    { label: 'For a webhook', spec: { webhook: { format: 'Generic', secretKeyRef: { name: 'webhook', key: 'token' } }, task: { role: 'general' } } },
-    { label: 'When an object changes', spec: { watch: { apiVersion: 'v1', kind: 'Pod', when: "object.status.phase == 'Failed'" }, task: { role: 'general' } } },
-  ],
+  begin: { schedule: sources[0]!.begin, task: work[0]!.begin },
   sections: [
     {
-      title: 'Schedule',
-      when: startedBy('schedule'),
+      title: 'Start',
+      oneOf: sources,
       fields: [
-        { path: ['schedule', 'cron'], label: 'Cron', kind: 'text', about: 'Minute, hour, day of the month, month, day of the week.' },
-        { path: ['schedule', 'timeZone'], label: 'Time zone', kind: 'text', placeholder: 'UTC' },
-      ],
-    },
-    {
-      title: 'Webhook',
-      when: startedBy('webhook'),
-      fields: [
-        { path: ['webhook', 'format'], label: 'Format', kind: 'choice', options: ['Generic', 'GitHub', 'Alertmanager', 'CloudEvents'], placeholder: 'Generic' },
-        { path: ['webhook', 'secretKeyRef'], label: 'Token of the requests', kind: 'secret', about: 'For GitHub, the key of the signature.' },
-        { path: ['webhook', 'when'], label: 'Only when', kind: 'text', about: 'A CEL expression over body and headers.' },
-      ],
-    },
-    {
-      title: 'Watch',
-      when: startedBy('watch'),
-      fields: [
-        { path: ['watch', 'apiVersion'], label: 'API version', kind: 'text' },
-        { path: ['watch', 'kind'], label: 'Kind', kind: 'text' },
-        { path: ['watch', 'when'], label: 'Fires when', kind: 'text', about: 'A CEL expression over object and oldObject.' },
+        { path: ['schedule', 'cron'], label: 'Cron', kind: 'text', when: has(sources, 'schedule'), about: 'Minute, hour, day of the month, month, day of the week.' },
+        { path: ['schedule', 'timeZone'], label: 'Time zone', kind: 'text', when: has(sources, 'schedule'), placeholder: 'UTC' },
+        { path: ['webhook', 'format'], label: 'Format', kind: 'choice', when: has(sources, 'webhook'), options: ['Generic', 'GitHub', 'Alertmanager', 'CloudEvents'], placeholder: 'Generic' },
+        { path: ['webhook', 'secretKeyRef'], label: 'Token of the requests', kind: 'secret', when: has(sources, 'webhook'), about: 'For GitHub, the key of the signature.' },
+        { path: ['webhook', 'when'], label: 'Only when', kind: 'text', when: has(sources, 'webhook'), about: 'A CEL expression over body and headers.' },
+        { path: ['watch', 'apiVersion'], label: 'API version', kind: 'text', when: has(sources, 'watch') },
+        { path: ['watch', 'kind'], label: 'Kind', kind: 'text', when: has(sources, 'watch') },
+        { path: ['watch', 'when'], label: 'Fires when', kind: 'text', when: has(sources, 'watch'), about: 'A CEL expression over object and oldObject.' },
       ],
     },
     {
       title: 'Work',
-      about: 'A task of a role, or a message to a chat. Texts may contain {{ CEL }}.',
+      about: 'What each firing starts. Texts may contain {{ CEL }}.',
+      oneOf: work,
       fields: [
-        { path: ['task', 'role'], label: 'Role of the task', kind: 'text', pick: 'roles' },
-        { path: ['task', 'instruction'], label: 'Instruction', kind: 'long' },
-        { path: ['task', 'modelProvider'], label: 'Provider', kind: 'text', pick: 'providers', placeholder: 'that of the role, or default' },
-        { path: ['message', 'chat'], label: 'Chat of the message', kind: 'text', pick: 'chats' },
-        { path: ['message', 'content'], label: 'Message', kind: 'long' },
+        { path: ['task', 'role'], label: 'Role of the task', kind: 'text', when: has(work, 'task'), pick: 'roles', placeholder: 'Choose…' },
+        { path: ['task', 'instruction'], label: 'Instruction', kind: 'long', when: has(work, 'task') },
+        { path: ['task', 'modelProvider'], label: 'Provider', kind: 'text', when: has(work, 'task'), pick: 'providers', placeholder: 'that of the role, or default' },
+        { path: ['message', 'chat'], label: 'Chat of the message', kind: 'text', when: has(work, 'message'), pick: 'chats', placeholder: 'Choose…' },
+        { path: ['message', 'content'], label: 'Message', kind: 'long', when: has(work, 'message') },
         { path: ['concurrencyPolicy'], label: 'While earlier work is active', kind: 'choice', options: ['Allow', 'Forbid', 'Replace'], placeholder: 'Allow' },
         { path: ['suspend'], label: 'Suspended', kind: 'flag' },
       ],

@@ -34,15 +34,15 @@ const looks: Record<EntryKind, { label: string; icon: IconName; kind?: string }>
 };
 
 /** One item of a transcript. */
-export const EntryView = memo(function EntryView({ item, open, onToggle, onInspect }: { item: Item; open: boolean; onToggle: (key: string) => void; onInspect: (name: string) => void }) {
+export const EntryView = memo(function EntryView({ item, open, onToggle, onInspect, onFork }: { item: Item; open: boolean; onToggle: (key: string) => void; onInspect: (name: string) => void; onFork?: (seq: number) => void }) {
   if (item.part === 'outcome') return <OutcomeView entry={item.row.entry} />;
-  if (item.part === 'words') return <Words entry={item.row.entry} onInspect={onInspect} />;
+  if (item.part === 'words') return <Words entry={item.row.entry} onInspect={onInspect} onFork={onFork} />;
   const { call, key } = item;
   if (call.tool === 'think') return <Thought text={thought(call.arguments)} />;
   return <ToolCard call={call} open={open} onToggle={() => onToggle(key)} onInspect={onInspect} />;
 });
 
-function Words({ entry, onInspect }: { entry: Entry; onInspect: (name: string) => void }) {
+function Words({ entry, onInspect, onFork }: { entry: Entry; onInspect: (name: string) => void; onFork?: (seq: number) => void }) {
   const look = looks[entry.kind] ?? { label: entry.kind, icon: 'dot' };
   return (
     <article className={`entry ${entry.kind.toLowerCase()} ${look.kind ?? ''}`} aria-label={look.label}>
@@ -59,6 +59,11 @@ function Words({ entry, onInspect }: { entry: Entry; onInspect: (name: string) =
         <span className="entry-facts">
           {entry.usage && `${tokens((entry.usage.promptTokens ?? 0) + (entry.usage.completionTokens ?? 0))} tokens`}
           <time dateTime={entry.time}>{clockSeconds(entry.time)}</time>
+          {onFork && (
+            <button type="button" className="fork-here" aria-label={`Fork from entry ${entry.seq}`} title="Fork from here" onClick={() => onFork(entry.seq)}>
+              <Icon name="branch" size={14} />
+            </button>
+          )}
         </span>
       </header>
       {entry.reasoning && <Reasoning text={entry.reasoning} used={entry.usage?.reasoningTokens} />}

@@ -3,7 +3,7 @@
 
 import { useCallback, useSyncExternalStore } from 'react';
 
-export type ChatView = 'chat' | 'timeline' | 'usage' | 'changes' | 'settings';
+export type ChatView = 'chat' | 'timeline' | 'usage' | 'changes' | 'settings' | 'compare';
 
 /** The current location in the page. The URL contains all of it, so it can be shared and survives a reload. */
 export interface Route {
@@ -13,6 +13,8 @@ export interface Route {
   /** A standalone task. */
   run?: string;
   view: ChatView;
+  /** The run that a run is compared with. */
+  other?: string;
   /** The object of the page that is edited; empty for a new one. */
   edit?: string;
   /** The task whose agent is inspected, or the orchestrator of the chat. */
@@ -24,7 +26,7 @@ export interface Route {
 /** Stands for the chat's own agent where a task is named: no task has this name. */
 export const orchestrator = '@';
 
-const views: readonly ChatView[] = ['timeline', 'usage', 'changes', 'settings'];
+const views: readonly ChatView[] = ['timeline', 'usage', 'changes', 'settings', 'compare'];
 
 const pages = ['runs', 'roles', 'models', 'usage', 'triggers', 'tools', 'policies'] as const;
 
@@ -42,7 +44,8 @@ export function parseRoute(path: string, query: string): Route | undefined {
     page: chat ? 'chat' : run ? 'run' : isPage(page) ? page : page === undefined || (page === 'chats' && !name) ? 'home' : 'unknown',
     chat,
     run,
-    view: views.find((known) => known === view) ?? 'chat',
+    view: views.find((known) => known === view && (run || known !== 'compare')) ?? 'chat',
+    other: run && view === 'compare' ? (search.get('with') ?? undefined) : undefined,
     edit: isPage(page) && page !== 'runs' ? (search.get('edit') ?? undefined) : undefined,
     agent: chat || run ? (search.get('agent') ?? undefined) : undefined,
     entry: (chat || run) && Number(search.get('entry')) > 0 ? Number(search.get('entry')) : undefined,
@@ -55,6 +58,7 @@ export function hrefOf(route: Partial<Route> & { namespace: string }): string {
   if (!route.chat && !route.run) return base;
   const query = new URLSearchParams();
   if (route.view && route.view !== 'chat') query.set('view', route.view);
+  if (route.view === 'compare' && route.other) query.set('with', route.other);
   if (route.agent) query.set('agent', route.agent);
   if (route.agent && route.entry) query.set('entry', String(route.entry));
   const suffix = query.toString();

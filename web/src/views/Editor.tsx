@@ -1,15 +1,16 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { type ReactNode, useId, useMemo, useState } from 'react';
+import { Fragment, type ReactNode, useId, useMemo, useRef, useState } from 'react';
 import { catalog, listOf, providers, roles, toolServers, writeObject } from '../api/client';
 import type { Chat, Resource } from '../api/types';
 import { compare } from '../model/diff';
-import { type Form, getIn, gitOpsManager, type Manifest, manifestOf, otherFields, setIn, type Spec } from '../model/form';
+import { choose, type Form, getIn, gitOpsManager, type Manifest, manifestOf, otherFields, type Picked, sectionsOf, setIn, type Spec, variantOf } from '../model/form';
 import { toYAML } from '../model/yaml';
 import { Code } from '../parts/Code';
 import { DiffLines } from '../parts/DiffView';
 import { type Choices, FieldInput } from '../parts/FieldInput';
+import { Segments } from '../parts/Segments';
 import { useSite } from '../state/context';
 import { useLoad } from '../state/hooks';
 import { go, hrefOf, type Route, useLink } from '../state/route';
@@ -25,25 +26,29 @@ export interface Edited {
   onApplied?: (written: Resource & { spec: unknown }) => void;
   stored?: Resource & { spec: unknown };
   usual?: object;
+  /** What is shown below fields, by their paths. */
+  below?: Record<string, (spec: Spec) => ReactNode>;
   /** What is shown below the YAML, for the spec as it is typed. */
   more?: (spec: Spec, change: (spec: Spec) => void, name: string) => ReactNode;
 }
 
 /** A form that shows YAML to commit. Nothing is written before the person applies it, which is possible after a dry run only. */
-export function Editor({ form, name, page, onApplied, stored: now, usual = {}, more }: Edited) {
+export function Editor({ form, name, page, onApplied, stored: now, usual = {}, below = {}, more }: Edited) {
   // The version that the form began with: a later spec of another person is a conflict, and is not overwritten. A later status is not one.
   const [begunWith] = useState(now);
   const stored = now && begunWith && now.metadata.uid === begunWith.metadata.uid && now.metadata.generation === begunWith.metadata.generation ? now : begunWith;
   const { namespace, person } = useSite();
   const [newName, setNewName] = useState(name);
-  const [spec, setSpec] = useState<Spec>(() => (stored?.spec as Spec | undefined) ?? {});
+  const [spec, setSpec] = useState<Spec>(() => (stored?.spec as Spec | undefined) ?? form.begin ?? {});
   const [begun, setBegun] = useState(0);
-  const choices = useChoices(form);
+  // What was typed for variants that are not chosen now.
+  const left = useRef<Spec>({});
+  const choices = useChoices(pickedBy(form));
   const manifest = useMemo(
     () => manifestOf(form.kind, { metadata: stored?.metadata ?? { name: newName.trim(), namespace, uid: '', creationTimestamp: '' }, spec: form.requester ? { ...spec, user: person.user } : spec }),
     [form, stored, newName, namespace, spec, person.user],
   );
-  const sections = form.sections.filter(({ when }) => !when || when(spec));
+  const sections = sectionsOf(form, spec, !stored);
   const kept = otherFields(sections, spec).filter((field) => field !== 'user');
   const back = useLink(hrefOf({ namespace, page }));
   // Inputs keep what was typed: another spec needs other inputs.
@@ -73,13 +78,30 @@ export function Editor({ form, name, page, onApplied, stored: now, usual = {}, m
             <input className="input mono" value={newName} autoFocus onChange={(event) => setNewName(event.target.value)} />
           </label>
         )}
-        {sections.map(({ title, about, fields }) => (
+        {sections.map(({ title, about, oneOf, fields }) => (
           <fieldset key={`${title}/${begun}`} className="panel">
             <legend>{title}</legend>
             {about && <p className="muted">{about}</p>}
-            {fields.map((field) => (
-              <FieldInput key={field.path.join('.')} field={field} value={getIn(spec, field.path)} usual={getIn(usual as Spec, field.path)} choices={choices} onChange={(value) => setSpec((before) => setIn(before, field.path, value))} />
-            ))}
+            {oneOf && (
+              <Segments
+                label={title}
+                value={variantOf(oneOf, spec).member}
+                options={oneOf.map(({ member, label }) => ({ value: member, label }))}
+                onChange={(member) => {
+                  left.current = { ...left.current, ...spec };
+                  setSpec(choose(oneOf, spec, member, left.current));
+                }}
+              />
+            )}
+            {fields.map((field) => {
+              const path = field.path.join('.');
+              return (
+                <Fragment key={path}>
+                  <FieldInput field={field} value={getIn(spec, field.path)} usual={getIn(usual as Spec, field.path)} choices={choices} onChange={(value) => setSpec((before) => setIn(before, field.path, value))} />
+                  {below[path]?.(spec)}
+                </Fragment>
+              );
+            })}
           </fieldset>
         ))}
         {kept.length > 0 && (
@@ -99,10 +121,13 @@ export function Editor({ form, name, page, onApplied, stored: now, usual = {}, m
 
 const capital = (word: string) => word[0]!.toUpperCase() + word.slice(1);
 
-/** Loads what the fields of a form pick from. What the person may not list is not proposed. */
-function useChoices(form: Form): Choices {
+/** What the fields of a form pick from. */
+const pickedBy = (form: Form) => [...new Set(form.sections.flatMap(({ fields }) => fields.flatMap(({ pick }) => pick ?? [])))];
+
+/** Loads the values that fields pick from. What the person may not list is not proposed. */
+export function useChoices(picked: readonly Picked[]): Choices {
   const { namespace } = useSite();
-  const wanted = new Set(form.sections.flatMap(({ fields }) => fields.flatMap(({ pick }) => pick ?? [])));
+  const wanted = new Set(picked);
   const names = (list: Promise<Resource[]>) => list.then((items) => items.map(({ metadata }) => metadata.name)).catch(() => []);
   const [loaded] = useLoad(async (): Promise<Choices> => {
     const [known, ours, models, servers, chats] = await Promise.all([
@@ -119,7 +144,7 @@ function useChoices(form: Form): Choices {
       tools: [...tools, ...(known?.tools ?? []).map((tool) => tool.name), ...(known?.workspaceTools ?? []).map((tool) => tool.name)],
       chats,
     };
-  }, [namespace, form]);
+  }, [namespace, [...wanted].join()]);
   return loaded.state === 'done' ? loaded.value : {};
 }
 

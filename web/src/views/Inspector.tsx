@@ -5,17 +5,19 @@ import { useMemo, useState } from 'react';
 import { transcriptOf } from '../api/history';
 import { explainServer } from '../model/errors';
 import { duration, money, plural, tokens } from '../model/format';
-import { ancestry, badgeOf, elapsed, finished, transcriptName, type Node, type Tree } from '../model/tree';
+import type { Forked } from '../model/fork';
+import { agentName, ancestry, badgeOf, elapsed, finished, transcriptName, type Node, type Tree } from '../model/tree';
 import { emptyTranscript, filterRows, rowsOf, type Filter } from '../model/transcript';
 import { Badge } from '../parts/Badge';
 import { Empty, Loading } from '../parts/Empty';
 import { ErrorText } from '../parts/ErrorText';
 import { Icon } from '../parts/Icon';
 import { RoleIcon, useRoleName } from '../parts/RoleIcon';
-import { useSnapshot } from '../state/context';
+import { useSite, useSnapshot } from '../state/context';
 import type { Problem } from '../state/store';
 import { useNow } from '../state/hooks';
 import { orchestrator } from '../state/route';
+import { ForkDialog } from './Fork';
 import { TranscriptList } from './TranscriptList';
 
 const filters: { filter: Filter; label: string }[] = [
@@ -31,6 +33,9 @@ export function Inspector({ name, entry, chat, tree, onClose, onInspect, onAnswe
   const [filter, setFilter] = useState<Filter>('all');
   const [search, setSearch] = useState('');
   const node = tree.byName.get(name);
+  const { person } = useSite();
+  const [forkAt, setForkAt] = useState<number>();
+  const forked = forkedOf(node, Boolean(person.may.createTasks));
   const main = name === orchestrator;
   const transcript = main ? transcriptOf('chat', chat) : transcriptName(node ? [node.task] : [], name);
   const state = transcripts.get(transcript) ?? emptyTranscript;
@@ -82,10 +87,18 @@ export function Inspector({ name, entry, chat, tree, onClose, onInspect, onAnswe
       ) : shown.length === 0 && (filter !== 'all' || search) ? (
         <Empty icon="search" title="No matches">{state.complete ? 'Nothing in this transcript matches.' : 'Nothing in the loaded part matches. Show everything and scroll up to load more.'}</Empty>
       ) : (
-        <TranscriptList transcript={transcript} entry={entry} rows={shown} state={state} filtered={filter !== 'all' || search !== ''} onInspect={onInspect} />
+        <TranscriptList transcript={transcript} entry={entry} rows={shown} state={state} filtered={filter !== 'all' || search !== ''} onInspect={onInspect} onFork={forked && setForkAt} />
       )}
+      {forked && forkAt !== undefined && <ForkDialog forked={forked} sequence={forkAt} onClose={() => setForkAt(undefined)} />}
     </aside>
   );
+}
+
+/** The run of a task that a person may fork. */
+function forkedOf(node: Node | undefined, may: boolean): Forked | undefined {
+  const { task, display } = node ?? {};
+  if (!may || !task || task.spec.type !== 'Agent' || !display?.agent) return undefined;
+  return { task, subAgent: agentName([task], task.metadata.name), uid: display.agent };
 }
 
 /** Explains why a transcript cannot be shown, and what to do. */

@@ -58,8 +58,15 @@ export function Facts({ facts, className }: { facts: [string, ReactNode][]; clas
 /** The condition Ready of an object, which a new one does not have yet. Without conditions, nothing is shown. */
 export function Ready({ conditions, onlyTrouble = false }: { conditions?: Condition[]; onlyTrouble?: boolean }) {
   const ready = conditions?.find((condition) => condition.type === 'Ready');
-  if (!conditions || (onlyTrouble && (!ready || ready.status === 'True'))) return null;
+  if (!conditions || (onlyTrouble && ready?.status !== 'False')) return null;
   if (!ready) return <Badge kind="pending" label="Not checked yet" />;
+  if (ready.status === 'Unknown') {
+    return (
+      <span className="note">
+        <Icon name="dots" size={14} /> <span>{ready.message || 'Being checked'}</span>
+      </span>
+    );
+  }
   return ready.status === 'True' ? (
     <span className="badge badge-success">
       <Icon name="check" size={12} /> Ready

@@ -7,7 +7,7 @@ import { useSite } from '../state/context';
 import { orProblem, usePolled } from '../state/hooks';
 import { Facts, Ready, WhenLoaded } from './Loaded';
 import { Page } from './Page';
-import { EditLink, ProviderSetup, SetUp } from './Setup';
+import { EditLink, ProviderSetup, SetUp, TestModel } from './Setup';
 
 /** The model providers of a namespace, or the form of one. */
 export function ModelsPage({ onMenu, edit }: { onMenu: () => void; edit?: string }) {
@@ -45,7 +45,10 @@ export function ModelsPage({ onMenu, edit }: { onMenu: () => void; edit?: string
                         ['Prices', spec.models?.map(({ name }) => name).join(', ')],
                       ]}
                     />
-                    <EditLink page="models" name={metadata.name} />
+                    <footer className="card-foot">
+                      <TestModel provider={metadata.name}>Test</TestModel>
+                      <EditLink page="models" name={metadata.name} />
+                    </footer>
                   </article>
                 ))}
               </div>

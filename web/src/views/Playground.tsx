@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { useEffect, useId, useState } from 'react';
+import { useEffect, useId, useRef, useState } from 'react';
 import { rolePrompt, tryRole } from '../api/client';
 import type { Spec } from '../model/form';
 import { clockSeconds } from '../model/format';
@@ -71,6 +71,8 @@ function Try({ role, spec, versions }: { role: string; spec: Spec; versions: Ver
   const [problem, setProblem] = useState<string>();
   const [runs, setRuns] = useState<{ label: string; task: string }[]>([]);
   const field = useId();
+  const results = useRef<HTMLDivElement>(null);
+  useEffect(() => results.current?.scrollIntoView?.({ block: 'nearest' }), [runs.length]);
   const others = [...versions, ...kept];
   const other = others.find(({ label }) => label === beside);
   const may = site.person.may.createTasks && site.person.may['create/agentroles'];
@@ -118,7 +120,7 @@ function Try({ role, spec, versions }: { role: string; spec: Spec; versions: Ver
       </div>
       {problem && <Trouble>{problem}</Trouble>}
       {runs.length > 0 && (
-        <div className="try-runs">
+        <div className="try-runs" ref={results}>
           {runs.map(({ label, task }) => (
             <div key={task}>
               <h3>{label}</h3>

@@ -15,6 +15,7 @@ import { Page } from './Page';
 import { Editor } from './Editor';
 import { Connect } from './Connect';
 import { EffectivePrompt, Playground } from './Playground';
+import { Revisions } from './Revisions';
 import { EditLink, SetUp } from './Setup';
 import { firstSentence } from './ToolsPage';
 
@@ -43,7 +44,21 @@ function Edited({ name, builtin, ours }: All & { name: string }) {
   if (typeof ours === 'string') return <p className="note">{ours}</p>;
   const stored = ours.find(({ metadata }) => metadata.name === name);
   const usual = builtin.roles.find((role) => role.name === name);
-  return <Editor form={roleForm} page="roles" name={name} stored={stored} usual={usual} more={(spec, _, typed) => <Playground name={typed} spec={spec} stored={stored?.spec} builtIn={usual !== undefined} />} />;
+  return (
+    <Editor
+      form={roleForm}
+      page="roles"
+      name={name}
+      stored={stored}
+      usual={usual}
+      more={(spec, _, typed) => (
+        <>
+          <Playground name={typed} spec={spec} stored={stored?.spec} builtIn={usual !== undefined} />
+          {stored && <Revisions role={name} />}
+        </>
+      )}
+    />
+  );
 }
 
 function Everything({ builtin, ours }: All) {

@@ -25,6 +25,7 @@ import { useSite, useSnapshot } from '../state/context';
 import { useKeys, useNow } from '../state/hooks';
 import { go, hrefOf, useLink, type ChatView, type Route } from '../state/route';
 import { Changes } from './Changes';
+import { Compare } from './Compare';
 import { Inspector } from './Inspector';
 import { RunAgain } from './RunAgain';
 import { Timeline } from './Timeline';
@@ -79,7 +80,8 @@ export function RunPage({ route, onMenu }: { route: Route & { run: string }; onM
         <RunHead route={route} node={node} onMenu={onMenu} onStop={actions.cancel && !finished(node) && !node.task.spec.cancel ? () => actions.cancel!(node.name) : undefined} />
         {route.view === 'timeline' && <Timeline tree={tree} ordered={[]} inspect={inspect} />}
         {route.view === 'changes' && <Changes of={`task.${route.run}`} />}
-        {route.view !== 'timeline' && route.view !== 'changes' && <Overview node={node} actions={actions} />}
+        {route.view === 'compare' && <Compare key={route.other} task={node.task} other={route.other} />}
+        {!['timeline', 'changes', 'compare'].includes(route.view) && <Overview node={node} actions={actions} />}
       </main>
       {route.agent && <Inspector key={`${route.agent}/${route.entry}`} name={route.agent} entry={route.entry} chat={route.run} tree={tree} onClose={() => inspect(undefined)} onInspect={inspect} onAnswer={actions.answer} />}
     </div>
@@ -90,6 +92,7 @@ const views: { view: ChatView; label: string; icon: IconName }[] = [
   { view: 'chat', label: 'Overview', icon: 'chat' },
   { view: 'timeline', label: 'Timeline', icon: 'timeline' },
   { view: 'changes', label: 'Changes', icon: 'diff' },
+  { view: 'compare', label: 'Compare', icon: 'branch' },
 ];
 
 function RunHead({ route, node, onMenu, onStop }: { route: Route & { run: string }; node?: Node; onMenu: () => void; onStop?: () => void }) {

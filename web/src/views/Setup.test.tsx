@@ -70,6 +70,35 @@ it('shows a schedule in words with its next times, and the author of a trigger',
   expect(yaml('trigger')).toContain('user: alice');
 });
 
+it('has the next times directly below the cron expression', () => {
+  show(<TriggerSetup name="" all={[]} />);
+  fireEvent.click(screen.getByRole('button', { name: 'On a schedule' }));
+  const times = screen.getByRole('region', { name: 'Next times' });
+  expect(times.previousElementSibling).toBe(screen.getByLabelText(/^Cron/).closest('.editor-field'));
+});
+
+it('shows the fields of a task or of a message, and keeps what was typed for the other', () => {
+  show(<TriggerSetup name="" all={[]} />);
+  fireEvent.change(screen.getByLabelText(/^Instruction/), { target: { value: 'Sum up.' } });
+  expect(screen.queryByLabelText(/^Chat of the message/)).toBeNull();
+  fireEvent.click(screen.getByRole('button', { name: 'A message to a chat' }));
+  expect(screen.queryByLabelText(/^Instruction/)).toBeNull();
+  fireEvent.change(screen.getByLabelText(/^Message/), { target: { value: 'Good morning.' } });
+  expect(yaml('trigger')).toContain('  message:\n    content: Good morning.\n');
+  expect(yaml('trigger')).not.toContain('task:');
+  fireEvent.click(screen.getByRole('button', { name: 'A task of a role' }));
+  expect(yaml('trigger')).toContain('    instruction: Sum up.\n');
+  expect(yaml('trigger')).not.toContain('message:');
+});
+
+it('has accepted tools only for a tool server that exists', () => {
+  show(<ToolServerSetup name="" all={[]} />);
+  expect(screen.queryByLabelText(/^Accepted tools/)).toBeNull();
+  cleanup();
+  show(<ToolServerSetup name="search" all={[{ metadata: { name: 'search', namespace: 'default', uid: 'u', generation: 1, creationTimestamp: '' }, spec: { url: 'https://mcp.example.com' } }]} />);
+  expect(screen.getByLabelText(/^Accepted tools/)).toBeTruthy();
+});
+
 it('shows the command that sends a webhook', () => {
   show(<TriggerSetup name="" all={[]} />);
   fireEvent.click(screen.getByRole('button', { name: 'For a webhook' }));
@@ -94,14 +123,15 @@ it('takes money as an amount, and does not overwrite what cannot be listed', () 
   screen.getByText('forbidden');
 });
 
-it('shows only what belongs to the source of a trigger, once it has one', () => {
+it('shows the fields of the source of a trigger', () => {
   show(<TriggerSetup name="" all={[]} />);
-  const sources = () => ['Schedule', 'Webhook', 'Watch'].filter((name) => screen.queryByRole('group', { name }));
-  expect(sources()).toEqual(['Schedule', 'Webhook', 'Watch']);
+  const fields = () => ['Cron', 'Format', 'Fires when'].filter((name) => screen.queryByLabelText(new RegExp(`^${name}`)));
+  expect(fields()).toEqual(['Cron']);
   fireEvent.click(screen.getByRole('button', { name: 'For a webhook' }));
-  expect(sources()).toEqual(['Webhook']);
+  expect(fields()).toEqual(['Format']);
+  expect(yaml('trigger')).not.toContain('schedule:');
   fireEvent.click(screen.getByRole('button', { name: 'When an object changes' }));
-  expect(sources()).toEqual(['Watch']);
+  expect(fields()).toEqual(['Fires when']);
 });
 
 it('names what is missing while a button cannot be used', () => {

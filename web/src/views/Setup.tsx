@@ -13,7 +13,7 @@ import { Icon } from '../parts/Icon';
 import { useSite } from '../state/context';
 import { useSettled } from '../state/hooks';
 import { go, hrefOf, type Route, useLink } from '../state/route';
-import { Editor } from './Editor';
+import { type Edited, Editor } from './Editor';
 import { Ready, Trouble } from './Loaded';
 
 /** The link to the form of a new object. */
@@ -42,10 +42,10 @@ interface Of<T> {
 }
 
 /** The form of an object of a list. Without the list, it could replace an object that is not shown. */
-export function Setup<T extends Resource & { spec: unknown }>({ form, page, name, all, more }: Of<T> & { form: Form; page: Route['page']; more?: (stored: T | undefined, spec: Spec, change: (spec: Spec) => void, name: string) => React.ReactNode }) {
+export function Setup<T extends Resource & { spec: unknown }>({ form, page, name, all, below, more }: Of<T> & { form: Form; page: Route['page']; below?: Edited['below']; more?: (stored: T | undefined, spec: Spec, change: (spec: Spec) => void, name: string) => React.ReactNode }) {
   if (typeof all === 'string') return <p className="note">{all}</p>;
   const stored = all.find(({ metadata }) => metadata.name === name);
-  return <Editor form={form} page={page} name={stored ? name : ''} stored={stored} more={more && ((spec, change, typed) => more(stored, spec, change, typed))} />;
+  return <Editor form={form} page={page} name={stored ? name : ''} stored={stored} below={below} more={more && ((spec, change, typed) => more(stored, spec, change, typed))} />;
 }
 
 export function ProviderSetup(of: Of<Provider>) {
@@ -53,28 +53,34 @@ export function ProviderSetup(of: Of<Provider>) {
 }
 
 /** Whether a provider answers, and a task that shows how its model does. */
-export function TestProvider({ provider: { metadata, status } }: { provider: Provider }) {
-  const site = useSite();
-  const ask = async () => {
-    try {
-      const task = await createTask(site.namespace, slug(`test ${metadata.name}`, randomSuffix()), { type: 'Agent', role: 'general', modelProvider: metadata.name, instruction: 'This is a test of the model. Reply with one short sentence.', ...requesterOf(site.person, ''), ttlSecondsAfterFinished: 86_400 });
-      go(hrefOf({ namespace: site.namespace, run: task.metadata.name }));
-    } catch (error) {
-      site.toast((error as Error).message, 'error');
-    }
-  };
+function TestProvider({ provider: { metadata, status } }: { provider: Provider }) {
   return (
     <section className="panel" aria-label="Test it">
       <h2>Test it</h2>
       <p>
         <Ready conditions={status?.conditions ?? []} /> The operator calls the endpoint with the key when the provider changes.
       </p>
-      {site.person.may.createTasks && (
-        <button type="button" className="button small" onClick={() => void ask()}>
-          Run a task with the default model
-        </button>
-      )}
+      <TestModel provider={metadata.name}>Run a task with the default model</TestModel>
     </section>
+  );
+}
+
+/** Runs a task with the default model of a provider, and goes to it. */
+export function TestModel({ provider, children }: { provider: string; children: string }) {
+  const site = useSite();
+  const ask = async () => {
+    try {
+      const task = await createTask(site.namespace, slug(`test ${provider}`, randomSuffix()), { type: 'Agent', role: 'general', modelProvider: provider, instruction: 'This is a test of the model. Reply with one short sentence.', ...requesterOf(site.person, ''), ttlSecondsAfterFinished: 86_400 });
+      go(hrefOf({ namespace: site.namespace, run: task.metadata.name }));
+    } catch (error) {
+      site.toast((error as Error).message, 'error');
+    }
+  };
+  if (!site.person.may.createTasks) return null;
+  return (
+    <button type="button" className="button small" aria-label={`${children}: ${provider}`} onClick={() => void ask()}>
+      {children}
+    </button>
   );
 }
 
@@ -102,6 +108,11 @@ function Pin({ server: { status }, spec, change }: { server: ToolServer; spec: S
   );
 }
 
+function timesOf(spec: Spec) {
+  const cron = getIn(spec, ['schedule', 'cron']);
+  return cron !== undefined && <NextTimes cron={String(cron)} timeZone={String(getIn(spec, ['schedule', 'timeZone']) ?? '')} />;
+}
+
 export function TriggerSetup(of: Of<Resource & { spec: unknown }>) {
   const { namespace } = useSite();
   return (
@@ -109,12 +120,8 @@ export function TriggerSetup(of: Of<Resource & { spec: unknown }>) {
       {...of}
       form={triggerForm}
       page="triggers"
-      more={(_, spec, __, name) => (
-        <>
-          {getIn(spec, ['schedule', 'cron']) !== undefined && <NextTimes cron={String(getIn(spec, ['schedule', 'cron']))} timeZone={String(getIn(spec, ['schedule', 'timeZone']) ?? '')} />}
-          {spec.webhook !== undefined && <TryWebhook namespace={namespace} name={name || 'NAME'} />}
-        </>
-      )}
+      below={{ 'schedule.cron': timesOf }}
+      more={(_, spec, __, name) => spec.webhook !== undefined && <TryWebhook namespace={namespace} name={name || 'NAME'} />}
     />
   );
 }
@@ -134,13 +141,12 @@ export function NextTimes({ cron, timeZone }: { cron: string; timeZone: string }
     };
   }, [wantedCron, wantedZone]);
   return (
-    <section className="panel" aria-label="Next times" aria-live="polite">
-      <h2>Next times</h2>
+    <section className="next-times" aria-label="Next times" aria-live="polite">
       {answer && 'problem' in answer && <Trouble>{answer.problem}</Trouble>}
       {answer && 'words' in answer && (
         <>
           <p>
-            <strong>{answer.words}</strong>
+            <strong>{answer.words}</strong>, next at:
           </p>
           <ol className="plain">
             {answer.next.map((time) => (

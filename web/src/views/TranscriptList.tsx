@@ -17,7 +17,7 @@ const page = 300;
  * The rows of a transcript. Only visible rows are in the document, so ten thousand cost no more than twenty; older rows
  * are loaded when the person scrolls up to them, or until there is the entry to be shown first.
  */
-export function TranscriptList({ transcript, entry, rows, state, filtered, onInspect }: { transcript: string; entry?: number; rows: Row[]; state: TranscriptState; filtered: boolean; onInspect: (name: string) => void }) {
+export function TranscriptList({ transcript, entry, rows, state, filtered, onInspect, onFork }: { transcript: string; entry?: number; rows: Row[]; state: TranscriptState; filtered: boolean; onInspect: (name: string) => void; onFork?: (seq: number) => void }) {
   const site = useSite();
   const scroller = useRef<HTMLDivElement>(null);
   const [loading, setLoading] = useState(false);
@@ -109,7 +109,7 @@ export function TranscriptList({ transcript, entry, rows, state, filtered, onIns
             const item = items[index];
             return (
               <div key={key} ref={list.measureElement} data-index={index} className={`transcript-row ${item?.part ?? 'words'}${found !== undefined && item?.row.key === found ? ' found' : ''}`} style={{ transform: `translateY(${start}px)` }}>
-                {item ? <EntryView item={item} open={opened.has(item.key)} onToggle={toggle} onInspect={onInspect} /> : <StreamingView streaming={state.streaming!} />}
+                {item ? <EntryView item={item} open={opened.has(item.key)} onToggle={toggle} onInspect={onInspect} onFork={onFork} /> : <StreamingView streaming={state.streaming!} />}
               </div>
             );
           })}

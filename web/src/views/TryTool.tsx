@@ -166,7 +166,7 @@ export function Running({ name }: { name: string }) {
   const status = loaded.state === 'done' ? loaded.value.status : undefined;
   const phase = status?.phase ?? 'Pending';
   const { durationSeconds: took, usage } = status ?? {};
-  const facts = [took !== undefined && duration(took * 1000), usage?.totalTokens && `${tokens(usage.totalTokens)} tokens`, usage?.modelCalls && money(usage.costMicros, usage.currency)].filter(Boolean);
+  const facts = [took !== undefined && duration(took * 1000), usage?.totalTokens && `${tokens(usage.totalTokens)} tokens`, usage?.modelCalls && `cost ${money(usage.costMicros, usage.currency)}`].filter(Boolean);
   const waits = status?.conditions?.find(({ type, status: state }) => type === 'Succeeded' && state === 'Unknown');
   return (
     <section className="try-result" aria-label={`Result of ${name}`} aria-live="polite">
