@@ -73,7 +73,7 @@ type AgentEvaluationSpec struct {
 	// +optional
 	// +default=1
 	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=10
+	// +kubebuilder:validation:Maximum=5
 	Repeats *int32 `json:"repeats,omitempty"`
 	// thresholds determine the verdict.
 	// +optional

@@ -149,6 +149,16 @@ func (r *Report) decide(t v1beta1.EvaluationThresholds) {
 	r.Verdict = cmp.Or(r.Verdict, v1beta1.VerdictPassed)
 }
 
+// Reasons returns why the candidate of a verdict did not pass.
+func Reasons(t v1beta1.EvaluationThresholds, s v1beta1.AgentEvaluationStatus) []string {
+	if s.Candidate == nil {
+		return nil
+	}
+	r := Report{Candidate: *s.Candidate, Regressions: s.Regressions, Inconclusive: s.Inconclusive, CostIncreasePercent: s.CostIncreasePercent}
+	r.decide(t)
+	return r.Reasons
+}
+
 func deref(n *int32) int32 {
 	if n == nil {
 		return 0
