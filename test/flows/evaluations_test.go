@@ -31,8 +31,8 @@ func (r *testNamespace) evaluation(name string) func(context.Context) (*v1beta1.
 	}
 }
 
-// tasksOf returns the tasks that an evaluation has created.
-func (r *testNamespace) tasksOf(ctx context.Context, evaluation string) []v1beta1.AgentTask {
+// lanes returns the tasks that an evaluation has created.
+func (r *testNamespace) lanes(ctx context.Context, evaluation string) []v1beta1.AgentTask {
 	GinkgoHelper()
 	var list v1beta1.AgentTaskList
 	Expect(r.API.List(ctx, &list, r.inNamespace(), client.MatchingLabels{v1beta1.LabelEvaluation: evaluation})).To(Succeed())
@@ -64,11 +64,10 @@ func evaluations(w *world) {
 			r.create(ctx, role)
 			Eventually(r.role("poet")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True EvaluationNotFound")))
 			first := r.promoted(ctx, "poet", upToDate)
-			r.create(ctx, MakeEvaluation("poems"))
-			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False CasesNotFound: Cases without a recorded run: poems")))
 			r.recordPoems(ctx)
+			r.create(ctx, MakeEvaluation("poems"))
 			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready: The cases have 2 recorded runs.")))
-			Expect(r.tasksOf(ctx, "poems")).To(BeEmpty(), "there is no candidate")
+			Expect(r.lanes(ctx, "poems")).To(BeEmpty(), "there is no candidate")
 
 			By("failing a candidate that is no better")
 			change(ctx, r, r.role("poet"), prompt("You write odes, in earnest."))
@@ -79,7 +78,7 @@ func evaluations(w *world) {
 			Expect(failed.Cases[0]).To(And(HaveField("Outcome", v1beta1.CaseFailed), HaveField("Message", "expect[0] is false.")))
 			Expect(failed.Regressions).To(BeZero(), "the promoted revision fails too")
 			Expect(must(ctx, r.role("poet")).Status.PromotedRevision).To(Equal(first.PromotedRevision))
-			tasks := r.tasksOf(ctx, "poems")
+			tasks := r.lanes(ctx, "poems")
 			Expect(tasks).To(HaveLen(4))
 			for _, task := range tasks {
 				Expect(task.Status.RoleRevision).To(BeElementOf(failed.BaselineRevision, failed.CandidateRevision))
@@ -97,7 +96,7 @@ func evaluations(w *world) {
 			Expect(passed.CandidateRevision).To(Equal(second.PromotedRevision))
 			Expect(*passed.Candidate.PassRate).To(BeEquivalentTo(100))
 			Expect(*passed.Baseline.PassRate).To(BeZero())
-			Expect(r.tasksOf(ctx, "poems")).To(HaveLen(4), "those of the earlier candidate were deleted")
+			Expect(r.lanes(ctx, "poems")).To(HaveLen(4), "those of the earlier candidate were deleted")
 
 			By("finding a regression")
 			change(ctx, r, r.role("poet"), prompt("You write haikus."))
@@ -123,13 +122,13 @@ func evaluations(w *world) {
 			change(ctx, r, r.role("poet"), func(role *v1beta1.AgentRole) {
 				role.Spec.SystemPrompt, role.Spec.Promotion.Evaluation = "You write sonnets.", "poems"
 			})
-			Eventually(func(ctx context.Context) int { return len(r.tasksOf(ctx, "poems")) }).WithContext(ctx).ShouldNot(BeZero())
+			Eventually(func(ctx context.Context) int { return len(r.lanes(ctx, "poems")) }).WithContext(ctx).ShouldNot(BeZero())
 			w.restartOperator(ctx)
 			promoted := r.promoted(ctx, "poet", upToDate)
 			status := must(ctx, r.evaluation("poems")).Status
 			Expect(status.Verdict).To(Equal(v1beta1.VerdictPassed))
 			Expect(status.Candidate.Passed + status.Baseline.Failed).To(BeEquivalentTo(12))
-			Expect(r.tasksOf(ctx, "poems")).To(HaveLen(12))
+			Expect(r.lanes(ctx, "poems")).To(HaveLen(12))
 
 			change(ctx, r, r.role("poet"), promotes(promoted.PreviousRevision, "1"))
 			Eventually(r.role("poet")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True RolledBack")))
@@ -144,6 +143,12 @@ func evaluations(w *world) {
 			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False RoleNotFound")))
 			r.create(ctx, MakeRole("poet").Prompt("You write odes.").Obj())
 			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False InvalidSpec: The role poet is not gated")))
+			change(ctx, r, r.role("poet"), func(role *v1beta1.AgentRole) {
+				role.Spec.Promotion = &v1beta1.RolePromotion{Mode: v1beta1.PromotionGated}
+			})
+			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False CasesNotFound: Cases without a recorded run: poems")))
+			r.recordPoems(ctx)
+			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready: The cases have")))
 			wrong := MakeEvaluation("wrong")
 			wrong.Spec.Cases[0].Expect = []string{"result.txt == ''"}
 			r.create(ctx, wrong)
