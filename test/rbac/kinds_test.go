@@ -33,6 +33,7 @@ var kinds = []kind{
 	{"agenttasks", "AgentTask", "research", spec{"type": "Tool", "tool": "calculator", "arguments": spec{"expression": "6*7"}}},
 	{"subagents", "SubAgent", "research", spec{"task": "new", "role": "general", "depth": int64(1), "instruction": "Look it up."}},
 	{"agentroles", "AgentRole", "helper", spec{"systemPrompt": "You help."}},
+	{"agentevaluations", "AgentEvaluation", "suite", spec{"role": "helper", "cases": []any{map[string]any{"name": "one", "taskUID": "0b0f3f3e-0000-0000-0000-000000000000"}}}},
 	{"modelproviders", "ModelProvider", "default", spec{"baseURL": "http://127.0.0.1:1/v1"}},
 	{"toolservers", "ToolServer", "tools", spec{"url": "http://127.0.0.1:1/mcp"}},
 	{"toolpolicies", "ToolPolicy", "careful", spec{"mode": "Audit", "rules": []any{map[string]any{"name": "writes", "allowWhen": "call.readOnly"}}}},
