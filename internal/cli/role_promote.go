@@ -49,7 +49,7 @@ func newRoleRollback(f *Factory) *cobra.Command {
 	o := rolePromoteOptions{back: true}
 	cmd := &cobra.Command{
 		Use:   "rollback NAME [REVISION]",
-		Short: "Let new runs begin with the revision of a gated role that was promoted before",
+		Short: "Let new runs begin with the revision that was promoted before",
 		Long: dedent(`
 			Let new runs begin with the revision of a role with spec.promotion.mode Gated that was promoted before, or with the one
 			in the argument. Until the role is corrected, or its current revision is promoted again, the role has the condition
