@@ -167,7 +167,6 @@ type EvaluationLane struct {
 	// passRate is the percentage of runs that passed, of those that have an outcome, rounded down. It is absent if none has.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=100
 	PassRate *int32 `json:"passRate,omitempty"`
 	// totalTokens is the number of tokens that the runs used.
 	// +optional
@@ -266,7 +265,6 @@ type AgentEvaluationStatus struct {
 	// if that is not known.
 	// +optional
 	// +kubebuilder:validation:Minimum=-100
-	// +kubebuilder:validation:Maximum=1000000
 	CostIncreasePercent *int32 `json:"costIncreasePercent,omitempty"`
 	// baseline sums up the runs of the promoted revision.
 	// +optional

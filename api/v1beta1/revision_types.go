@@ -44,8 +44,3 @@ type RoleRevision struct {
 	// +kubebuilder:validation:MinLength=1
 	Revision Revision `json:"revision"`
 }
-
-// Gated reports whether runs begin with the promoted revision of a role.
-func (r *AgentRole) Gated() bool {
-	return r.Spec.Promotion != nil && r.Spec.Promotion.Mode == PromotionGated
-}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/kubewatch"
+	"github.com/nestor-dev/nestor/internal/role"
 )
 
 type rolePromoteOptions struct {
@@ -76,7 +77,7 @@ func (o *rolePromoteOptions) run(ctx context.Context, s *session, args []string)
 	if err != nil {
 		return err
 	}
-	if !r.Gated() {
+	if !role.Gated(r) {
 		return fmt.Errorf("the role %s uses every change at once: set spec.promotion.mode to Gated to promote its revisions", r.Name)
 	}
 	name := r.Status.CurrentRevision

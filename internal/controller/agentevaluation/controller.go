@@ -11,6 +11,7 @@ package agentevaluation
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,7 +46,11 @@ type Reconciler struct {
 	Status *status.Writer
 	Finder resolve.Finder
 	Gate   cluster.Gate
-	Ledger ledger.Histories
+	// Ledger has the histories of runs, and keeps those of cases.
+	Ledger interface {
+		ledger.Histories
+		Pin(ctx context.Context, uids []string, until time.Time) error
+	}
 	// Changed queues the evaluations to reconcile.
 	Changed *cluster.Queue
 	// Judged is called with each verdict, after its status was written.
@@ -54,6 +59,7 @@ type Reconciler struct {
 	slots  *evaluation.Slots
 	suites *evaluation.Programs[*v1beta1.AgentEvaluation, *suite.Suite]
 	trials trials
+	pins   pins
 }
 
 // SetupWithManager registers the controller.
@@ -124,6 +130,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if apierrors.IsNotFound(err) {
 		r.suites.Remove(req.NamespacedName)
 		r.trials.forget(req.NamespacedName)
+		r.pins.forget(req.NamespacedName)
 	}
 	if err != nil || !e.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -138,12 +145,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return status.Result(err)
 	}
+	renew, err := r.pin(ctx, &e)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
 	setConditions(&e, ready)
 	judged := e.Status.Verdict != "" && before.Status.Verdict == ""
 	result, err := r.Status.Write(ctx, before, &e, isProgress(before, &e))
 	if err == nil && result.IsZero() && judged {
 		r.trials.forget(req.NamespacedName)
 		r.Judged(e.Status)
+	}
+	if err == nil && result.IsZero() {
+		result.RequeueAfter = renew
 	}
 	return result, err
 }

@@ -13,13 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/role"
 )
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=agentevaluations,verbs=get;list;watch
 
 // evaluationOf returns the evaluation that promotes the revisions of a gated role. It is nil if it does not exist, or is that of another role.
 func (r *Reconciler) evaluationOf(ctx context.Context, object *v1beta1.AgentRole) (string, *v1beta1.AgentEvaluation, error) {
-	if !object.Gated() || object.Spec.Promotion.Evaluation == "" {
+	if !role.Gated(object) || object.Spec.Promotion.Evaluation == "" {
 		return "", nil, nil
 	}
 	name := types.NamespacedName{Namespace: object.Namespace, Name: object.Spec.Promotion.Evaluation}

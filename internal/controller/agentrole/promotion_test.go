@@ -169,7 +169,11 @@ func TestJudgePromotion(t *testing.T) {
 			}
 			waits := ""
 			for _, c := range test.p.withWaiting(got, ready) {
-				if c.Type == v1beta1.ConditionReconciling && c.Status == metav1.ConditionTrue {
+				reason := v1beta1.ReasonWaitingForPromotion
+				if test.p.Evaluation != nil {
+					reason = v1beta1.ReasonEvaluating
+				}
+				if c.Type == v1beta1.ConditionReconciling && c.Status == metav1.ConditionTrue && c.Reason == reason {
 					waits = c.Message
 				}
 			}
