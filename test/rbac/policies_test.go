@@ -159,7 +159,7 @@ func policyCases() []policyCase {
 		patches(admin, "frees an agent's task", "agenttasks", "of-the-research", `{"metadata":{"ownerReferences":null}}`, ""),
 		annotates(runner, "a task", "AgentTask", tool(spec{}), "the annotation nestor.dev/firing is the operator's"),
 		annotates(user, "a message", "AgentMessage", message(spec{}), "the annotation nestor.dev/firing is the operator's"),
-		createsOwnedByTrigger(runner, "tasks and messages of a trigger are made by the operator alone"),
+		createsOwnedByTrigger(runner, "tasks and messages of a trigger or an evaluation are made by the operator alone"),
 		creates(runner, "a task with a tool of a server", "AgentTask", spec{"type": "Tool", "tool": "github__merge"}, ""),
 		creates(runner, "a task with their group", "AgentTask", tool(spec{"user": "runner", "userGroups": []any{"system:authenticated"}}), ""),
 		creates(runner, "a task with a group of others", "AgentTask", tool(spec{"user": "runner", "userGroups": []any{"platform"}}), "spec.userGroups must be groups that you are in"),
