@@ -73,6 +73,7 @@ func createObjects(ctx context.Context) {
 		object("AgentRole", "gated", spec{"systemPrompt": "You help.", "promotion": spec{"mode": "Gated"}}),
 		object("ToolServer", "tools", spec{"url": "http://127.0.0.1:1/mcp"}),
 		object("ToolPolicy", "careful", spec{"mode": "Audit", "rules": []any{map[string]any{"name": "writes", "allowWhen": "call.readOnly"}}}),
+		object("AgentEvaluation", "suite", spec{"role": "helper", "cases": []any{map[string]any{"name": "one", "taskUID": "0b0f3f3e-0000-0000-0000-000000000000"}}}),
 		object("AgentQuota", "daily", spec{"period": "Day", "maxTokens": int64(1_000_000_000)}),
 		object("AgentChat", "talk", spec{}),
 		object("AgentChat", "private", spec{"workspace": repository("login")}),
