@@ -51,7 +51,9 @@ func policyCases() []policyCase {
 		return s
 	}
 	small, hook := spec{"role": "general", "instruction": "Look."}, spec{"secretKeyRef": spec{"name": "login", "key": "token"}}
-	suite := func() spec { return spec{"role": "helper", "cases": []any{map[string]any{"name": "one", "taskUID": "a"}}} }
+	suite := func() spec {
+		return spec{"role": "helper", "cases": []any{map[string]any{"name": "one", "taskUID": "a"}}}
+	}
 	timed := func(s spec) spec {
 		s["schedule"] = spec{"cron": "0 0 1 1 *"}
 		return s

@@ -61,7 +61,9 @@ func (f Finder) RoleAt(ctx context.Context, namespace, name, pinned string) (rol
 }
 
 // Gated reports whether runs begin with the promoted revision of a role. Installed built-in roles change with the release.
-func (f Finder) Gated(object *v1beta1.AgentRole) bool { return role.Gated(object) && !f.BuiltIn(object) }
+func (f Finder) Gated(object *v1beta1.AgentRole) bool {
+	return role.Gated(object) && !f.BuiltIn(object)
+}
 
 // gatedRole returns the pinned revision of a gated role if it is one of this object, which may have been deleted and created again, and otherwise
 // the promoted one.
