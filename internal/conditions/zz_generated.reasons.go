@@ -663,7 +663,7 @@ var reasons = map[string]Reason{
 	},
 	"EvaluationNotFound": {
 		Text: "The AgentEvaluation that promotes the revisions of a gated role does not exist, or is that of another role. Runs begin with the promoted revision.",
-		Todo: "Create the AgentEvaluation with this role in the role's namespace, or remove spec.promotion.evaluation.",
+		Todo: "Create the AgentEvaluation in the role's namespace, with its name as spec.role, or remove it from the promotion of the role.",
 		States: []State{
 			{
 				Condition: "Ready",
@@ -921,7 +921,7 @@ var reasons = map[string]Reason{
 	},
 	"EvaluationFailed": {
 		Text: "The current revision of a gated role did not pass its AgentEvaluation. Runs begin with the promoted one.",
-		Todo: "Look at the worst cases with kubectl nestor eval describe. Correct the role or the expectations, or promote the revision yourself.",
+		Todo: "Read the worst cases in kubectl nestor eval describe. Correct the role or the expectations, or promote the revision yourself.",
 		States: []State{
 			{
 				Condition: "Ready",

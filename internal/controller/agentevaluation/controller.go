@@ -175,7 +175,7 @@ func (r *Reconciler) evaluate(ctx context.Context, e *v1beta1.AgentEvaluation, c
 		return metav1.Condition{}, fmt.Errorf("get the role %s: %w", name, err)
 	}
 	if !r.Finder.Gated(&role) {
-		return status.NotReady(e.Generation, v1beta1.ReasonInvalidSpec, fmt.Sprintf("The role %s is not gated, so every change is used at once and there is no candidate: set its spec.promotion.mode to Gated.", role.Name)), nil
+		return status.NotReady(e.Generation, v1beta1.ReasonInvalidSpec, fmt.Sprintf("The role %s is not gated, so every change is used at once and there is no candidate: set its promotion mode to Gated.", role.Name)), nil
 	}
 	if e.Status.ResolvedGeneration != e.Generation {
 		runs, missing, err := r.resolve(ctx, e)

@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// Recorded runs are pinned for a while, and the pin is renewed as long as the evaluation exists. So a pin ends without a finalizer, also if
+// Recorded runs are pinned for a while, and the pin is renewed as long as the evaluation exists. So a pin ends without a finalizer, even if
 // the evaluation was deleted while no operator ran.
 const (
 	pinDuration = 7 * 24 * time.Hour

@@ -118,7 +118,7 @@ func (r *Reconciler) read(ctx context.Context, uid string, task *v1beta1.AgentTa
 		for _, row := range page {
 			next, event, err := agent.DecodeAndApply(state, row.Data)
 			if err != nil {
-				return suite.Run{}, false, nil //nolint:nilerr // the caller says that it cannot be read
+				return suite.Run{}, false, nil //nolint:nilerr // the trial has a message about it
 			}
 			state = next
 			reader.Read(event)
