@@ -16,7 +16,7 @@ PACKAGES ?= $(addprefix ./,test/flows test/attacks test/bench/scenario test/chao
 # Suites that start a control plane wait for half of their time: twice as many as there are processors run at once.
 PARALLEL_PACKAGES ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # The aliases of string in the API, for the reference.
-ALIASES := Name|MessageName|ObjectName|DataKey|UserName|ModelName|ToolName|ToolGlob|ToolCallID|ArgumentsDigest|FilePath|Expression|RecentKey|ObjectHash|ReportedPath|Remark|ServerToolName|OAuthScope|Revision
+ALIASES := Name|MessageName|ObjectName|DataKey|UserName|ModelName|ToolName|ToolGlob|ToolCallID|ArgumentsDigest|FilePath|Expression|RecentKey|ObjectHash|ReportedPath|Remark|ServerToolName|OAuthScope|Revision|Expectation
 # The packages of Kubernetes whose types the history's OpenAPI definitions refer to.
 APIMACHINERY := $(addprefix k8s.io/apimachinery/pkg/,apis/meta/v1 runtime version api/resource)
 # The seed of the property tests: the commit, so that every run of a commit checks the same cases and every commit others; 1 outside a

@@ -21,6 +21,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (self.?context.orValue('None') != 'Selective' || size(self.?contextFiles.orValue([])) > 0)",message="context Selective shows the agent the files in contextFiles: name at least one",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.fork) || self.type == 'Agent' && ![has(self.chat), has(self.arguments), has(self.contextFiles), has(self.successCriteria), has(self.outputSchema), has(self.context), has(self.continueFrom), has(self.workingDir), has(self.limits)].exists(set, set)",message="a fork is a standalone task of type Agent that has the work and the limits of its run: leave out chat, arguments, contextFiles, successCriteria, outputSchema, context, continueFrom, workingDir and limits",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.fork) || !has(self.workspace) || self.fork.?toolResults.orValue('Recorded') != 'Recorded' && !has(self.workspace.persistentVolumeClaim)",message="the workspace of a fork is new: toolResults must be ReadOnly or Live, and its source must not be persistentVolumeClaim",optionalOldSelf=true
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || !has(self.fork) || !has(self.fork.roleRevision) || has(self.role)",message="fork.roleRevision is a revision of role: set role",optionalOldSelf=true
 // +kubebuilder:validation:XValidation:rule="!oldSelf.?cancel.orValue(false) || self.?cancel.orValue(false)",message="cancel cannot be reset once it is true: create a new AgentTask"
 type AgentTaskSpec struct {
 	// chat is the AgentChat that the task belongs to. If absent, the task is a standalone task.
@@ -165,6 +166,7 @@ type AgentTaskSpec struct {
 
 // TaskFork describes the recorded run that a task continues, and where its replies and results come from.
 // +kubebuilder:validation:XValidation:rule="has(self.task) != has(self.subAgent)",message="name either the task or the subAgent of the run"
+// +kubebuilder:validation:XValidation:rule="!has(self.roleRevision) || self.?toolResults.orValue('Recorded') != 'Live'",message="roleRevision may be one that is not promoted, so toolResults must not be Live"
 type TaskFork struct {
 	// uid is the UID of the run: that of its SubAgent, which its transcript shows.
 	// +required
@@ -191,6 +193,11 @@ type TaskFork struct {
 	// tools; or Live. With Recorded and ReadOnly, any other call ends the task with Diverged.
 	// +optional
 	ToolResults ResultSource `json:"toolResults,omitempty"`
+	// roleRevision is the revision of a gated role that the fork uses instead of the promoted one. The operator sets it, for
+	// the tasks of an AgentEvaluation.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	RoleRevision Revision `json:"roleRevision,omitempty"`
 }
 
 // ReplySource is where the replies of a fork's model come from.

@@ -3,7 +3,7 @@
 
 // Package v1beta1 is Nestor's Kubernetes API: ten namespaced kinds in the group nestor.dev.
 //
-// Users write AgentChat, AgentMessage and AgentTrigger; platform teams write AgentRole, ModelProvider, ToolServer, ToolPolicy and AgentQuota; the operator
+// Users write AgentChat, AgentMessage and AgentTrigger; platform teams write AgentRole, ModelProvider, ToolServer, ToolPolicy, AgentQuota and AgentEvaluation; the operator
 // writes AgentTask and SubAgent (users write standalone AgentTasks). Spec is intent, status is a bounded projection of
 // the ledger, and phases are for people: programs read conditions, which docs/reference/conditions.md documents.
 //
@@ -29,6 +29,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&AgentRole{}, &AgentRoleList{},
 		&AgentTask{}, &AgentTaskList{},
 		&AgentTrigger{}, &AgentTriggerList{},
+		&AgentEvaluation{}, &AgentEvaluationList{},
 		&ModelProvider{}, &ModelProviderList{},
 		&SubAgent{}, &SubAgentList{},
 		&ToolPolicy{}, &ToolPolicyList{},

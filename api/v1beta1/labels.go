@@ -106,6 +106,8 @@ const (
 	LabelRole = "nestor.dev/role"
 	// LabelTrigger is on a task or message that a trigger created; its value is the trigger's name.
 	LabelTrigger = "nestor.dev/trigger"
+	// LabelEvaluation is on a task that an evaluation created; its value is the evaluation's name.
+	LabelEvaluation = "nestor.dev/evaluation"
 	// LabelParent is on a task and its sub-agent that a sub-agent delegated; its value is the name of that sub-agent.
 	LabelParent = "nestor.dev/parent"
 )

@@ -21,12 +21,17 @@ const (
 )
 
 // RolePromotion configures the promotion of the revisions of a role.
+// +kubebuilder:validation:XValidation:rule="!has(self.evaluation) || self.?mode.orValue('Immediate') == 'Gated'",message="evaluation is for the mode Gated: with Immediate, every change is used at once"
 type RolePromotion struct {
 	// mode is Immediate, or Gated: then runs begin with the promoted revision until a user with the verb promote on this
 	// AgentRole promotes another one. To change it from Gated to Immediate, a user needs the same verb.
 	// +optional
 	// +default="Immediate"
 	Mode PromotionMode `json:"mode,omitempty"`
+	// evaluation is the AgentEvaluation of this namespace that promotes a revision of a gated role if the revision passes. To
+	// set or change it, a user needs the verb promote on this AgentRole.
+	// +optional
+	Evaluation Name `json:"evaluation,omitempty"`
 }
 
 // RoleRevision is a revision of a role.

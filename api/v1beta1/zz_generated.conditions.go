@@ -5,22 +5,22 @@
 
 package v1beta1
 
-// ConditionReady is a condition of AgentChat, AgentQuota, AgentRole, AgentTrigger, ModelProvider, ToolPolicy and
-// ToolServer.
+// ConditionReady is a condition of AgentChat, AgentEvaluation, AgentQuota, AgentRole, AgentTrigger,
+// ModelProvider, ToolPolicy and ToolServer.
 //
 // Meaning: The object can be used now. Polarity: True is good. Present: As soon as the operator has checked the
 // object.
 //
 //   - True: Ready, NamesNotFound, Suspended, PausedTurnLimit, PausedTaskLimit, PausedTokenLimit, PausedLoop,
-//     QuotaExhausted, RevisionNotFound, RolledBack and RevisionNotKept.
+//     QuotaExhausted, RevisionNotFound, EvaluationNotFound, RolledBack, EvaluationFailed and RevisionNotKept.
 //   - False: QuotaExhausted, LedgerQuota, PolicyNotReady, RoleNotFound, ProviderNotFound, ModelNotSet,
-//     SecretNotFound, APIKeyFileNotFound, IdentityNotAllowed, RevisionNotFound, ConfigMapNotFound,
-//     ToolServerNotFound, WorkspaceUnavailable, WorkspaceNotAllowed, PriceUnknown, KindNotFound,
-//     WatchNotAllowed, RevisionNotKept, InvalidSpec, InvalidExpression, TooManyPolicies, BudgetExhausted,
-//     HistoryLost, ToolServerNotReady, Unreachable, Unauthorized, EndpointNotAllowed, InvalidResponse,
-//     CreationRefused, PostRefused, ModelError, LedgerUnavailable, LedgerFull, LedgerReadOnly, LedgerCorrupt,
-//     LedgerDenied, LedgerMisconfigured, LedgerSchemaTooNew, LedgerSchemaTooOld, LedgerIOError, LedgerMissing
-//     and LedgerFailed.
+//     SecretNotFound, APIKeyFileNotFound, IdentityNotAllowed, RevisionNotFound, CasesNotFound,
+//     ConfigMapNotFound, ToolServerNotFound, WorkspaceUnavailable, WorkspaceNotAllowed, PriceUnknown,
+//     KindNotFound, WatchNotAllowed, RevisionNotKept, InvalidSpec, InvalidExpression, TooManyPolicies,
+//     BudgetExhausted, HistoryLost, ToolServerNotReady, Unreachable, Unauthorized, EndpointNotAllowed,
+//     InvalidResponse, CreationRefused, PostRefused, ModelError, LedgerUnavailable, LedgerFull, LedgerReadOnly,
+//     LedgerCorrupt, LedgerDenied, LedgerMisconfigured, LedgerSchemaTooNew, LedgerSchemaTooOld, LedgerIOError,
+//     LedgerMissing and LedgerFailed.
 //   - Unknown: NotChecked.
 const ConditionReady = "Ready"
 
@@ -44,27 +44,28 @@ const ConditionReady = "Ready"
 //     LedgerFailed and TaskNotFound.
 const ConditionSucceeded = "Succeeded"
 
-// ConditionReconciling is a condition of AgentChat, AgentRole, AgentTask and SubAgent.
+// ConditionReconciling is a condition of AgentChat, AgentEvaluation, AgentRole, AgentTask and SubAgent.
 //
 // Meaning: A model call waits for a retry or for a slot: the message has the provider's error, the attempt and
-// the time of the next one. For an AgentRole, its current revision waits for its promotion. Polarity: False is
-// good. Present: Only while a call waits for longer than a second, or a revision for its promotion, and then it
-// is True. Waiting for a person, for a quota or for other agents does not set it.
+// the time of the next one. For an AgentRole, its current revision waits for its promotion. For an
+// AgentEvaluation, the tasks of a candidate run. Polarity: False is good. Present: Only while a call waits for
+// longer than a second, a revision for its promotion or an evaluation for its tasks, and then it is True.
+// Waiting for a person, for a quota or for other agents does not set it.
 //
-//   - True: WaitingForPromotion, RateLimited, ProviderUnavailable, Retrying and QueuedForProvider.
+//   - True: WaitingForPromotion, Evaluating, RateLimited, ProviderUnavailable, Retrying and QueuedForProvider.
 const ConditionReconciling = "Reconciling"
 
-// ConditionStalled is a condition of AgentChat, AgentMessage, AgentRole, AgentTask, AgentTrigger, ModelProvider,
-// SubAgent, ToolPolicy and ToolServer.
+// ConditionStalled is a condition of AgentChat, AgentEvaluation, AgentMessage, AgentRole, AgentTask,
+// AgentTrigger, ModelProvider, SubAgent, ToolPolicy and ToolServer.
 //
 // Meaning: A person must act. Reason and message are those of Ready or Succeeded. Polarity: False is good.
 // Present: Only while a person must act, and then it is True.
 //
 //   - True: PolicyNotReady, RoleNotFound, ProviderNotFound, ModelNotSet, SecretNotFound, APIKeyFileNotFound,
-//     IdentityNotAllowed, RevisionNotFound, ConfigMapNotFound, ToolServerNotFound, ToolNotFound,
-//     SubAgentNotFound, WorkspaceUnavailable, WorkspaceNotAllowed, PriceUnknown, ChatNotFound, KindNotFound,
-//     WatchNotAllowed, RolledBack, RevisionNotKept, InvalidSpec, InvalidExpression, TooManyPolicies,
-//     BudgetExhausted, HistoryLost and TaskNotFound.
+//     IdentityNotAllowed, RevisionNotFound, EvaluationNotFound, CasesNotFound, ConfigMapNotFound,
+//     ToolServerNotFound, ToolNotFound, SubAgentNotFound, WorkspaceUnavailable, WorkspaceNotAllowed,
+//     PriceUnknown, ChatNotFound, KindNotFound, WatchNotAllowed, RolledBack, EvaluationFailed, RevisionNotKept,
+//     InvalidSpec, InvalidExpression, TooManyPolicies, BudgetExhausted, HistoryLost and TaskNotFound.
 const ConditionStalled = "Stalled"
 
 // ConditionWorkspaceChangesLost is a condition of AgentChat and AgentTask.
@@ -119,6 +120,9 @@ const (
 	// ReasonWaitingForPromotion: The current revision of a gated role is not promoted. Runs begin with the promoted
 	// one.
 	ReasonWaitingForPromotion = "WaitingForPromotion"
+	// ReasonEvaluating: An AgentEvaluation runs the current revision of a gated role. Runs begin with the promoted
+	// one.
+	ReasonEvaluating = "Evaluating"
 	// ReasonWaitingForUser: An agent, or a tool that it uses, asked a question.
 	ReasonWaitingForUser = "WaitingForUser"
 	// ReasonWaitingForApproval: A tool call needs a person's decision.
@@ -167,6 +171,11 @@ const (
 	// ReasonRevisionNotFound: The revision of a gated role that is promoted, or that a user wants to promote, does
 	// not exist. With Ready True, runs begin with the revision that was promoted before.
 	ReasonRevisionNotFound = "RevisionNotFound"
+	// ReasonEvaluationNotFound: The AgentEvaluation that promotes the revisions of a gated role does not exist, or
+	// is that of another role. Runs begin with the promoted revision.
+	ReasonEvaluationNotFound = "EvaluationNotFound"
+	// ReasonCasesNotFound: A case of an AgentEvaluation has no recorded run that it can use.
+	ReasonCasesNotFound = "CasesNotFound"
 	// ReasonConfigMapNotFound: A ConfigMap, or its key, is missing.
 	ReasonConfigMapNotFound = "ConfigMapNotFound"
 	// ReasonToolServerNotFound: An allowed tool names a ToolServer that may not be used here.
@@ -195,6 +204,9 @@ const (
 	ReasonWatchNotAllowed = "WatchNotAllowed"
 	// ReasonRolledBack: A user replaced the current revision of a gated role by another one. Runs begin with that.
 	ReasonRolledBack = "RolledBack"
+	// ReasonEvaluationFailed: The current revision of a gated role did not pass its AgentEvaluation. Runs begin with
+	// the promoted one.
+	ReasonEvaluationFailed = "EvaluationFailed"
 	// ReasonRevisionNotKept: The current revision of a gated role is too large to be recorded, or another object has
 	// the name of its ControllerRevision.
 	ReasonRevisionNotKept = "RevisionNotKept"

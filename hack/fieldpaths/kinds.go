@@ -31,7 +31,7 @@ type kinds struct {
 // aliases are words of the glossary for Nestor's kinds.
 var aliases = map[string]string{
 	"chat": "AgentChat", "message": "AgentMessage", "quota": "AgentQuota", "role": "AgentRole", "task": "AgentTask", "policy": "ToolPolicy",
-	"trigger": "AgentTrigger", "provider": "ModelProvider", "sub-agent": "SubAgent", "whoami": "SelfSubjectReview",
+	"trigger": "AgentTrigger", "evaluation": "AgentEvaluation", "provider": "ModelProvider", "sub-agent": "SubAgent", "whoami": "SelfSubjectReview",
 }
 
 func readKinds() (*kinds, error) {

@@ -46,7 +46,7 @@ type passage struct {
 // about are the kinds that files are about, by the part of their name that says it.
 var about = map[string]string{
 	"agentchat": "AgentChat", "agentmessage": "AgentMessage", "agentquota": "AgentQuota", "agentrole": "AgentRole",
-	"agenttask": "AgentTask", "agenttrigger": "AgentTrigger",
+	"agenttask": "AgentTask", "agenttrigger": "AgentTrigger", "agentevaluation": "AgentEvaluation", "internal/suite/": "AgentEvaluation",
 	"internal/trigger/": "AgentTrigger", "internal/role/": "AgentRole",
 	"modelprovider": "ModelProvider", "subagent": "SubAgent", "toolserver": "ToolServer", "toolpolicy": "ToolPolicy", "internal/policy/": "ToolPolicy", "tool/mcp/": "ToolServer",
 }

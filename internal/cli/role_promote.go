@@ -14,6 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/client/revisions"
 	"github.com/nestor-dev/nestor/internal/kubewatch"
+	"github.com/nestor-dev/nestor/internal/role"
 )
 
 type rolePromoteOptions struct {
@@ -71,7 +72,7 @@ func (o *rolePromoteOptions) run(ctx context.Context, s *session, args []string)
 	if err != nil {
 		return err
 	}
-	if r.Spec.Promotion == nil || r.Spec.Promotion.Mode != v1beta1.PromotionGated {
+	if !role.Gated(r) {
 		return fmt.Errorf("the role %s uses every change at once: set spec.promotion.mode to Gated to promote its revisions", r.Name)
 	}
 	name := r.Status.CurrentRevision

@@ -93,7 +93,7 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 	for group, commands := range map[string][]*cobra.Command{
 		groupTalk: {newChat(f), newNewChat(f), newSend(f), newApprove(f), newDeny(f), newAllowances(f), newCancel(f), newRun(f), newFork(f), newReplay(f), newTrigger(f)},
 		groupInspect: {
-			newList(f), newWaiting(f), newTop(f), newTree(f), newTranscript(f), newDiff(f), newSearch(f), newWorkspace(f), newUI(f), newUsage(f), newRoles(f), newRole(f), newPolicy(f),
+			newList(f), newWaiting(f), newTop(f), newTree(f), newTranscript(f), newDiff(f), newSearch(f), newWorkspace(f), newUI(f), newUsage(f), newRoles(f), newRole(f), newEval(f), newPolicy(f),
 		},
 		groupSetup: {newCompletion(f), newDoctor(f), newVersion(f)},
 	} {

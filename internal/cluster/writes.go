@@ -56,6 +56,7 @@ func NewClient(cached client.Client) *Client {
 func (c *Client) Observe(ctx context.Context, informers cache.Informers) error {
 	for _, object := range []client.Object{
 		&v1beta1.AgentChat{}, &v1beta1.AgentMessage{}, &v1beta1.AgentRole{}, &v1beta1.AgentTask{}, &v1beta1.SubAgent{}, &v1beta1.AgentTrigger{},
+		&v1beta1.AgentEvaluation{},
 	} {
 		informer, err := informers.GetInformer(ctx, object)
 		if err != nil {
@@ -84,7 +85,8 @@ func (c *Client) Observe(ctx context.Context, informers cache.Informers) error {
 // remember records a write. Only these kinds are read after they are written.
 func (c *Client) remember(object client.Object, deleted bool) {
 	switch object.(type) {
-	case *v1beta1.AgentChat, *v1beta1.AgentMessage, *v1beta1.AgentRole, *v1beta1.AgentTask, *v1beta1.SubAgent, *v1beta1.AgentTrigger:
+	case *v1beta1.AgentChat, *v1beta1.AgentMessage, *v1beta1.AgentRole, *v1beta1.AgentTask, *v1beta1.SubAgent, *v1beta1.AgentTrigger,
+		*v1beta1.AgentEvaluation:
 	default:
 		return
 	}

@@ -16,7 +16,7 @@ import (
 // person has the reasons for which a person must act, so that DESIGN sections 22 and 24 set Stalled, besides those of the
 // group MissingReference.
 var person = map[string]bool{"InvalidSpec": true, "InvalidExpression": true, "TooManyPolicies": true, "BudgetExhausted": true, "HistoryLost": true,
-	"RolledBack": true, "RevisionNotKept": true}
+	"RolledBack": true, "EvaluationFailed": true, "RevisionNotKept": true}
 
 func TestSet_EveryRow_Stalled(t *testing.T) {
 	for name, row := range reasons {

@@ -12,7 +12,7 @@ var reasons = map[string]Reason{
 			{
 				Condition: "Ready",
 				Status:    "True",
-				Kinds:     []string{"AgentChat", "AgentQuota", "AgentRole", "AgentTrigger", "ModelProvider", "ToolPolicy", "ToolServer"},
+				Kinds:     []string{"AgentChat", "AgentEvaluation", "AgentQuota", "AgentRole", "AgentTrigger", "ModelProvider", "ToolPolicy", "ToolServer"},
 				Stalled:   false,
 				Group:     "Fine",
 				Doctor:    "OK",
@@ -189,6 +189,19 @@ var reasons = map[string]Reason{
 				Condition: "Reconciling",
 				Status:    "True",
 				Kinds:     []string{"AgentRole"},
+				Stalled:   false,
+				Group:     "Gate",
+				Doctor:    "OK",
+			},
+		},
+	},
+	"Evaluating": {
+		Text: "An AgentEvaluation runs the current revision of a gated role. Runs begin with the promoted one.",
+		States: []State{
+			{
+				Condition: "Reconciling",
+				Status:    "True",
+				Kinds:     []string{"AgentEvaluation", "AgentRole"},
 				Stalled:   false,
 				Group:     "Gate",
 				Doctor:    "OK",
@@ -463,7 +476,7 @@ var reasons = map[string]Reason{
 			{
 				Condition: "Ready",
 				Status:    "False",
-				Kinds:     []string{"AgentChat", "AgentRole", "AgentTrigger"},
+				Kinds:     []string{"AgentChat", "AgentEvaluation", "AgentRole", "AgentTrigger"},
 				Stalled:   true,
 				Group:     "MissingReference",
 				Doctor:    "Failed",
@@ -640,6 +653,38 @@ var reasons = map[string]Reason{
 				Condition: "Succeeded",
 				Status:    "Unknown",
 				Kinds:     []string{"AgentTask", "SubAgent"},
+				Stalled:   true,
+				Group:     "MissingReference",
+				Doctor:    "Failed",
+				WaitState: "Blocked",
+				Event:     "Warning",
+			},
+		},
+	},
+	"EvaluationNotFound": {
+		Text: "The AgentEvaluation that promotes the revisions of a gated role does not exist, or is that of another role. Runs begin with the promoted revision.",
+		Todo: "Create the AgentEvaluation in the role's namespace, with its name as spec.role, or remove it from the promotion of the role.",
+		States: []State{
+			{
+				Condition: "Ready",
+				Status:    "True",
+				Kinds:     []string{"AgentRole"},
+				Stalled:   true,
+				Group:     "MissingReference",
+				Doctor:    "Failed",
+				WaitState: "Blocked",
+				Event:     "Warning",
+			},
+		},
+	},
+	"CasesNotFound": {
+		Text: "A case of an AgentEvaluation has no recorded run that it can use.",
+		Todo: "Correct the UID or the selector that the message names. It is tried again whenever a task of the namespace ends.",
+		States: []State{
+			{
+				Condition: "Ready",
+				Status:    "False",
+				Kinds:     []string{"AgentEvaluation"},
 				Stalled:   true,
 				Group:     "MissingReference",
 				Doctor:    "Failed",
@@ -874,6 +919,22 @@ var reasons = map[string]Reason{
 			},
 		},
 	},
+	"EvaluationFailed": {
+		Text: "The current revision of a gated role did not pass its AgentEvaluation. Runs begin with the promoted one.",
+		Todo: "Read the worst cases in kubectl nestor eval describe. Correct the role or the expectations, or promote the revision yourself.",
+		States: []State{
+			{
+				Condition: "Ready",
+				Status:    "True",
+				Kinds:     []string{"AgentEvaluation", "AgentRole"},
+				Stalled:   true,
+				Group:     "Invalid",
+				Doctor:    "Failed",
+				WaitState: "Blocked",
+				Event:     "Warning",
+			},
+		},
+	},
 	"RevisionNotKept": {
 		Text: "The current revision of a gated role is too large to be recorded, or another object has the name of its ControllerRevision.",
 		Todo: "Shorten the texts of the role, or delete the object that the message names.",
@@ -907,7 +968,7 @@ var reasons = map[string]Reason{
 			{
 				Condition: "Ready",
 				Status:    "False",
-				Kinds:     []string{"AgentChat", "AgentRole", "AgentTrigger", "ModelProvider", "ToolServer"},
+				Kinds:     []string{"AgentChat", "AgentEvaluation", "AgentRole", "AgentTrigger", "ModelProvider", "ToolServer"},
 				Stalled:   true,
 				Group:     "Invalid",
 				Doctor:    "Failed",
@@ -942,7 +1003,7 @@ var reasons = map[string]Reason{
 			{
 				Condition: "Ready",
 				Status:    "False",
-				Kinds:     []string{"AgentTrigger", "ToolPolicy"},
+				Kinds:     []string{"AgentEvaluation", "AgentTrigger", "ToolPolicy"},
 				Stalled:   true,
 				Group:     "Invalid",
 				Doctor:    "Failed",

@@ -53,6 +53,7 @@ var _ = Describe("The generation that a status shows", Serial, func() {
 		Entry("of a chat", "AgentChat", "agentchats", fields{}, fields{"model": "other"}),
 		Entry("of a quota", "AgentQuota", "agentquotas", fields{"period": "Day", "maxTokens": int64(1000)}, fields{"maxTokens": int64(2000)}),
 		Entry("of a role", "AgentRole", "agentroles", fields{"systemPrompt": "You help."}, fields{"systemPrompt": "You work."}),
+		Entry("of an evaluation", "AgentEvaluation", "agentevaluations", fields{"role": "none", "cases": []any{fields{"name": "one", "taskUID": "a"}}}, fields{"repeats": int64(2)}),
 		Entry("of a trigger", "AgentTrigger", "agenttriggers", fields{"schedule": fields{"cron": "0 7 * * *"},
 			"task": fields{"role": "general", "instruction": "Begin."}}, fields{"suspend": true}),
 		// Their endpoints are not checked: each result would be a write of its own.

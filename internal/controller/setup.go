@@ -30,6 +30,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/agentchat"
 	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
+	"github.com/nestor-dev/nestor/internal/controller/agentevaluation"
 	"github.com/nestor-dev/nestor/internal/controller/agentmessage"
 	"github.com/nestor-dev/nestor/internal/controller/agentquota"
 	"github.com/nestor-dev/nestor/internal/controller/agentrole"
@@ -195,7 +196,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	c := cluster.NewClient(mgr.GetClient())
 	objects := cluster.Reader{Cache: c, API: cluster.NewLive(mgr.GetAPIReader())}
 	finder := resolve.Finder{Reader: c, Live: objects.API, OperatorNamespace: options.OperatorNamespace, Secrets: &resolve.Secrets{}, Revisions: &resolve.Revisions{}, Absent: &resolve.Absences{}}
-	wake := &wakers{chats: cluster.NewQueue(), messages: cluster.NewQueue(), tasks: cluster.NewQueue(), agents: cluster.NewQueue(), servers: cluster.NewQueue(), providers: cluster.NewQueue(), roles: cluster.NewQueue(), quotas: cluster.NewQueue(), triggers: cluster.NewQueue(), policies: cluster.NewQueue(), workspacePods: cluster.NewQueue()}
+	wake := &wakers{chats: cluster.NewQueue(), messages: cluster.NewQueue(), tasks: cluster.NewQueue(), agents: cluster.NewQueue(), servers: cluster.NewQueue(), providers: cluster.NewQueue(), roles: cluster.NewQueue(), quotas: cluster.NewQueue(), triggers: cluster.NewQueue(), policies: cluster.NewQueue(), evaluations: cluster.NewQueue(), workspacePods: cluster.NewQueue()}
 	wake.unreported = &cluster.Unresolved{Queue: wake.tasks}
 	chats, tasks, subAgents := &cluster.Unresolved{Queue: wake.chats}, &cluster.Unresolved{Queue: wake.tasks}, &cluster.Unresolved{Queue: wake.agents}
 	references := &cluster.References{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Unresolved: []*cluster.Unresolved{chats, tasks, subAgents}}
@@ -355,6 +356,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		&agents.Reconciler{Runner: runner, Changed: wake.tasks, Tracker: trackers["AgentTask"], Unresolved: tasks, Unreported: wake.unreported},
 		&agents.Reconciler{Runner: runner, Changed: wake.agents, Tracker: trackers["SubAgent"], Unresolved: subAgents},
 		&agenttrigger.Reconciler{Client: c, Recorder: firings, Finder: finder, Gate: gate, Changed: wake.triggers, Watches: watches, Settled: settled},
+		&agentevaluation.Reconciler{Client: c, Live: objects.API, Status: runner.Status, Finder: finder, Gate: gate, Ledger: options.Ledger, Changed: wake.evaluations, Judged: counted.Judged},
 		&workspace.Reconciler{Client: c, Workspaces: workspaces, Changed: wake.workspacePods, WhileActive: func(next reconcile.Reconciler) reconcile.Reconciler { return gate.Tree(&corev1.Pod{}, next) }},
 	}
 	if n := options.Notifications; n != nil {

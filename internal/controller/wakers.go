@@ -24,7 +24,7 @@ import (
 
 // wakers enqueue objects when the state of an agent or session in this process changes.
 type wakers struct {
-	chats, messages, tasks, agents, servers, providers, roles, quotas, triggers, policies, workspacePods *cluster.Queue
+	chats, messages, tasks, agents, servers, providers, roles, quotas, triggers, policies, evaluations, workspacePods *cluster.Queue
 	// unreported holds the expired tasks whose parents have not recorded their outcome.
 	unreported *cluster.Unresolved
 	// notifications enqueues an object for which notifications may be missing; nil if this operator delivers none.
@@ -145,6 +145,7 @@ func (w *wakers) wakeShards(ctx context.Context, gate cluster.Gate, shards map[i
 		{&v1beta1.AgentRoleList{}, single, w.roles},
 		{&v1beta1.AgentTriggerList{}, single, w.triggers},
 		{&v1beta1.ToolPolicyList{}, single, w.policies},
+		{&v1beta1.AgentEvaluationList{}, single, w.evaluations},
 		{&v1beta1.AgentChatList{}, inTree, w.chats},
 		{&v1beta1.AgentTaskList{}, inTree, w.tasks},
 		{&v1beta1.SubAgentList{}, inTree, w.agents},

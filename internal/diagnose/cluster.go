@@ -46,7 +46,7 @@ func (t Target) cluster(ctx context.Context) Finding {
 }
 
 // wanted are the resources that the operator needs.
-var wanted = []string{"agentchats", "agentmessages", "agentquotas", "agentroles", "agenttasks", "agenttriggers", "modelproviders", "subagents", "toolpolicies", "toolservers"}
+var wanted = []string{"agentchats", "agentevaluations", "agentmessages", "agentquotas", "agentroles", "agenttasks", "agenttriggers", "modelproviders", "subagents", "toolpolicies", "toolservers"}
 
 // resources checks that the server has Nestor's kinds.
 func (t Target) resources() Finding {

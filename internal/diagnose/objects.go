@@ -25,6 +25,7 @@ import (
 // kinds are all kinds of a namespace, with the names of their checks. Causes come before what waits for them.
 var kinds = []struct{ kind, check string }{
 	{"ModelProvider", "provider"}, {"ToolServer", "tools"}, {"AgentRole", "role"}, {"AgentQuota", "quota"}, {"AgentTrigger", "trigger"}, {"ToolPolicy", "policy"},
+	{"AgentEvaluation", "evaluation"},
 	{"AgentChat", "chat"}, {"AgentTask", "task"}, {"SubAgent", "agent"}, {"AgentMessage", "message"},
 }
 

@@ -99,6 +99,9 @@ type Upkeep interface {
 	// Prune deletes, in one short transaction, up to limit rows of agents that finished before the given time. It returns the
 	// number of deleted rows; 0 means that nothing is left to delete. Live agents are not affected.
 	Prune(ctx context.Context, before time.Time, limit int) (int64, error)
+	// Pin keeps agents, and those below them, from being pruned by Prune before a time. It never shortens an earlier pin, and
+	// ignores agents that do not exist or have expired.
+	Pin(ctx context.Context, uids []string, until time.Time) error
 	// PruneCalls deletes, in one short transaction, the bodies of up to limit calls that finished before the given time,
 	// including those of live agents: requests and responses of model calls and outputs of tool calls. The calls with their
 	// status and usage remain, which is all that agents need to continue. It returns the number of calls; 0 means that none is

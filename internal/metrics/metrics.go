@@ -23,7 +23,7 @@ type Metrics struct {
 	started, ended, turns                            *prometheus.CounterVec
 	modelCalls, modelFailures, tokens, cost          *prometheus.CounterVec
 	toolCalls, ledgerErrors, quotaWaits, quarantined *prometheus.CounterVec
-	fenced, verdicts                                 *prometheus.CounterVec
+	fenced, verdicts, evaluations, evaluationTasks   *prometheus.CounterVec
 	agentSeconds, turnSeconds, takeoverSeconds       *prometheus.HistogramVec
 	modelSeconds, modelWait, toolSeconds, ledgerSec  *prometheus.HistogramVec
 	build, modelQueue, backOff                       *prometheus.GaugeVec
@@ -61,6 +61,8 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 		quotaWaits:      counter("nestor_quota_waits_total", "Model calls that started to wait for a quota, by reason: `QuotaExhausted` or `PriceUnknown` of an AgentQuota, `LedgerQuota` of the ledger.", "reason"),
 		quarantined:     counter("nestor_agents_quarantined_total", "Agents that were quarantined because their history is damaged (`record`) or because the operator failed on it (`panic`).", "cause"),
 		verdicts:        counter("nestor_policy_verdicts_total", "Verdicts of ToolPolicies on calls, by policy, rule (empty if the policy allows the call) and verdict: `Allow`, `RequireApproval` or `Deny`, and the same with the prefix `Audit` if it has no effect. After "+fmt.Sprint(maxPolicySeries)+" policies and rules, others are counted as `other`.", "policy", "rule", "verdict"),
+		evaluations:     counter("nestor_evaluations_total", "Candidates that AgentEvaluations have judged, by verdict: `Passed`, `Failed` or `Inconclusive`.", "verdict"),
+		evaluationTasks: counter("nestor_evaluation_tasks_total", "Tasks of judged candidates, by lane (`baseline` or `candidate`) and outcome: `Passed`, `Failed` or `Inconclusive`.", "lane", "outcome"),
 		ledgerErrors:    counter("nestor_ledger_failures_total", "Writes that the ledger refused or failed; agents wait and retry."),
 		fenced:          counter("nestor_ledger_fenced_appends_total", "Appends that the ledger refused because another replica has taken over the shard. Nothing of them was recorded."),
 		takeoverSeconds: histogram("nestor_shard_takeover_seconds", "Time to recover the agents of a shard from the ledger, until all of them continue.", seconds),
@@ -68,7 +70,7 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 	}
 	for _, c := range []prometheus.Collector{
 		m.build, m.started, m.ended, m.agentSeconds, m.turns, m.turnSeconds, m.live, m.modelCalls, m.modelFailures, m.tokens, m.cost,
-		m.modelSeconds, m.modelWait, m.modelQueue, m.backOff, m.toolCalls, m.toolSeconds, m.ledgerSec, m.ledgerErrors, m.quotaWaits, m.quarantined, m.fenced, m.takeoverSeconds, m.verdicts,
+		m.modelSeconds, m.modelWait, m.modelQueue, m.backOff, m.toolCalls, m.toolSeconds, m.ledgerSec, m.ledgerErrors, m.quotaWaits, m.quarantined, m.fenced, m.takeoverSeconds, m.verdicts, m.evaluations, m.evaluationTasks,
 	} {
 		if err := registry.Register(c); err != nil {
 			return nil, err

@@ -9,6 +9,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+
+	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
 // revisionLength is the number of hexadecimal digits in a revision: 128 bits of a SHA-256.
@@ -60,6 +62,11 @@ func ReadSnapshot(data []byte, revision string) (Role, error) {
 	}
 	whole.Revision = revision
 	return whole.Role, nil
+}
+
+// Gated reports whether runs begin with the promoted revision of a role.
+func Gated(r *v1beta1.AgentRole) bool {
+	return r.Spec.Promotion != nil && r.Spec.Promotion.Mode == v1beta1.PromotionGated
 }
 
 // canonical returns JSON with sorted keys and without spaces: the API server may return data in another form than it was written.

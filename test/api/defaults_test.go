@@ -30,6 +30,7 @@ var _ = Describe("Defaults", func() {
 		{"ModelProvider", "{baseURL: 'https://models.example.com/v1', models: [{name: gpt-5}], allowedNamespaces: {}}"},
 		{"ToolServer", "{url: 'https://tools.example.com/mcp'}"},
 		{"AgentQuota", "{period: Day, maxTokens: 1000000}"},
+		{"AgentEvaluation", "{role: poet, cases: [{name: one, taskUID: a}]}"},
 		{"ToolPolicy", "{rules: [{name: writes, allowWhen: call.readOnly}], namespaces: {}}"},
 		{"AgentTrigger", "{schedule: {cron: '@daily'}, task: {role: general, instruction: Do it.}}"},
 		{"AgentTrigger", "{webhook: {secretKeyRef: {name: a, key: b}}, message: {chat: hello, content: Hello!}}"},

@@ -136,6 +136,15 @@ func exampleObjects() []client.Object {
 			}},
 			Status: nestor.ToolPolicyStatus{Conditions: ready},
 		},
+		&nestor.AgentEvaluation{
+			ObjectMeta: metav1.ObjectMeta{Name: "release-notes"},
+			Spec:       nestor.AgentEvaluationSpec{Role: "release-editor", Cases: []nestor.EvaluationCase{{Name: "one", TaskUID: "a"}}},
+			Status: nestor.AgentEvaluationStatus{
+				Verdict: nestor.VerdictFailed, CandidateRevision: "3f2a9c", BaselineRevision: "81b0d2", Regressions: 2,
+				Candidate:  &nestor.EvaluationLane{Passed: 8, Failed: 2, PassRate: new(int32(80))},
+				Conditions: condition(nestor.ConditionReady, metav1.ConditionTrue, nestor.ReasonEvaluationFailed),
+			},
+		},
 		&nestor.AgentTrigger{
 			ObjectMeta: metav1.ObjectMeta{Name: "nightly-review"},
 			Spec: nestor.AgentTriggerSpec{

@@ -17,7 +17,7 @@ func kindTypes() map[string]reflect.Type {
 	types := map[string]reflect.Type{}
 	for _, object := range []any{
 		v1beta1.AgentChat{}, v1beta1.AgentMessage{}, v1beta1.AgentTask{}, v1beta1.SubAgent{}, v1beta1.AgentRole{}, v1beta1.ModelProvider{},
-		v1beta1.ToolServer{}, v1beta1.AgentTrigger{}, v1beta1.AgentQuota{}, v1beta1.ToolPolicy{},
+		v1beta1.ToolServer{}, v1beta1.AgentTrigger{}, v1beta1.AgentQuota{}, v1beta1.ToolPolicy{}, v1beta1.AgentEvaluation{},
 		historyapi.Transcript{}, historyapi.ModelCall{}, historyapi.Usage{}, historyapi.WorkspaceChanges{}, historyapi.WorkspaceFile{},
 	} {
 		types[reflect.TypeOf(object).Name()] = reflect.TypeOf(object)

@@ -40,6 +40,8 @@ func statusOf(object any) (objectStatus, bool) {
 		return objectStatus{"", v1beta1.ConditionReady, o.Status.Conditions}, true
 	case *v1beta1.ToolPolicy:
 		return objectStatus{"", v1beta1.ConditionReady, o.Status.Conditions}, true
+	case *v1beta1.AgentEvaluation:
+		return objectStatus{string(o.Status.Verdict), v1beta1.ConditionReady, o.Status.Conditions}, true
 	case *v1beta1.AgentTrigger:
 		return objectStatus{"", v1beta1.ConditionReady, o.Status.Conditions}, true
 	case *v1beta1.AgentQuota:

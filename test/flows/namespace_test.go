@@ -203,7 +203,7 @@ func kinds() []client.ObjectList {
 	return []client.ObjectList{
 		&v1beta1.AgentChatList{}, &v1beta1.AgentMessageList{}, &v1beta1.AgentTaskList{}, &v1beta1.SubAgentList{},
 		&v1beta1.AgentRoleList{}, &v1beta1.ModelProviderList{}, &v1beta1.ToolServerList{}, &v1beta1.AgentQuotaList{}, &v1beta1.AgentTriggerList{},
-		&v1beta1.ToolPolicyList{},
+		&v1beta1.ToolPolicyList{}, &v1beta1.AgentEvaluationList{},
 	}
 }
 

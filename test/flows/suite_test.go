@@ -86,6 +86,7 @@ func flows(ledger string) {
 	forks(w)
 	promptIncludes(w)
 	roleRevisions(w)
+	evaluations(w)
 	skills(w)
 	reviews(w)
 	agentsAsTools(w)

@@ -40,14 +40,14 @@ var expected = map[string]string{
 	"suspended": "Suspended WaitingForUser WaitingForApproval PausedTurnLimit PausedTaskLimit PausedTokenLimit PausedLoop",
 	"progressing": "NotChecked Running Pending ParallelLimit Delivered ChatNotReady QuotaExhausted LedgerQuota WorkspaceTooLarge/AgentTask " +
 		"WorkspaceNotKept/AgentTask",
-	"retrying": "RateLimited ProviderUnavailable Retrying QueuedForProvider WaitingForPromotion",
+	"retrying": "RateLimited ProviderUnavailable Retrying QueuedForProvider WaitingForPromotion Evaluating",
 	"degraded": "ToolServerNotReady Unreachable Unauthorized EndpointNotAllowed InvalidResponse CreationRefused PostRefused ModelError/AgentChat " +
 		"LedgerUnavailable LedgerFull LedgerReadOnly LedgerCorrupt LedgerDenied LedgerMisconfigured LedgerSchemaTooNew LedgerSchemaTooOld " +
 		"LedgerIOError LedgerMissing LedgerFailed",
 	"restricted": "ToolsWithheld",
 	"stalled": "PolicyNotReady RoleNotFound ProviderNotFound ModelNotSet SecretNotFound APIKeyFileNotFound IdentityNotAllowed ConfigMapNotFound ToolServerNotFound ToolNotFound " +
 		"SubAgentNotFound WorkspaceUnavailable WorkspaceNotAllowed PriceUnknown ChatNotFound KindNotFound WatchNotAllowed InvalidSpec " +
-		"InvalidExpression TooManyPolicies BudgetExhausted HistoryLost TaskNotFound/Unknown RevisionNotFound RolledBack RevisionNotKept",
+		"InvalidExpression TooManyPolicies BudgetExhausted HistoryLost TaskNotFound/Unknown RevisionNotFound RolledBack RevisionNotKept EvaluationFailed EvaluationNotFound CasesNotFound",
 	"ended": "ModelError Cancelled TimedOut IterationLimit DepthLimit LoopDetected ToolError SubAgentError ReviewRejected ApprovalExpired Diverged EmptyReply ReplyCutOff " +
 		"InvalidArguments OutputSchemaNotMet TaskNotFound TaskFinished NotWaiting WrongToolCall DigestMismatch EditNotAllowed EditInvalid AttachmentInvalid RequesterDenied " +
 		"AllowanceMismatch AllowanceLimit AllowanceNotFound",

@@ -51,6 +51,9 @@ func policyCases() []policyCase {
 		return s
 	}
 	small, hook := spec{"role": "general", "instruction": "Look."}, spec{"secretKeyRef": spec{"name": "login", "key": "token"}}
+	suite := func() spec {
+		return spec{"role": "helper", "cases": []any{map[string]any{"name": "one", "taskUID": "a"}}}
+	}
 	timed := func(s spec) spec {
 		s["schedule"] = spec{"cron": "0 0 1 1 *"}
 		return s
@@ -86,6 +89,10 @@ func policyCases() []policyCase {
 		patches(admin, "promotes a revision", "agentroles", "gated", `{"metadata":{"annotations":{"nestor.dev/promote":"1a"}}}`, noPromote),
 		patches(admin, "makes a gated role immediate", "agentroles", "gated", `{"spec":{"promotion":{"mode":"Immediate"}}}`, noPromote),
 		patches(admin, "removes the gate of a role", "agentroles", "gated", `{"spec":{"promotion":null}}`, noPromote),
+		patches(admin, "names the evaluation of a gated role", "agentroles", "gated", `{"spec":{"promotion":{"evaluation":"suite"}}}`, noPromote),
+		patches(admin, "gates a role with an evaluation", "agentroles", "helper", `{"spec":{"promotion":{"mode":"Gated","evaluation":"suite"}}}`, ""),
+		creates(admin, "an evaluation of a role that they may not promote", "AgentEvaluation", suite(), "you may not promote revisions of the role helper, which an evaluation may do"),
+		creates(admin, "a fork with a revision", "AgentTask", spec{"type": "Agent", "role": "helper", "fork": spec{"uid": "a", "task": "research", "roleRevision": "1a"}}, "spec.fork.roleRevision is the operator's"),
 		creates(admin, "a trusted trigger", "AgentTrigger", trusted(timed(spec{"task": small})), "spec.trusted: you may not trust this object"),
 
 		creates(user, "a message with a ConfigMap", "AgentMessage", attach(1), noAttach),
@@ -154,7 +161,7 @@ func policyCases() []policyCase {
 		patches(admin, "frees an agent's task", "agenttasks", "of-the-research", `{"metadata":{"ownerReferences":null}}`, ""),
 		annotates(runner, "a task", "AgentTask", tool(spec{}), "the annotation nestor.dev/firing is the operator's"),
 		annotates(user, "a message", "AgentMessage", message(spec{}), "the annotation nestor.dev/firing is the operator's"),
-		createsOwnedByTrigger(runner, "tasks and messages of a trigger are made by the operator alone"),
+		createsOwnedByTrigger(runner, "tasks and messages of a trigger or an evaluation are made by the operator alone"),
 		creates(runner, "a task with a tool of a server", "AgentTask", spec{"type": "Tool", "tool": "github__merge"}, ""),
 		creates(runner, "a task with their group", "AgentTask", tool(spec{"user": "runner", "userGroups": []any{"system:authenticated"}}), ""),
 		creates(runner, "a task with a group of others", "AgentTask", tool(spec{"user": "runner", "userGroups": []any{"platform"}}), "spec.userGroups must be groups that you are in"),
@@ -203,6 +210,10 @@ func policyCases() []policyCase {
 		}),
 		asRoot("an isolated role", "", func(ctx context.Context) error {
 			_, err := administrator().Resource(resource("agentroles")).Namespace(team).Create(ctx, object("AgentRole", "new", spec{"isolated": true, "systemPrompt": "You read.", "outputSchema": closed}), metav1.CreateOptions{DryRun: dry})
+			return err
+		}),
+		asRoot("an evaluation", "", func(ctx context.Context) error {
+			_, err := administrator().Resource(resource("agentevaluations")).Namespace(team).Create(ctx, object("AgentEvaluation", "new", suite()), metav1.CreateOptions{DryRun: dry})
 			return err
 		}),
 		asRoot("a promotion", "", promote("gated", "")),

@@ -56,7 +56,7 @@ subjects:
 {{- /* What everybody may do who may do anything. */}}
 {{- define "nestor.viewerRules" -}}
 - apiGroups: [nestor.dev]
-  resources: [agentchats, agentmessages, agenttasks, subagents, agentroles, modelproviders, toolservers, toolpolicies, agentquotas, agenttriggers]
+  resources: [agentchats, agentmessages, agenttasks, subagents, agentroles, agentevaluations, modelproviders, toolservers, toolpolicies, agentquotas, agenttriggers]
   verbs: [get, list, watch]
 # The revisions of roles.
 - apiGroups: [apps]

@@ -83,8 +83,7 @@ func (f Finder) readLive(ctx context.Context, object *v1beta1.AgentRole) (*v1bet
 
 // Gated reports whether runs begin with the promoted revision of a role. Installed built-in roles change with the release.
 func (f Finder) Gated(object *v1beta1.AgentRole) bool {
-	promotion := object.Spec.Promotion
-	return promotion != nil && promotion.Mode == v1beta1.PromotionGated && !f.BuiltIn(object)
+	return role.Gated(object) && !f.BuiltIn(object)
 }
 
 // gatedRole returns the pinned revision of a gated role if it is one of this object, which may have been deleted and created again, and otherwise

@@ -52,6 +52,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1beta1.AgentRole{}).
 		Watches(&v1beta1.AgentRole{}, everyRole).
 		Watches(&v1beta1.ModelProvider{}, everyRole).
+		Watches(&v1beta1.AgentEvaluation{}, handler.EnqueueRequestsFromMapFunc(r.rolesPromotedBy)).
 		Watches(&v1beta1.ToolServer{}, everyRole).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.uses.roles), builder.OnlyMetadata).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.rolesUsingSecret), builder.OnlyMetadata).

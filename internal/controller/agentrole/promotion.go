@@ -27,6 +27,9 @@ type promotion struct {
 	Request, User string
 	// Unkept is why the current revision cannot be recorded, or "".
 	Unkept string
+	// EvaluationName is the AgentEvaluation that promotes; empty if only people do. Evaluation is nil if there is none for this role.
+	EvaluationName string
+	Evaluation     *v1beta1.AgentEvaluation
 }
 
 // problem is why a person must act on a gated role.
@@ -58,6 +61,10 @@ func (p promotion) judge(s *v1beta1.AgentRoleStatus) *problem {
 			p.promote(s, wanted)
 		}
 	}
+	verdict := p.verdict(*s)
+	if verdict == v1beta1.VerdictPassed && p.Unkept == "" && p.keeps(s.CurrentRevision) {
+		s.PreviousRevision, s.PromotedRevision, s.PromotionUser = s.PromotedRevision, s.CurrentRevision, ""
+	}
 	switch {
 	case p.Unkept != "":
 		return &problem{Reason: v1beta1.ReasonRevisionNotKept, Message: p.Unkept, Usable: p.keeps(s.PromotedRevision)}
@@ -71,8 +78,28 @@ func (p promotion) judge(s *v1beta1.AgentRoleStatus) *problem {
 	case s.CurrentRevision == s.RejectedRevision:
 		return &problem{Reason: v1beta1.ReasonRolledBack, Usable: true,
 			Message: fmt.Sprintf("The current revision %s was rolled back to %s: correct the role, or promote another revision.", s.CurrentRevision, s.PromotedRevision)}
+	case p.EvaluationName != "" && p.Evaluation == nil:
+		return &problem{Reason: v1beta1.ReasonEvaluationNotFound, Usable: true,
+			Message: fmt.Sprintf("spec.promotion.evaluation: create the AgentEvaluation %s with spec.role %s in this namespace. Runs begin with the revision %s.", p.EvaluationName, p.Name, s.PromotedRevision)}
+	case verdict == v1beta1.VerdictFailed, verdict == v1beta1.VerdictInconclusive:
+		return &problem{Reason: v1beta1.ReasonEvaluationFailed, Usable: true, Message: fmt.Sprintf(
+			"The current revision %s did not pass the evaluation %s (%s), so runs begin with %s. See `kubectl nestor eval describe %s`, then correct the role or promote the revision yourself.",
+			s.CurrentRevision, p.EvaluationName, verdict, s.PromotedRevision, p.EvaluationName)}
 	}
 	return nil
+}
+
+// verdict returns the verdict of the evaluation about the current revision, compared with the promoted one; empty if there is none. One that a
+// user has replaced is not evaluated again.
+func (p promotion) verdict(s v1beta1.AgentRoleStatus) v1beta1.Verdict {
+	if p.Evaluation == nil || p.Current == "" || s.CurrentRevision == s.PromotedRevision || s.CurrentRevision == s.RejectedRevision {
+		return ""
+	}
+	found := p.Evaluation.Status
+	if found.CandidateRevision != s.CurrentRevision || found.BaselineRevision != s.PromotedRevision || found.ResolvedGeneration != p.Evaluation.Generation {
+		return ""
+	}
+	return found.Verdict
 }
 
 // promote handles the request to promote a revision.
@@ -124,8 +151,13 @@ func (p promotion) withWaiting(s v1beta1.AgentRoleStatus, ready metav1.Condition
 	if !p.Gated || ready.Reason != v1beta1.ReasonReady || s.CurrentRevision == s.PromotedRevision || s.PromotedRevision == "" {
 		return conditions.Without(s.Conditions, v1beta1.ConditionReconciling)
 	}
-	return conditions.Set(s.Conditions, "AgentRole", metav1.Condition{Type: v1beta1.ConditionReconciling, Status: metav1.ConditionTrue,
+	waiting := metav1.Condition{Type: v1beta1.ConditionReconciling, Status: metav1.ConditionTrue,
 		Reason: v1beta1.ReasonWaitingForPromotion, ObservedGeneration: ready.ObservedGeneration,
 		Message: fmt.Sprintf("The revision %s waits for its promotion with `kubectl nestor role promote %s`; runs begin with %s.", s.CurrentRevision, p.Name, s.PromotedRevision),
-	}, metav1.Now())
+	}
+	if p.Evaluation != nil {
+		waiting.Reason = v1beta1.ReasonEvaluating
+		waiting.Message = fmt.Sprintf("The revision %s is promoted if it passes the evaluation %s; runs begin with %s.", s.CurrentRevision, p.EvaluationName, s.PromotedRevision)
+	}
+	return conditions.Set(s.Conditions, "AgentRole", waiting, metav1.Now())
 }

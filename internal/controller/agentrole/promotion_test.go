@@ -96,6 +96,56 @@ func TestJudgePromotion(t *testing.T) {
 			before: v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "one", PreviousRevision: "two", RejectedRevision: "two", PromotionUser: "alice"},
 			want:   v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "two", HandledPromotion: "one/a"}, wantReady: "True Ready",
 		},
+		"a revision that passes its evaluation is promoted": {
+			p:      promotion{Gated: true, Current: "two", Kept: both, EvaluationName: "suite", Evaluation: verdict("two", "one", v1beta1.VerdictPassed)},
+			before: v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "one", PromotionUser: "alice"},
+			want:   v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "two", PreviousRevision: "one"}, wantReady: "True Ready",
+		},
+		"a verdict about another candidate promotes nothing": {
+			p:      promotion{Gated: true, Current: "three", Kept: append([]string{"three"}, both...), EvaluationName: "suite", Evaluation: verdict("two", "one", v1beta1.VerdictPassed)},
+			before: v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "one"},
+			want:   v1beta1.AgentRoleStatus{CurrentRevision: "three", PromotedRevision: "one"}, wantReady: "True Ready", wantWaits: "The revision three is promoted if it passes the evaluation suite",
+		},
+		"a verdict about another baseline promotes nothing": {
+			p:      promotion{Gated: true, Current: "two", Kept: both, EvaluationName: "suite", Evaluation: verdict("two", "zero", v1beta1.VerdictPassed)},
+			before: v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "one"},
+			want:   v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "one"}, wantReady: "True Ready", wantWaits: "runs begin with one",
+		},
+		"a verdict of an earlier suite promotes nothing": {
+			p:      promotion{Gated: true, Current: "two", Kept: both, EvaluationName: "suite", Evaluation: edited(verdict("two", "one", v1beta1.VerdictPassed))},
+			before: v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "one"},
+			want:   v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "one"}, wantReady: "True Ready", wantWaits: "runs begin with one",
+		},
+		"a revision that passes and was rolled back is not promoted": {
+			p:         promotion{Gated: true, Current: "two", Kept: both, EvaluationName: "suite", Evaluation: verdict("two", "one", v1beta1.VerdictPassed)},
+			before:    v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "one", RejectedRevision: "two"},
+			want:      v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "one", RejectedRevision: "two"},
+			wantReady: "True RolledBack",
+		},
+		"a revision that fails": {
+			p:         promotion{Gated: true, Current: "two", Kept: both, EvaluationName: "suite", Evaluation: verdict("two", "one", v1beta1.VerdictFailed)},
+			before:    v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "one"},
+			want:      v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "one"},
+			wantReady: "True EvaluationFailed: The current revision two did not pass the evaluation suite (Failed), so runs begin with one.",
+		},
+		"an inconclusive verdict": {
+			p:         promotion{Gated: true, Current: "two", Kept: both, EvaluationName: "suite", Evaluation: verdict("two", "one", v1beta1.VerdictInconclusive)},
+			before:    v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "one"},
+			want:      v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "one"},
+			wantReady: "True EvaluationFailed: The current revision two did not pass the evaluation suite (Inconclusive)",
+		},
+		"a revision that fails and is promoted by a person": {
+			p:         promotion{Gated: true, Current: "two", Kept: both, Request: "two/a", User: "alice", EvaluationName: "suite", Evaluation: verdict("two", "one", v1beta1.VerdictFailed)},
+			before:    v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "one"},
+			want:      v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "two", PreviousRevision: "one", PromotionUser: "alice", HandledPromotion: "two/a"},
+			wantReady: "True Ready",
+		},
+		"an evaluation that does not exist": {
+			p:         promotion{Gated: true, Current: "two", Kept: both, EvaluationName: "suite"},
+			before:    v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "one"},
+			want:      v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "one"},
+			wantReady: "True EvaluationNotFound: spec.promotion.evaluation: create the AgentEvaluation suite with spec.role poet",
+		},
 		"a role that cannot be read": {
 			p:      promotion{Gated: true, Kept: both},
 			before: v1beta1.AgentRoleStatus{CurrentRevision: "two", PromotedRevision: "two"},
@@ -119,7 +169,11 @@ func TestJudgePromotion(t *testing.T) {
 			}
 			waits := ""
 			for _, c := range test.p.withWaiting(got, ready) {
-				if c.Type == v1beta1.ConditionReconciling && c.Status == metav1.ConditionTrue && c.Reason == v1beta1.ReasonWaitingForPromotion {
+				reason := v1beta1.ReasonWaitingForPromotion
+				if test.p.Evaluation != nil {
+					reason = v1beta1.ReasonEvaluating
+				}
+				if c.Type == v1beta1.ConditionReconciling && c.Status == metav1.ConditionTrue && c.Reason == reason {
 					waits = c.Message
 				}
 			}
@@ -128,4 +182,16 @@ func TestJudgePromotion(t *testing.T) {
 			}
 		})
 	}
+}
+
+// verdict returns an evaluation with a verdict.
+func verdict(candidate, baseline string, found v1beta1.Verdict) *v1beta1.AgentEvaluation {
+	return &v1beta1.AgentEvaluation{ObjectMeta: metav1.ObjectMeta{Generation: 4}, Status: v1beta1.AgentEvaluationStatus{
+		ResolvedGeneration: 4, CandidateRevision: candidate, BaselineRevision: baseline, Verdict: found,
+	}}
+}
+
+func edited(e *v1beta1.AgentEvaluation) *v1beta1.AgentEvaluation {
+	e.Generation++
+	return e
 }

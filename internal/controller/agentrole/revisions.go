@@ -60,6 +60,9 @@ func (r *Reconciler) revise(ctx context.Context, object *v1beta1.AgentRole, read
 		return p, nil
 	}
 	var err error
+	if p.EvaluationName, p.Evaluation, err = r.evaluationOf(ctx, object); err != nil {
+		return p, err
+	}
 	if p.Kept, err = r.keptRevisions(ctx, object); err != nil || readErr != nil {
 		return p, err
 	}

@@ -270,7 +270,9 @@ func callsFollow(events []agent.Event) bool {
 // forkConfig returns the configuration of a fork that replaces the role or the model: that of the record, with the prompt, the includes and
 // the skills of the role, and with the model.
 func (r *Reconciler) forkConfig(ctx context.Context, f *facts, task *v1beta1.AgentTask, o origin) (agentconfig.Resolved, error) {
-	resolved, err := r.Runner.Config.Resolve(ctx, subjectOf(f))
+	subject := subjectOf(f)
+	subject.Revisions = forkRevisions(task)
+	resolved, err := r.Runner.Config.Resolve(ctx, subject)
 	if err != nil {
 		return resolved, err
 	}

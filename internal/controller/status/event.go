@@ -30,11 +30,13 @@ func (w *Writer) recordEvent(before, after runtime.Object) {
 	}
 }
 
-// conditionOf returns the condition that summarizes the state of a chat or task.
+// conditionOf returns the condition that summarizes the state of a chat, task or evaluation.
 func conditionOf(object runtime.Object) (kind string, main *metav1.Condition) {
 	switch o := object.(type) {
 	case *v1beta1.AgentChat:
 		return "AgentChat", meta.FindStatusCondition(o.Status.Conditions, v1beta1.ConditionReady)
+	case *v1beta1.AgentEvaluation:
+		return "AgentEvaluation", meta.FindStatusCondition(o.Status.Conditions, v1beta1.ConditionReady)
 	case *v1beta1.AgentTask:
 		return "AgentTask", meta.FindStatusCondition(o.Status.Conditions, v1beta1.ConditionSucceeded)
 	}

@@ -80,6 +80,7 @@ func Run(t *testing.T, create func(testing.TB) Database) {
 		"ForkBeginsWithTheEventsOfItsOrigin":  testForkBeginsWithTheEventsOfItsOrigin,
 		"ForkStartsOnce":                      testForkStartsOnce,
 		"OriginLivesAsLongAsItsForks":         testOriginLivesAsLongAsItsForks,
+		"PinnedAgentsDoNotExpire":             testPinnedAgentsDoNotExpire,
 		"ForkReadsOutputsOfItsOrigin":         testForkReadsOutputsOfItsOrigin,
 		"ForkIsSmall":                         testForkIsSmall,
 		"ImagesAreKeptOnce":                   testImagesAreStoredOnce,

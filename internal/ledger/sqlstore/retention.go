@@ -5,13 +5,14 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 const expireAgents = `UPDATE agents SET expired_at = $1 WHERE uid IN (
-	SELECT uid FROM agents WHERE finished_at < $2 AND expired_at IS NULL ORDER BY finished_at LIMIT $3)`
+	SELECT uid FROM agents WHERE finished_at < $2 AND expired_at IS NULL AND (pinned_until IS NULL OR pinned_until < $1) ORDER BY finished_at LIMIT $3)`
 
 // isUnused is the condition for expired agents that have no forks.
 const isUnused = `a.expired_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM agents f WHERE f.origin_uid <> '' AND f.origin_uid = a.uid)`
@@ -85,6 +86,23 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int64, 
 		return 0, s.fail("prune", err)
 	}
 	return deleted, nil
+}
+
+// pinTree pins an agent and those below it, whose outputs its own history refers to.
+const pinTree = `UPDATE agents SET pinned_until = $1
+	WHERE (uid = $2 OR root_uid = $2) AND expired_at IS NULL AND (pinned_until IS NULL OR pinned_until < $1)`
+
+// Pin implements ledger.Upkeep.
+func (s *Store) Pin(ctx context.Context, uids []string, until time.Time) error {
+	uids = slices.Sorted(slices.Values(uids)) // in the locking order of every writer
+	return s.fail("pin", s.driver.Write(ctx, func(tx Tx) error {
+		for _, uid := range uids {
+			if _, err := tx.Exec(ctx, statement(pinTree, micros(until), uid)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 }
 
 func (s *Store) Vacuum(ctx context.Context) error { return s.fail("vacuum", s.driver.Vacuum(ctx)) }

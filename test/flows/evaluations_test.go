@@ -1,0 +1,158 @@
+// Copyright 2026 The Nestor Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flows
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/nestor-dev/nestor/api/v1beta1"
+)
+
+// MakeEvaluation builds an evaluation of the role poet. All poems in the record must be sonnets with the number of verses that was recorded.
+func MakeEvaluation(name string) *v1beta1.AgentEvaluation {
+	return &v1beta1.AgentEvaluation{ObjectMeta: named(name), Spec: v1beta1.AgentEvaluationSpec{Role: "poet", Cases: []v1beta1.EvaluationCase{{
+		Name: "poems", TaskSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"suite": "poems"}},
+		Expect: []string{
+			"result.text.startsWith('A sonnet about') && result.text.contains('14')",
+			"calls.map(c, c.tool + ' ' + c.outcome) == ['calculator Success']",
+		},
+	}}}}
+}
+
+func (r *testNamespace) evaluation(name string) func(context.Context) (*v1beta1.AgentEvaluation, error) {
+	return func(ctx context.Context) (*v1beta1.AgentEvaluation, error) {
+		return fetch(ctx, r, name, &v1beta1.AgentEvaluation{})
+	}
+}
+
+// lanes returns the tasks that an evaluation has created.
+func (r *testNamespace) lanes(ctx context.Context, evaluation string) []v1beta1.AgentTask {
+	GinkgoHelper()
+	var list v1beta1.AgentTaskList
+	Expect(r.API.List(ctx, &list, r.inNamespace(), client.MatchingLabels{v1beta1.LabelEvaluation: evaluation})).To(Succeed())
+	return list.Items
+}
+
+// recordPoems runs the role poet for two tasks that a suite selects.
+func (r *testNamespace) recordPoems(ctx context.Context) {
+	GinkgoHelper()
+	for task, what := range map[string]string{"rain": "Rain", "snow": "Snow"} {
+		recorded := MakeTask(task, "Write a poem about "+what).Role("poet").Obj()
+		recorded.Labels = map[string]string{"suite": "poems"}
+		r.create(ctx, recorded)
+		Eventually(r.task(task)).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
+	}
+}
+
+// evaluations covers AgentEvaluations.
+func evaluations(w *world) {
+	Describe("Evaluations", func() {
+		prompt := func(text string) func(*v1beta1.AgentRole) {
+			return func(role *v1beta1.AgentRole) { role.Spec.SystemPrompt = text }
+		}
+
+		It("a candidate that does better on the recorded tasks is promoted, and one that does not is reported", func(ctx SpecContext) {
+			r := w.newNamespace(ctx)
+			role := MakeGatedRole("poet", "You write odes.")
+			role.Spec.Promotion.Evaluation = "poems"
+			r.create(ctx, role)
+			Eventually(r.role("poet")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True EvaluationNotFound")))
+			first := r.promoted(ctx, "poet", upToDate)
+			r.recordPoems(ctx)
+			r.create(ctx, MakeEvaluation("poems"))
+			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready: The cases have 2 recorded runs.")))
+			Expect(r.lanes(ctx, "poems")).To(BeEmpty(), "there is no candidate")
+
+			By("failing a candidate that is no better")
+			change(ctx, r, r.role("poet"), prompt("You write odes, in earnest."))
+			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(And(HavePrefix("Failed"), ContainSubstring("True EvaluationFailed"), ContainSubstring("passed: 0 of 2 runs (at least 100%)"))))
+			Eventually(r.role("poet")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True EvaluationFailed")))
+			failed := must(ctx, r.evaluation("poems")).Status
+			Expect(failed.Cases).To(HaveLen(2))
+			Expect(failed.Cases[0]).To(And(HaveField("Outcome", v1beta1.CaseFailed), HaveField("Message", "expect[0] is false.")))
+			Expect(failed.Regressions).To(BeZero(), "the promoted revision fails too")
+			Expect(must(ctx, r.role("poet")).Status.PromotedRevision).To(Equal(first.PromotedRevision))
+			tasks := r.lanes(ctx, "poems")
+			Expect(tasks).To(HaveLen(4))
+			for _, task := range tasks {
+				Expect(task.Status.RoleRevision).To(BeElementOf(failed.BaselineRevision, failed.CandidateRevision))
+				Expect(task.Status.Usage.ModelCalls).To(BeEquivalentTo(2))
+			}
+
+			By("promoting one that is")
+			change(ctx, r, r.role("poet"), prompt("You write sonnets."))
+			second := r.promoted(ctx, "poet", upToDate)
+			Expect(second.PromotionUser).To(BeEmpty())
+			Expect(second.PreviousRevision).To(Equal(first.PromotedRevision))
+			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(And(HavePrefix("Passed"), ContainSubstring("True Ready"))))
+			Eventually(r.role("poet")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready")))
+			passed := must(ctx, r.evaluation("poems")).Status
+			Expect(passed.CandidateRevision).To(Equal(second.PromotedRevision))
+			Expect(*passed.Candidate.PassRate).To(BeEquivalentTo(100))
+			Expect(*passed.Baseline.PassRate).To(BeZero())
+			Expect(r.lanes(ctx, "poems")).To(HaveLen(4), "those of the earlier candidate were deleted")
+
+			By("finding a regression")
+			change(ctx, r, r.role("poet"), prompt("You write haikus."))
+			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(And(HavePrefix("Failed"), ContainSubstring("regressions: 2 (at most 0)"))))
+			Expect(must(ctx, r.role("poet")).Status.PromotedRevision).To(Equal(second.PromotedRevision))
+
+			By("promoting nothing that leaves the record")
+			change(ctx, r, r.role("poet"), prompt("You count twice."))
+			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(And(HavePrefix("Inconclusive"), ContainSubstring("no run of the candidate has an outcome"))))
+			Eventually(r.role("poet")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True EvaluationFailed")))
+			Expect(must(ctx, r.evaluation("poems")).Status.Cases[0].Message).To(HavePrefix("Diverged: "))
+		})
+
+		It("an evaluation continues after a restart, and a candidate that a person rolled back stays so", func(ctx SpecContext) {
+			r := w.newNamespace(ctx)
+			r.create(ctx, MakeGatedRole("poet", "You write odes."))
+			r.promoted(ctx, "poet", upToDate)
+			r.recordPoems(ctx)
+			evaluation := MakeEvaluation("poems")
+			repeats := int32(3)
+			evaluation.Spec.Repeats = &repeats
+			r.create(ctx, evaluation)
+			change(ctx, r, r.role("poet"), func(role *v1beta1.AgentRole) {
+				role.Spec.SystemPrompt, role.Spec.Promotion.Evaluation = "You write sonnets.", "poems"
+			})
+			Eventually(func(ctx context.Context) int { return len(r.lanes(ctx, "poems")) }).WithContext(ctx).ShouldNot(BeZero())
+			w.restartOperator(ctx)
+			promoted := r.promoted(ctx, "poet", upToDate)
+			status := must(ctx, r.evaluation("poems")).Status
+			Expect(status.Verdict).To(Equal(v1beta1.VerdictPassed))
+			Expect(status.Candidate.Passed + status.Baseline.Failed).To(BeEquivalentTo(12))
+			Expect(r.lanes(ctx, "poems")).To(HaveLen(12))
+
+			change(ctx, r, r.role("poet"), promotes(promoted.PreviousRevision, "1"))
+			Eventually(r.role("poet")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True RolledBack")))
+			r.create(ctx, MakeTask("after", "Submit one").Role("poet").Obj())
+			Expect(r.systemPrompt(ctx, "after")).To(HavePrefix("You write odes."))
+			Expect(must(ctx, r.role("poet")).Status.PromotedRevision).To(Equal(promoted.PreviousRevision))
+		})
+
+		It("an evaluation that cannot be made says why", func(ctx SpecContext) {
+			r := w.newNamespace(ctx)
+			r.create(ctx, MakeEvaluation("poems"))
+			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False RoleNotFound")))
+			r.create(ctx, MakeRole("poet").Prompt("You write odes.").Obj())
+			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False InvalidSpec: The role poet is not gated")))
+			change(ctx, r, r.role("poet"), func(role *v1beta1.AgentRole) {
+				role.Spec.Promotion = &v1beta1.RolePromotion{Mode: v1beta1.PromotionGated}
+			})
+			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False CasesNotFound: Cases without a recorded run: poems")))
+			r.recordPoems(ctx)
+			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready: The cases have")))
+			wrong := MakeEvaluation("wrong")
+			wrong.Spec.Cases[0].Expect = []string{"result.txt == ''"}
+			r.create(ctx, wrong)
+			Eventually(r.evaluation("wrong")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False InvalidExpression: spec.cases[0].expect[0]: line 1")))
+		})
+	})
+}
