@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
-func TestForkBeginsWithTheFilesOfItsRun(t *testing.T) {
+func TestForkKeepsFiles(t *testing.T) {
 	ended := time.Date(2026, 11, 19, 12, 0, 0, 0, time.UTC)
 	commit := strings.Repeat("ab", 20)
 	git := func(url string) *v1beta1.Workspace {
