@@ -78,7 +78,7 @@ func junitOf(e *v1beta1.AgentEvaluation) junitSuite {
 			continue
 		}
 		one := junitCase{Name: run.Case + "/" + run.Task}
-		if last != v1beta1.CasePassed { // the worst come first, so those after a case that passed passed too
+		if last != v1beta1.CasePassed { // the worst come first, so all cases after one that passed did so as well
 			one.Skipped = &junitCause{Message: fmt.Sprintf("It is not among the %d worst cases, which the status has.", len(s.Cases))}
 		}
 		add(one)

@@ -29,7 +29,8 @@ func newRolePromote(f *Factory) *cobra.Command {
 		Use:   "promote NAME [REVISION]",
 		Short: "Let new runs begin with a revision of a gated role",
 		Long: dedent(`
-			Let new runs begin with a revision of a gated role: its current one, or the one in the argument. Running trees keep the revisions that they began with. It needs the verb promote on the AgentRole.
+			Let new runs begin with a revision of a gated role: its current one, or the one in the argument. Running trees keep
+			the revisions that they began with. It needs the verb promote on the AgentRole.
 		`),
 		Example: dedent(`
 			# Promote the current revision
@@ -48,8 +49,8 @@ func newRoleRollback(f *Factory) *cobra.Command {
 		Use:   "rollback NAME [REVISION]",
 		Short: "Let new runs begin with the revision that was promoted before",
 		Long: dedent(`
-			Let new runs begin with the revision of a gated role that was promoted before, or with the one in the argument. Until the role is corrected, or its current revision is promoted again, the role has the condition
-			Stalled. It needs the verb promote on the AgentRole.
+			Let new runs begin with the revision of a gated role that was promoted before, or with the one in the argument.
+			Until the role is corrected, or its current revision is promoted again, the role has the condition Stalled. It needs the verb promote on the AgentRole.
 		`),
 		Example: dedent(`
 			# Go back to the revision that was promoted before

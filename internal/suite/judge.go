@@ -232,9 +232,9 @@ func costIncrease(cases []Case) *int32 {
 		return nil
 	}
 	increase := int32(0)
-	switch {
-	case baseline == candidate:
-	case baseline == 0:
+	switch baseline {
+	case candidate:
+	case 0:
 		increase = maxIncrease
 	default:
 		percent := math.Ceil((float64(candidate) - float64(baseline)) * 100 / float64(baseline))

@@ -119,7 +119,7 @@ func (r Run) variables() (map[string]any, error) {
 		}
 		calls = append(calls, map[string]any{"tool": c.Tool, "arguments": arguments, "outcome": string(c.Outcome)})
 	}
-	var cost any = expr.Unknown()
+	cost := expr.Unknown()
 	if r.Usage.CostMicros != nil {
 		cost = *r.Usage.CostMicros
 	}

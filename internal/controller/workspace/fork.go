@@ -49,7 +49,7 @@ func (w *Workspaces) BeginFork(ctx context.Context, fork *v1beta1.AgentTask, top
 	}
 	spec, err := w.pods.spec(*location)
 	if err != nil {
-		return ForkFiles{}, nil // its first call returns the error
+		return ForkFiles{}, nil //nolint:nilerr // its first call returns the error
 	}
 	before, _, found, err := w.pods.keptOf(ctx, spec)
 	if err != nil {
