@@ -50,7 +50,9 @@ func newRoleRollback(f *Factory) *cobra.Command {
 		Short: "Let new runs begin with the revision that was promoted before",
 		Long: dedent(`
 			Let new runs begin with the revision of a gated role that was promoted before, or with the one in the argument.
-			Until the role is corrected, or its current revision is promoted again, the role has the condition Stalled. It needs the verb promote on the AgentRole.
+			Until the role is corrected, or its current revision is promoted again, the role has the condition Stalled.
+
+			It needs the verb promote on the AgentRole.
 		`),
 		Example: dedent(`
 			# Go back to the revision that was promoted before
