@@ -73,7 +73,7 @@ demo-clean: ## Remove what the demo has kept
 .PHONY: test
 test: control-plane mcp-servers model-servers a2a-sdk door-client-packages skills-ref oidc-provider ## Run all tests and print the slowest ten (PACKAGES=./internal/agent/... for some)
 	@go build -o bin/slowest ./hack/slowest
-	KUBEBUILDER_ASSETS="$(K8S_BIN)" RAPID_SEED=$(RAPID_SEED) GOGC=$(TEST_GOGC) go test -json -vet=off -timeout 14m -p $(PARALLEL_PACKAGES) $(GOTESTFLAGS) $(PACKAGES) | bin/slowest $(filter -v,$(GOTESTFLAGS))
+	KUBEBUILDER_ASSETS="$(K8S_BIN)" RAPID_SEED=$(RAPID_SEED) GOGC=$(TEST_GOGC) go test -json -vet=off -timeout 20m -p $(PARALLEL_PACKAGES) $(GOTESTFLAGS) $(PACKAGES) | bin/slowest $(filter -v,$(GOTESTFLAGS))
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory web-test; else echo "no npm: the tests of the web page are skipped"; fi
 
 ##@ Build

@@ -114,12 +114,12 @@ var _ = class(
 		defence: "a rate limit for what a server sends by itself: the stream is closed",
 		run: func(t *testing.T, w *target) {
 			r := w.newNamespace(t)
-			cut := make(chan int, 1000)
+			cut, padding := make(chan int, 1000), strings.Repeat("x", 64<<10) // large requests need less CPU for each MiB
 			r.toolServer("foe", r.serve(&hostileServer{tools: []string{mcpTool("act", "Acts.", true)}, stream: func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "text/event-stream")
 				sent := 0
 				for sent < 1<<30 {
-					n, err := fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"roots/list\",\"params\":{\"x\":\"%s\"}}\n\n", sent, strings.Repeat("x", 8000))
+					n, err := fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"roots/list\",\"params\":{\"x\":\"%s\"}}\n\n", sent, padding)
 					if err != nil {
 						break
 					}
