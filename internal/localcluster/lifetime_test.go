@@ -49,8 +49,8 @@ func TestCluster(t *testing.T) {
 	}
 	t.Run("has Nestor's kinds", func(t *testing.T) {
 		out, err := exec.Command(cluster.Kubectl, "--kubeconfig", cluster.Kubeconfig, "get", "crd", "-o", "name").CombinedOutput()
-		if err != nil || strings.Count(string(out), ".nestor.dev") != 10 {
-			t.Errorf("kubectl get crd: %v, want Nestor's ten:\n%s", err, out)
+		if err != nil || strings.Count(string(out), ".nestor.dev") != 11 {
+			t.Errorf("kubectl get crd: %v, want Nestor's eleven:\n%s", err, out)
 		}
 	})
 	t.Run("keeps its address when the API server restarts", func(t *testing.T) { expectSameAddress(t, cluster) })
