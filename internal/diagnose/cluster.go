@@ -70,7 +70,7 @@ func (t Target) resources() Finding {
 		return found("resources", Failed, "the server does not have %s of %s", strings.Join(missing, ", "), v1beta1.GroupVersion).
 			advise("Install Nestor's CRDs: kubectl apply -f config/crd/bases, or choose another cluster with --context.")
 	}
-	return found("resources", OK, "the server has the ten kinds of %s", v1beta1.GroupVersion)
+	return found("resources", OK, "the server has the eleven kinds of %s", v1beta1.GroupVersion)
 }
 
 const leaseName = "nestor-operator.nestor.dev"

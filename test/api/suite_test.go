@@ -65,7 +65,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	api = client.WithFieldValidation(plain, metav1.FieldValidationStrict)
 })
 
-// definitions returns the ten CRDs. It panics if they are broken, because specs are generated from them before
+// definitions returns the eleven CRDs. It panics if they are broken, because specs are generated from them before
 // anything runs.
 func definitions() []*apiextensionsv1.CustomResourceDefinition {
 	all, err := crd.All()

@@ -20,7 +20,7 @@ import (
 
 type spec = map[string]any
 
-// kind is one of the ten kinds, with an existing object and the spec of another one.
+// kind is one of the eleven kinds, with an existing object and the spec of another one.
 type kind struct {
 	resource, kind string
 	standing       string
