@@ -3,6 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { complaints, visit } from './browser';
+import { look } from './look';
 import { answered, badge, begin, inspect, say, task } from './talk';
 import { alice, browser, open, stack } from './world';
 
@@ -35,6 +36,7 @@ describe('a chat', () => {
     await alice.locator('.timeline-names').getByText('Orchestrator').waitFor();
     await alice.locator('.timeline-names').getByText('from a security perspective').waitFor();
     await expect.poll(() => alice.locator('.timeline .part.of-children').count()).toBeGreaterThan(0);
+    await look(alice, 'trace');
     await alice.locator('.timeline .part.of-model').last().click();
     await alice.getByRole('dialog').getByRole('article', { name: 'Model' }).waitFor();
     await alice.getByRole('button', { name: 'Close', exact: true }).click();

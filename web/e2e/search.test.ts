@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { describe, expect, it } from 'vitest';
+import { look } from './look';
 import { begin } from './talk';
 import { alice, open } from './world';
 
@@ -24,10 +25,12 @@ describe('full-text search', () => {
     const option = alice.getByRole('option').filter({ has: alice.locator('mark') }).filter({ hasText: 'Summarise what was released this year.' });
     await option.first().waitFor();
     expect(await option.first().locator('mark').allInnerTexts()).toEqual(['what', 'was', 'released']);
+    await look(alice, 'search-results');
     await option.first().click();
     await alice.waitForURL(/agent=%40&entry=\d+/);
     const found = alice.getByRole('complementary', { name: /^Inspector of/ }).locator('.transcript-row.found');
     await found.filter({ hasText: 'Summarise what was released this year.' }).first().waitFor();
+    await look(alice, 'search-found');
   });
 
   it('leads to what an agent asked, with the keyboard alone', async () => {
@@ -42,6 +45,7 @@ describe('full-text search', () => {
   it('finds nothing for other words', async () => {
     await search('xylophone" OR NEAR(');
     await alice.getByText('Nothing has this name.').waitFor();
+    await look(alice, 'search-nothing');
     await alice.keyboard.press('Escape');
   });
 });
