@@ -135,7 +135,7 @@ var _ = Describe("Values that are accepted", func() {
 		for _, values := range [][]string{nil, {"keep=false", "annotations.example\\.com/a=b: c"}} {
 			objects, err := render(ctx, "nestor-crds", values...)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(objects).To(HaveLen(10))
+			Expect(objects).To(HaveLen(11))
 			for _, object := range objects {
 				expectAccepted(ctx, object)
 				if values == nil {
