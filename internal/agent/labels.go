@@ -108,6 +108,21 @@ func (l Labels) fits(name string) bool {
 // LabelNames returns the content labels of the agent's context in alphabetical order. They cover every text that the agent has received.
 func (s State) LabelNames() []string { return s.Labels.Names() }
 
+// LabelsFor returns the content labels with which a child starts: those of the request, because the model wrote the task before the results of
+// siblings arrived. The call of a tool run is judged with everything that has arrived, like a call in the agent's own batch, and a conversation
+// may hold it.
+func (s State) LabelsFor(child string) []string {
+	i := s.Children.find(child)
+	if i < 0 {
+		return s.LabelNames()
+	}
+	g := s.Children.group(s.Children.Live[i].Group)
+	if g < 0 || s.Children.Live[i].Tool != "" || s.Children.Live[i].Context == ContextFull || s.Children.Groups[g].LabelsBefore == 0 {
+		return s.LabelNames()
+	}
+	return s.Labels[:min(s.Children.Groups[g].LabelsBefore-1, len(s.Labels))].Names()
+}
+
 func (s State) withLabels(names []string, source, call string) State {
 	s.Labels = s.Labels.with(names, source, call)
 	return s

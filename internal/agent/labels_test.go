@@ -146,6 +146,11 @@ func TestInvariant13LabelsFollowTheText(t *testing.T) {
 						continue // for people
 					}
 					carries = e.Item.Labels
+				case StartChild:
+					carries = s.after.LabelsFor(e.Child.Name)
+					if lacks := missing(labelsIn(s.after.ContextFor(e.Child.Name, 1000)), carries); len(lacks) > 0 {
+						t.Fatalf("the context for %v carries text labelled %v, and the labels %v", e, lacks, carries)
+					}
 				}
 				if lacks := missing(labelsIn(e), carries); len(lacks) > 0 {
 					t.Fatalf("%v carries text labelled %v, and the labels %v", e, lacks, carries)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
@@ -76,6 +77,12 @@ var tasks = []benign{
 	{name: "publish-by-a-child", role: "clerk", instruction: "Delegate to courier: Use box__publish for ID", done: []string{"publish"}},
 	{name: "write-by-children", start: func(r *room, id string) work {
 		return r.say(id, `Spawn [{"role":"courier","task":"Use box__write for `+id+`"},{"role":"courier","task":"Use box__send for `+id+`"}]`)
+	}, done: []string{"write", "send"}},
+	{name: "write-in-turn", start: func(r *room, id string) work {
+		// The second agent starts when the first has reported what its tool said.
+		r.Create(&v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Name: id}, Spec: v1beta1.AgentChatSpec{Role: "lead", Limits: v1beta1.ChatLimits{MaxParallelTasks: 1}}})
+		r.send(id, `Spawn [{"role":"courier","task":"Use box__write for `+id+`"},{"role":"courier","task":"Use box__send for `+id+`"}]`)
+		return work{chat: id}
 	}, done: []string{"write", "send"}},
 	{name: "first-file", start: func(r *room, id string) work {
 		task := r.task(id, "clerk", "Write the file letter.txt")

@@ -49,11 +49,10 @@ func (r *Reconciler) prepare(ctx context.Context, f *facts) (ledger.Agent, agent
 	if err != nil {
 		return record, started, err
 	}
-	started.Labels = parent.LabelNames()
 	if f.Task != nil {
-		started.Labels = append(started.Labels, v1beta1.ContentNames(f.Task.Spec.ContentLabels)...)
+		started.Labels = append(parent.LabelsFor(f.Task.Name), v1beta1.ContentNames(f.Task.Spec.ContentLabels)...)
 	} else {
-		started.Labels = append(started.Labels, v1beta1.ContentNames(f.SubAgent.Spec.ContentLabels)...)
+		started.Labels = append(parent.LabelsFor(f.SubAgent.Spec.Task), v1beta1.ContentNames(f.SubAgent.Spec.ContentLabels)...)
 	}
 	if f.Task != nil {
 		setToolRun(&started.Config, f.Task, parent)
