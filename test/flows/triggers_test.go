@@ -245,16 +245,16 @@ func triggers(w *world) {
 
 		It("say what they may not watch, and watch it when they may", func(ctx SpecContext) {
 			r := w.newNamespace(ctx)
-			r.create(ctx, MakeTrigger("deployments", "Submit {{ object.metadata.name }}").Watch("apps/v1", "ControllerRevision", "true").Obj(),
+			r.create(ctx, MakeTrigger("daemons", "Submit {{ object.metadata.name }}").Watch("apps/v1", "DaemonSet", "true").Obj(),
 				MakeTrigger("things", "Submit").Watch("example.com/v1", "Thing", "true").Obj(), MakeTrigger("nodes", "Submit").Watch("v1", "Node", "true").Obj())
-			Eventually(r.trigger("deployments")).WithContext(ctx).Should(HaveStatus(And(ContainSubstring("False "+v1beta1.ReasonWatchNotAllowed),
-				ContainSubstring(`add {apiGroups: ["apps"], resources: [controllerrevisions]} to triggers.watch`))))
+			Eventually(r.trigger("daemons")).WithContext(ctx).Should(HaveStatus(And(ContainSubstring("False "+v1beta1.ReasonWatchNotAllowed),
+				ContainSubstring(`add {apiGroups: ["apps"], resources: [daemonsets]} to triggers.watch`))))
 			Eventually(r.trigger("things")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False " + v1beta1.ReasonKindNotFound + ": The API server has no kind Thing")))
 			Eventually(r.trigger("nodes")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False " + v1beta1.ReasonKindNotFound + ": Objects of the kind Node have no namespace")))
-			r.create(ctx, &rbacv1.Role{ObjectMeta: named("watch"), Rules: []rbacv1.PolicyRule{{APIGroups: []string{"apps"}, Resources: []string{"controllerrevisions"}, Verbs: []string{"list", "watch"}}}},
+			r.create(ctx, &rbacv1.Role{ObjectMeta: named("watch"), Rules: []rbacv1.PolicyRule{{APIGroups: []string{"apps"}, Resources: []string{"daemonsets"}, Verbs: []string{"list", "watch"}}}},
 				&rbacv1.RoleBinding{ObjectMeta: named("watch"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "watch"},
 					Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: operator.Namespace, Name: operator.ServiceAccount}}})
-			Eventually(r.trigger("deployments")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready")))
+			Eventually(r.trigger("daemons")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready")))
 		})
 
 		It("say what is wrong with their expressions and schedules", func(ctx SpecContext) {
