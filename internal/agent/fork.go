@@ -21,6 +21,15 @@ type Fork struct {
 	Results ResultSource `json:"results"`
 }
 
+// UsesRecord reports whether replies or results come from the record. A nil Fork has none.
+func (f *Fork) UsesRecord() bool { return f.recallsReplies() || f.recallsResults() }
+
+func (f *Fork) recallsReplies() bool { return f != nil && f.Replies == RepliesRecorded }
+
+func (f *Fork) recallsResults() bool {
+	return f != nil && (f.Results == ResultsRecorded || f.Results == ResultsReadOnly)
+}
+
 // ReplySource is where the replies of a fork's model come from.
 type ReplySource string
 

@@ -219,17 +219,10 @@ func (c Config) looksUp(tool string) bool {
 }
 
 // recalls reports whether the results of calls come from the record of a fork.
-func (c Config) recalls() bool {
-	return c.Fork != nil && (c.Fork.Results == ResultsRecorded || c.Fork.Results == ResultsReadOnly)
-}
+func (c Config) recalls() bool { return c.Fork.recallsResults() }
 
 // RecallsReplies reports whether the replies of the model come from the record of a fork.
-func (s State) RecallsReplies() bool {
-	return s.Config.Fork != nil && s.Config.Fork.Replies == RepliesRecorded
-}
-
-// NeedsRecord reports whether the record of a fork is used.
-func (s State) NeedsRecord() bool { return s.RecallsReplies() || s.Config.recalls() }
+func (s State) RecallsReplies() bool { return s.Config.Fork.recallsReplies() }
 
 // writtenArguments returns the arguments as the model wrote them.
 func (c BatchCall) writtenArguments() string {

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -106,6 +108,11 @@ func (o *evalListOptions) run(ctx context.Context, s *session, _ []string) error
 	return nil
 }
 
+// readyOf returns the Ready condition, or an empty one.
+func readyOf(e *v1beta1.AgentEvaluation) metav1.Condition {
+	return ptr.Deref(meta.FindStatusCondition(e.Status.Conditions, v1beta1.ConditionReady), metav1.Condition{})
+}
+
 // verdictOf returns the verdict, or why there is none.
 func verdictOf(e *v1beta1.AgentEvaluation) string {
 	if e.Status.Verdict != "" {
@@ -114,8 +121,8 @@ func verdictOf(e *v1beta1.AgentEvaluation) string {
 	if meta.IsStatusConditionTrue(e.Status.Conditions, v1beta1.ConditionReconciling) {
 		return fmt.Sprintf("%d/%d", e.Status.CompletedTasks, e.Status.TotalTasks)
 	}
-	if ready := meta.FindStatusCondition(e.Status.Conditions, v1beta1.ConditionReady); ready != nil && ready.Reason != v1beta1.ReasonReady {
-		return ready.Reason
+	if ready := readyOf(e); ready.Reason != v1beta1.ReasonReady {
+		return cmp.Or(ready.Reason, "-")
 	}
 	return "-"
 }
@@ -178,8 +185,8 @@ func (s *session) getEvaluation(ctx context.Context, name string) (*v1beta1.Agen
 func (s *session) describeEvaluation(e *v1beta1.AgentEvaluation) {
 	status := e.Status
 	fmt.Fprintf(s.Out, "Role:     %s\nVerdict:  %s\n", e.Spec.Role, verdictOf(e))
-	if ready := meta.FindStatusCondition(status.Conditions, v1beta1.ConditionReady); ready != nil {
-		fmt.Fprintf(s.Out, "Message:  %s\n", terminal.Line(ready.Message))
+	if message := readyOf(e).Message; message != "" {
+		fmt.Fprintf(s.Out, "Message:  %s\n", terminal.Line(message))
 	}
 	if status.Verdict == "" {
 		return

@@ -58,7 +58,7 @@ func junitOf(e *v1beta1.AgentEvaluation) junitSuite {
 	case "":
 		add(junitCase{Name: "verdict", Skipped: &junitCause{Message: "The current revision is promoted: there is nothing to evaluate."}})
 	default:
-		add(junitCase{Name: "verdict", Failure: &junitCause{Type: string(s.Verdict), Message: readyMessage(e)}})
+		add(junitCase{Name: "verdict", Failure: &junitCause{Type: string(s.Verdict), Message: printable(readyOf(e).Message)}})
 	}
 	listed, last := map[v1beta1.EvaluatedRun]bool{}, v1beta1.CasePassed
 	for _, c := range s.Cases {
@@ -84,15 +84,6 @@ func junitOf(e *v1beta1.AgentEvaluation) junitSuite {
 		add(one)
 	}
 	return report
-}
-
-func readyMessage(e *v1beta1.AgentEvaluation) string {
-	for _, c := range e.Status.Conditions {
-		if c.Type == v1beta1.ConditionReady {
-			return printable(c.Message)
-		}
-	}
-	return ""
 }
 
 // printable removes what XML cannot contain.

@@ -7,16 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/kubewatch"
@@ -110,19 +107,12 @@ func (o *evalRunOptions) find(ctx context.Context, s *session, args []string) (*
 	if o.file == "" {
 		return s.getEvaluation(ctx, args[0])
 	}
-	content, err := os.ReadFile(o.file)
-	if err != nil {
-		return nil, &exitStatus{exitUsage, fmt.Errorf("read --filename: %w", err)}
-	}
 	e := &v1beta1.AgentEvaluation{}
-	if err := yaml.UnmarshalStrict(content, e); err != nil {
-		return nil, usagef("%s is no AgentEvaluation: %s", o.file, err)
-	}
-	if e.Kind != "AgentEvaluation" || e.Name == "" {
-		return nil, usagef("%s is of the kind %q with the name %q, and must be an AgentEvaluation with a name", o.file, e.Kind, e.Name)
+	if err := readManifest("filename", o.file, "AgentEvaluation", e); err != nil {
+		return nil, err
 	}
 	e.Namespace = s.namespace
-	err = s.api.Create(ctx, e)
+	err := s.api.Create(ctx, e)
 	if !apierrors.IsAlreadyExists(err) {
 		return e, err
 	}
@@ -178,9 +168,8 @@ func hasVerdict(e *v1beta1.AgentEvaluation, revision string) bool {
 
 // notReady returns the Ready condition of an evaluation that cannot be made.
 func notReady(e *v1beta1.AgentEvaluation) *metav1.Condition {
-	c := meta.FindStatusCondition(e.Status.Conditions, v1beta1.ConditionReady)
-	if c == nil || c.Status != metav1.ConditionFalse {
-		return nil
+	if c := readyOf(e); c.Status == metav1.ConditionFalse {
+		return &c
 	}
-	return c
+	return nil
 }

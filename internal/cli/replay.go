@@ -6,13 +6,11 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
-	"sigs.k8s.io/yaml"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cli/terminal"
@@ -116,18 +114,8 @@ func (o *replayOptions) readRole() (*v1beta1.AgentRole, error) {
 	if o.file == "" {
 		return nil, nil
 	}
-	content, err := os.ReadFile(o.file)
-	if err != nil {
-		return nil, &exitStatus{exitUsage, fmt.Errorf("read --role: %w", err)}
-	}
 	role := &v1beta1.AgentRole{}
-	if err := yaml.UnmarshalStrict(content, role); err != nil {
-		return nil, usagef("--role %s is no AgentRole: %s", o.file, err)
-	}
-	if role.Kind != "AgentRole" {
-		return nil, usagef("--role %s is of the kind %q, not AgentRole", o.file, role.Kind)
-	}
-	return role, nil
+	return role, readManifest("role", o.file, "AgentRole", role)
 }
 
 // printReplay prints what a replay has shown, and returns an error with the matching exit code.

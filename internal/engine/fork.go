@@ -53,11 +53,11 @@ type originRun struct {
 // time to decode.
 func (a *actor) readOrigin(batch []delivery, uid string, sequence int64) (originRun, error) {
 	fork, until := a.forkIn(batch), sequence
-	if fork.usesRecord() && a.recorded == nil {
+	if fork.UsesRecord() && a.recorded == nil {
 		until = max(until, fork.End)
 	}
 	origin, err := a.engine.eventsOfOrigin(uid, sequence, until)
-	if err == nil && fork.usesRecord() && a.recorded == nil {
+	if err == nil && fork.UsesRecord() && a.recorded == nil {
 		a.recorded = origin.record(sequence)
 	}
 	return origin, err
@@ -109,15 +109,8 @@ func (e *Engine) requestOfOrigin(uid string, s agent.State) (*exchange.Recorded,
 	return exchange.Resume(call, s, e.options.Now()), nil
 }
 
-// fork is the fork of an agent, or nil.
-type fork struct{ *agent.Fork }
-
-func (f fork) usesRecord() bool {
-	return f.Fork != nil && (f.Replies == agent.RepliesRecorded || f.Results != agent.ResultsLive)
-}
-
-// forkIn returns the fork of the agent, which a batch may start.
-func (a *actor) forkIn(batch []delivery) fork {
+// forkIn returns the fork of the agent, which a batch may start, or nil.
+func (a *actor) forkIn(batch []delivery) *agent.Fork {
 	found := a.config().Fork
 	for _, d := range batch {
 		switch f := d.fact.(type) {
@@ -127,13 +120,13 @@ func (a *actor) forkIn(batch []delivery) fork {
 			found = f.Config.Fork
 		}
 	}
-	return fork{found}
+	return found
 }
 
 // loadRecord reads the record of a fork, if the fork uses it.
 func (a *actor) loadRecord(batch []delivery) error {
 	f := a.forkIn(batch)
-	if a.recorded != nil || !f.usesRecord() {
+	if a.recorded != nil || !f.UsesRecord() {
 		return nil
 	}
 	origin, err := a.engine.eventsOfOrigin(f.Origin, f.Sequence, f.End)

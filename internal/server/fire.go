@@ -9,11 +9,9 @@ import (
 	"net/http"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -32,8 +30,8 @@ type fireInput struct {
 // fire fires a trigger as the person: it patches the annotation that requests a firing, and nothing else. It returns the id of the request.
 func (s *site) fire(w http.ResponseWriter, r *http.Request, config *rest.Config) {
 	namespace, name := r.PathValue("namespace"), r.PathValue("name")
-	if len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Label(name)) > 0 {
-		writeError(w, apierrors.NewBadRequest(fmt.Sprintf("%q in %q is not the name of a trigger.", name, namespace)))
+	if err := checkNames("trigger", namespace, name); err != nil {
+		writeError(w, err)
 		return
 	}
 	var input fireInput

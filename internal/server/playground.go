@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/rand"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
@@ -37,8 +36,8 @@ type draft struct {
 // readDraft reads the draft of a request, and returns the role as agents would use it.
 func readDraft(w http.ResponseWriter, r *http.Request) (namespace string, d draft, effective role.Role, err error) {
 	namespace, name := r.PathValue("namespace"), r.PathValue("name")
-	if len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Label(name)) > 0 {
-		return "", d, effective, apierrors.NewBadRequest(fmt.Sprintf("%q in %q is not the name of a role.", name, namespace))
+	if err := checkNames("role", namespace, name); err != nil {
+		return "", d, effective, err
 	}
 	if err := readJSON(w, r, maxBody, &d); err != nil {
 		return "", d, effective, err

@@ -12,7 +12,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -110,8 +109,8 @@ func (s *site) tryPolicy(w http.ResponseWriter, r *http.Request, config *rest.Co
 
 // readPolicyDraft reads the draft of a request and compiles it.
 func readPolicyDraft(w http.ResponseWriter, r *http.Request, namespace, name string) (*policy.Policy, int, error) {
-	if len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
-		return nil, 0, apierrors.NewBadRequest(fmt.Sprintf("%q in %q is not the name of a policy.", name, namespace))
+	if err := checkNames("policy", namespace, name); err != nil {
+		return nil, 0, err
 	}
 	var d policyDraft
 	if err := readJSON(w, r, maxBody, &d); err != nil {

@@ -36,6 +36,14 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit int64, into any) err
 	return nil
 }
 
+// checkNames returns an error for texts that cannot be the name of an object of a kind and its namespace.
+func checkNames(kind, namespace, name string) error {
+	if len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return apierrors.NewBadRequest(fmt.Sprintf("%q in %q is not the name of a %s.", name, namespace, kind))
+	}
+	return nil
+}
+
 // checkNamespace returns an error for a text that cannot be the name of a namespace.
 func checkNamespace(name string) error {
 	if len(validation.IsDNS1123Label(name)) > 0 {

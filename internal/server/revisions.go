@@ -5,18 +5,17 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/client/revisions"
 	"github.com/nestor-dev/nestor/internal/linediff"
+	"github.com/nestor-dev/nestor/internal/role"
 )
 
 // revisionsResponse lists the recorded revisions of a role, newest first.
@@ -30,13 +29,13 @@ type revisionsResponse struct {
 
 // listRevisions lists the revisions of a role, as far as the person may read them.
 func (s *site) listRevisions(w http.ResponseWriter, r *http.Request, config *rest.Config) {
-	role, all, _, err := readRevisions(r, config)
+	found, all, _, err := readRevisions(r, config)
 	if err != nil {
 		writeError(w, err)
 		return
 	}
-	response := revisionsResponse{Items: all, Gated: role.Spec.Promotion != nil && role.Spec.Promotion.Mode == v1beta1.PromotionGated}
-	if requested := role.Annotations[v1beta1.AnnotationPromote]; requested != role.Status.HandledPromotion {
+	response := revisionsResponse{Items: all, Gated: role.Gated(found)}
+	if requested := found.Annotations[v1beta1.AnnotationPromote]; requested != found.Status.HandledPromotion {
 		response.Promoting = requested
 	}
 	writeJSON(w, http.StatusOK, response)
@@ -101,8 +100,8 @@ func requestPromotion(ctx context.Context, config *rest.Config, api client.Clien
 // readRevisions reads the role of a request with its revisions.
 func readRevisions(r *http.Request, config *rest.Config) (*v1beta1.AgentRole, revisions.Revisions, client.Client, error) {
 	namespace, name := r.PathValue("namespace"), r.PathValue("name")
-	if len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Label(name)) > 0 {
-		return nil, nil, nil, apierrors.NewBadRequest(fmt.Sprintf("%q in %q is not the name of a role.", name, namespace))
+	if err := checkNames("role", namespace, name); err != nil {
+		return nil, nil, nil, err
 	}
 	api, err := newClient(config)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -26,8 +25,8 @@ const maxTitle = 120
 // title gives a chat a title as the person: it patches the annotation with the title, and nothing else. An empty title removes it.
 func (s *site) title(w http.ResponseWriter, r *http.Request, config *rest.Config) {
 	namespace, name := r.PathValue("namespace"), r.PathValue("name")
-	if len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Label(name)) > 0 {
-		writeError(w, apierrors.NewBadRequest(fmt.Sprintf("%q in %q is not the name of a chat.", name, namespace)))
+	if err := checkNames("chat", namespace, name); err != nil {
+		writeError(w, err)
 		return
 	}
 	var input struct {

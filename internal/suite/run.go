@@ -14,7 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/trigger/expr"
 )
 
-// Run is what an ended run did, with what expectations may read.
+// Run is what expectations read about a run that has ended.
 type Run struct {
 	Outcome agent.Outcome
 	// Calls are those of the model's replies in their order, without submit_result, submit_error and set_title.

@@ -175,7 +175,7 @@ func (r *Recorded) editForFork(next *Recorded, added []agent.Message) (ledger.Ed
 	return replace(edit, r.messagesEnd, tailBefore, tailAfter), true
 }
 
-// frame returns what is before the second message of the encoded request, and what follows the last one.
+// frame returns the parts of the encoded request before its second message and after its last one.
 func (r *Recorded) frame() (head, tail []byte) {
 	const list = `"messages":`
 	encoded := Encode(r.request)
