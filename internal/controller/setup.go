@@ -105,7 +105,8 @@ type Options struct {
 	Replica Replica
 	// Notifications delivers notifications; nil if the operator does not.
 	Notifications *notify.Reconciler
-	Reached       func(engine.Point)
+	// Reached is called at the points at which tests crash the process; optional.
+	Reached func(engine.Point)
 }
 
 // Replica describes an operator to the others of its installation.
@@ -192,6 +193,9 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	observer := options.Observer
 	if observer == nil {
 		observer = noObserver{}
+	}
+	if options.Reached == nil {
+		options.Reached = func(engine.Point) {}
 	}
 	c := cluster.NewClient(mgr.GetClient())
 	objects := cluster.Reader{Cache: c, API: cluster.NewLive(mgr.GetAPIReader())}
@@ -347,7 +351,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	reconcilers := []interface{ SetupWithManager(ctrl.Manager) error }{
 		&agentquota.Reconciler{Client: c, Engine: eng, Gate: gate, Used: quotaUsed, Retry: references.Retry},
 		// Roles emit no Events: one that is applied before what it names is not ready for a moment.
-		&agentrole.Reconciler{Client: c, Status: &status.Writer{Client: c}, Finder: finder, Gate: gate, Changed: wake.roles},
+		&agentrole.Reconciler{Client: c, Status: &status.Writer{Client: c}, Finder: finder, Gate: gate, Changed: wake.roles, Reached: options.Reached},
 		&modelprovider.Reconciler{Client: c, Status: runner.Status, Finder: finder, Gate: gate, Changed: wake.providers, Clients: clients},
 		&toolpolicy.Reconciler{Client: c, Status: runner.Status, Finder: finder, Gate: gate, Store: policies, Changed: wake.policies},
 		&toolserver.Reconciler{Client: c, Status: runner.Status, Finder: finder, Gate: gate, Pool: pool, Changed: wake.servers},
@@ -356,7 +360,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		&agents.Reconciler{Runner: runner, Changed: wake.tasks, Tracker: trackers["AgentTask"], Unresolved: tasks, Unreported: wake.unreported},
 		&agents.Reconciler{Runner: runner, Changed: wake.agents, Tracker: trackers["SubAgent"], Unresolved: subAgents},
 		&agenttrigger.Reconciler{Client: c, Recorder: firings, Finder: finder, Gate: gate, Changed: wake.triggers, Watches: watches, Settled: settled},
-		&agentevaluation.Reconciler{Client: c, Live: objects.API, Status: runner.Status, Finder: finder, Gate: gate, Ledger: options.Ledger, Changed: wake.evaluations, Judged: counted.Judged},
+		&agentevaluation.Reconciler{Client: c, Live: objects.API, Status: runner.Status, Finder: finder, Gate: gate, Ledger: options.Ledger, Changed: wake.evaluations, Judged: counted.Judged, Reached: options.Reached},
 		&workspace.Reconciler{Client: c, Workspaces: workspaces, Changed: wake.workspacePods, WhileActive: func(next reconcile.Reconciler) reconcile.Reconciler { return gate.Tree(&corev1.Pod{}, next) }},
 	}
 	if n := options.Notifications; n != nil {

@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/nestor-dev/nestor/internal/controller/agentevaluation"
+	"github.com/nestor-dev/nestor/internal/controller/agentrole"
 	"github.com/nestor-dev/nestor/internal/controller/agenttrigger"
 	"github.com/nestor-dev/nestor/internal/engine"
 )
@@ -33,7 +35,7 @@ func parse(value string, die func()) (func(engine.Point), error) {
 	}
 	name, number, _ := strings.Cut(value, ":")
 	armed := engine.Point(name)
-	points := append(engine.Points(), agenttrigger.Points()...)
+	points := slices.Concat(engine.Points(), agenttrigger.Points(), agentevaluation.Points(), []engine.Point{agentrole.AfterRevision})
 	if !slices.Contains(points, armed) {
 		return nil, fmt.Errorf("%s=%s: the point must be one of %v", Variable, value, points)
 	}

@@ -35,7 +35,7 @@ func TestNothingIsArmedByDefault(t *testing.T) {
 
 func TestInvalidSettingsAreErrors(t *testing.T) {
 	for value, want := range map[string]string{
-		"after-lunch:1":  "must be one of [after-intent after-effect after-append before-status after-record after-create after-claim after-release]",
+		"after-lunch:1":  "must be one of [after-intent after-effect after-append before-status after-record after-create after-claim after-release after-trial after-verdict after-revision]",
 		"after-append":   "must be a number from 1",
 		"after-append:0": "must be a number from 1",
 	} {

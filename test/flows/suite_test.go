@@ -87,6 +87,7 @@ func flows(ledger string) {
 	promptIncludes(w)
 	roleRevisions(w)
 	evaluations(w)
+	evaluationCrashes(w)
 	skills(w)
 	reviews(w)
 	agentsAsTools(w)

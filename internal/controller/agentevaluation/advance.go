@@ -168,6 +168,7 @@ func (r *Reconciler) ensure(ctx context.Context, e *v1beta1.AgentEvaluation, w w
 		if err != nil {
 			return false, fmt.Errorf("create the task %s/%s: %w", task.Namespace, task.Name, err)
 		}
+		r.Reached(AfterTrial)
 		return false, nil
 	}
 	var existing v1beta1.AgentTask

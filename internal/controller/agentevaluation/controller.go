@@ -29,6 +29,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/evaluation"
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/suite"
@@ -37,6 +38,17 @@ import (
 
 // workers is the number of evaluations that are reconciled in parallel.
 const workers = 4
+
+// The points between two durable steps of an evaluation, at which tests crash the process.
+const (
+	// AfterTrial: the task of a trial exists, and the next one does not.
+	AfterTrial engine.Point = "after-trial"
+	// AfterVerdict: the verdict is written, and the role does not follow it.
+	AfterVerdict engine.Point = "after-verdict"
+)
+
+// Points returns all points of an evaluation.
+func Points() []engine.Point { return []engine.Point{AfterTrial, AfterVerdict} }
 
 // Reconciler runs AgentEvaluations.
 type Reconciler struct {
@@ -55,6 +67,8 @@ type Reconciler struct {
 	Changed *cluster.Queue
 	// Judged is called with each verdict, after its status was written.
 	Judged func(v1beta1.AgentEvaluationStatus)
+	// Reached is called at each point.
+	Reached func(engine.Point)
 
 	slots  *evaluation.Slots
 	suites *evaluation.Programs[*v1beta1.AgentEvaluation, *suite.Suite]
@@ -155,6 +169,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err == nil && result.IsZero() && judged {
 		r.trials.forget(req.NamespacedName)
 		r.Judged(e.Status)
+		r.Reached(AfterVerdict)
 	}
 	if err == nil && result.IsZero() {
 		result.RequeueAfter = renew

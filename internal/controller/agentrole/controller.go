@@ -26,10 +26,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/role"
 	"github.com/nestor-dev/nestor/internal/validation"
 	"github.com/nestor-dev/nestor/internal/validation/catalog"
 )
+
+// AfterRevision is the point at which tests crash the process: a revision is kept, and the status of the role does not have it.
+const AfterRevision engine.Point = "after-revision"
 
 // Reconciler writes the status of AgentRoles.
 type Reconciler struct {
@@ -39,6 +43,8 @@ type Reconciler struct {
 	Gate   cluster.Gate
 	// Changed queues the roles to check again.
 	Changed *cluster.Queue
+	// Reached is called at each point.
+	Reached func(engine.Point)
 
 	uses configMapUses
 }

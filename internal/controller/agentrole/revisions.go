@@ -175,6 +175,7 @@ func (r *Reconciler) createRevision(ctx context.Context, object *v1beta1.AgentRo
 	if err := r.Client.Create(ctx, created); err != nil {
 		return nil, fmt.Errorf("create the revision %s of role %s/%s: %w", revision, object.Namespace, object.Name, err)
 	}
+	r.Reached(AfterRevision)
 	return created, nil
 }
 
