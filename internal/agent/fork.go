@@ -94,20 +94,6 @@ type ForkPoint struct {
 	State    State
 }
 
-// FindForkPoint returns the last point of a fork at or before an event. Events are those of the origin from the first.
-func FindForkPoint(events []Event, sequence int64, instruction bool) ForkPoint {
-	f := ForkFinder{Sequence: sequence, Instruction: instruction}
-	var s State
-	for i, e := range events {
-		if int64(i) >= sequence {
-			break
-		}
-		s = apply(s, e)
-		f.Add(int64(i)+1, s)
-	}
-	return f.Point
-}
-
 // ForkFinder finds the last point of a fork at or before an event while the states of the origin are computed. A run that has ended, and one
 // whose model has not replied yet, accept an instruction in another way than other points: the former continues, and the latter begins anew
 // with it.

@@ -27,6 +27,20 @@ type forkRun struct {
 	performed []Effect
 }
 
+// findForkPoint returns the last point of a fork at or before an event. Events are those of the origin from the first.
+func findForkPoint(events []Event, sequence int64, instruction bool) ForkPoint {
+	f := ForkFinder{Sequence: sequence, Instruction: instruction}
+	var s State
+	for i, e := range events {
+		if int64(i) >= sequence {
+			break
+		}
+		s = apply(s, e)
+		f.Add(int64(i)+1, s)
+	}
+	return f.Point
+}
+
 // startFork forks a run at an event and returns the fork before its first effect.
 func startFork(events []Event, point ForkPoint, fork Fork, change func(*Forked)) *forkRun {
 	fork.Origin, fork.Sequence, fork.End = "origin", point.Sequence, int64(len(events))
@@ -127,7 +141,7 @@ func checkUnchangedForks(t interface {
 	}
 	state := Replay(State{}, events)
 	for _, at := range positions {
-		point := FindForkPoint(events, int64(at), false)
+		point := findForkPoint(events, int64(at), false)
 		if point.Sequence > int64(at) || point.Sequence > 0 && !point.State.IsForkPoint() {
 			t.Fatalf("a fork at %d begins after %d", at, point.Sequence)
 		}
@@ -217,7 +231,7 @@ func TestForksPerformNoWrites(t *testing.T) {
 		}
 		at := rapid.IntRange(0, len(sim.events)).Draw(t, "at")
 		results := rapid.SampledFrom([]ResultSource{ResultsRecorded, ResultsReadOnly}).Draw(t, "results")
-		fork := startFork(sim.events, FindForkPoint(sim.events, int64(at), false), Fork{Replies: RepliesLive, Results: results}, func(f *Forked) {
+		fork := startFork(sim.events, findForkPoint(sim.events, int64(at), false), Fork{Replies: RepliesLive, Results: results}, func(f *Forked) {
 			changed := started.Config
 			changed.Role.Prompt = "work differently"
 			f.Config = &changed
@@ -291,12 +305,12 @@ func recordedRun() []Event {
 func TestForkPoints(t *testing.T) {
 	events := recordedRun()
 	for at, want := range []int64{0, 1, 1, 3, 3, 3, 6, 6, 6, 9, 9} {
-		if got := FindForkPoint(events, int64(at), false).Sequence; got != want {
+		if got := findForkPoint(events, int64(at), false).Sequence; got != want {
 			t.Errorf("a fork at %d begins after %d, want %d", at, got, want)
 		}
 	}
 	for at, want := range []int64{0, 0, 0, 3, 3, 3, 6, 6, 6, 9, 10} {
-		if got := FindForkPoint(events, int64(at), true).Sequence; got != want {
+		if got := findForkPoint(events, int64(at), true).Sequence; got != want {
 			t.Errorf("a fork with an instruction at %d begins after %d, want %d", at, got, want)
 		}
 	}
@@ -315,7 +329,7 @@ func TestChangedForkDiverges(t *testing.T) {
 		"the same in other form": {[]ToolCall{{ID: "1", Tool: "read", Arguments: `{ "lines" : 7, "path": "a" }`}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			fork := startFork(events, FindForkPoint(events, 1, false), Fork{Replies: RepliesLive, Results: ResultsRecorded}, nil)
+			fork := startFork(events, findForkPoint(events, 1, false), Fork{Replies: RepliesLive, Results: ResultsRecorded}, nil)
 			fork.step(ModelReplied{Call: "m1", Calls: test.calls})
 			outcome := fork.state.Outcome
 			if test.want == "" {
@@ -333,7 +347,7 @@ func TestChangedForkDiverges(t *testing.T) {
 
 func TestForkInherits(t *testing.T) {
 	events := recordedRun()
-	fork := startFork(events, FindForkPoint(events, 9, false), Fork{Replies: RepliesLive, Results: ResultsLive}, func(f *Forked) {
+	fork := startFork(events, findForkPoint(events, 9, false), Fork{Replies: RepliesLive, Results: ResultsLive}, func(f *Forked) {
 		f.Notes, f.Instruction = []string{"The files are those of the commit."}, "And the tests?"
 		f.Labels, f.Requesters = []string{"forked"}, Requesters{Users: []string{"carol"}}
 		config := events[0].Fact.(Started).Config
@@ -353,7 +367,7 @@ func TestForkInherits(t *testing.T) {
 	if got := s.History.Newest(2); got[0].Text != "The files are those of the commit." || got[1].Text != "And the tests?" {
 		t.Errorf("the fork continues with %v", got)
 	}
-	_, effects := Step(FindForkPoint(events, 9, false).State, Event{At: 11_000, Fact: Forked{Fork: Fork{Origin: "o"}, Name: "other"}})
+	_, effects := Step(findForkPoint(events, 9, false).State, Event{At: 11_000, Fact: Forked{Fork: Fork{Origin: "o"}, Name: "other"}})
 	if !slices.ContainsFunc(effects, func(e Effect) bool { return e.Key() == "model/m4/1" }) {
 		t.Errorf("the fork does not call the model again: %v", effects)
 	}
@@ -365,7 +379,7 @@ func TestForkInherits(t *testing.T) {
 
 func TestForkAfterTheEnd(t *testing.T) {
 	events := recordedRun()
-	point := FindForkPoint(events, 99, true)
+	point := findForkPoint(events, 99, true)
 	for model, items := range map[string]int{"small": 1, "large": 0} {
 		fork := startFork(events, point, Fork{Replies: RepliesLive, Results: ResultsLive}, func(f *Forked) {
 			f.Instruction = "Go on."

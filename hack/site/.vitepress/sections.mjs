@@ -30,9 +30,9 @@ export const sidebar = [
   section('Chat', [
     'tasks/talk-from-the-terminal', 'tasks/web-page', 'tasks/attachments', 'tasks/edit-a-chat',
   ].map(doc), false),
-  section('Role', ['tasks/write-a-role', 'concepts/roles'].map(doc), false),
+  section('Role', ['tasks/write-a-role', 'concepts/roles', 'tasks/change-a-prompt'].map(doc), false),
   section('Provider', ['tasks/your-model', 'concepts/models'].map(doc), false),
-  section('Task', ['tasks/ci'].map(doc), false),
+  section('Task', ['tasks/ci', 'tasks/fork-and-replay'].map(doc), false),
   section('Later: tools and control', [
     'tasks/add-tools', 'concepts/tools', 'concepts/workspace', 'tasks/approvals', 'tasks/notifications', 'concepts/labels', 'concepts/policies',
     'tasks/injection', 'tasks/budgets', 'tasks/quotas',
