@@ -99,8 +99,8 @@ type Upkeep interface {
 	// Prune deletes, in one short transaction, up to limit rows of agents that finished before the given time. It returns the
 	// number of deleted rows; 0 means that nothing is left to delete. Live agents are not affected.
 	Prune(ctx context.Context, before time.Time, limit int) (int64, error)
-	// Pin keeps agents, and those below them, from being pruned by Prune before a time. It never shortens an earlier pin, and
-	// ignores agents that do not exist or have expired.
+	// Pin keeps agents, those below them and the bodies of their calls from being pruned before a time. It never shortens an earlier
+	// pin, and ignores agents that do not exist or have expired.
 	Pin(ctx context.Context, uids []string, until time.Time) error
 	// PruneCalls deletes, in one short transaction, the bodies of up to limit calls that finished before the given time,
 	// including those of live agents: requests and responses of model calls and outputs of tool calls. The calls with their

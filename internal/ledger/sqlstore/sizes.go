@@ -32,15 +32,16 @@ func (s *Store) Bytes(ctx context.Context) ([]ledger.NamespaceBytes, error) {
 
 // Pruned bodies become NULL, or JSON null in columns that cannot be NULL. The row with its usage remains for quotas.
 const (
+	isUnpinned    = `NOT EXISTS (SELECT 1 FROM agents p WHERE p.id = c.agent AND p.pinned_until >= $5)`
 	oldModelCalls = `SELECT agent, key, (SELECT uid FROM agents WHERE id = agent), COALESCE(octet_length(CAST(response AS TEXT)), 0) +
 	CASE WHEN request_chain IS NULL THEN octet_length(CAST(request AS TEXT)) ELSE 0 END
-	FROM model_call_rows WHERE (agent, key) > ($1, $2) AND finished_at < $3 AND pruned_at IS NULL ORDER BY agent, key LIMIT $4`
+	FROM model_call_rows c WHERE (agent, key) > ($1, $2) AND finished_at < $3 AND pruned_at IS NULL AND ` + isUnpinned + ` ORDER BY agent, key LIMIT $4`
 	pruneModelCall = `UPDATE model_call_rows SET request = CASE WHEN request_chain IS NULL THEN 'null' ELSE request END, response = NULL, summary = '',
 	tool_calls = CASE WHEN request_chain IS NULL THEN NULL ELSE tool_calls END,
 	result_form = CASE WHEN request_chain IS NULL THEN 0 ELSE result_form END, pruned_at = $1 WHERE agent = $2 AND key = $3`
 	oldToolCalls = `SELECT agent, key, (SELECT uid FROM agents WHERE id = agent), COALESCE(length(output), 0)
-	FROM tool_call_rows WHERE (agent, key) > ($1, $2) AND finished_at < $3 AND pruned_at IS NULL AND (output IS NOT NULL OR output_ref IS NOT NULL)
-	ORDER BY agent, key LIMIT $4`
+	FROM tool_call_rows c WHERE (agent, key) > ($1, $2) AND finished_at < $3 AND pruned_at IS NULL AND (output IS NOT NULL OR output_ref IS NOT NULL)
+	AND ` + isUnpinned + ` ORDER BY agent, key LIMIT $4`
 	pruneToolCall = `UPDATE tool_call_rows SET output = NULL, output_ref = NULL, output_size = NULL, pruned_at = $1 WHERE agent = $2 AND key = $3`
 	// deadChains selects the chains to delete. A chain is deleted when its last request is pruned and no new request can continue
 	// it, be it that of a fork.
@@ -159,7 +160,7 @@ func (p *pruning) run(ctx context.Context, tx Tx, before time.Time) error {
 		freed[uid] += bytes
 		statements = append(statements, statement(p.prune, now, last.agent, last.key))
 		return nil
-	}, p.find, p.after.agent, p.after.key, micros(before), p.limit)
+	}, p.find, p.after.agent, p.after.key, micros(before), p.limit, now)
 	if err != nil {
 		return err
 	}
