@@ -77,6 +77,8 @@ var targets = []target{
 	{"API writes per tool turn, runs of 20 turns", "at most 0.5", "agents-1000x20-mcp", writesPerTurn(0.5)},
 	{"API writes of a short agent, its task included", "at most 5", "agents-1000x5-mcp", writesPerAgent(5)},
 	{"operator memory, 10,000 agents waiting for a person", "at most 300 MiB", "waiting-10000", figure(FigureWaitingRSS, 300, "MiB")},
+	{"fork of a run of 1,000 turns: first model call", "p50 at most 100 ms after the create", "fork-1000", halfWithin(LatencyFirstCall, 100)},
+	{"evaluation of 200 recorded runs x 2 lanes", "at most 180 s", "evaluation-200", wall(180)},
 	{"operator CPU, 1,000 triggers that fire every minute", "at most 5 % of a core", "triggers-1000", figure(FigureTriggerCPU, 5, "%")},
 	{"operator memory, 1,000 triggers that fire every minute", "at most 20 MiB", "triggers-1000", figure(FigureTriggerMemory, 20, "MiB")},
 	{"fan-out of 50 x 2 tool turns and fan-in, latency 200 ms", "at most 2.5 s", "fanout-50-mcp", wall(2.5)},

@@ -47,7 +47,8 @@ func All() []Scenario {
 	}
 	all = append(all, HandOver(sigterm, handOverAgents), HandOver(sigkill, handOverAgents), Limits(limitsDuration))
 	return append(all, Live(1000, 20, 2*time.Second), Live(5000, fewTurns, 20*time.Second),
-		AskLatency(busyAgents, busyTurns), DelegateLatency(busyAgents, busyTurns), CancelDepth3(busyAgents, busyTurns), Chat(1000), Waiting(10_000), Triggers(1000), Gateway(gatewayRuns))
+		AskLatency(busyAgents, busyTurns), DelegateLatency(busyAgents, busyTurns), CancelDepth3(busyAgents, busyTurns), Chat(1000), Waiting(10_000), Triggers(1000), Gateway(gatewayRuns),
+		Fork(1000), Evaluation(200))
 }
 
 // Choose returns scenarios by names or globs, separated by spaces or commas; empty means all. A name may also have
@@ -93,7 +94,7 @@ func matching(glob string) ([]Scenario, error) {
 	return []Scenario{s}, nil
 }
 
-var customName = regexp.MustCompile(`^(agents|fanout|chat|waiting|triggers|recovery)-([1-9]\d{0,5})(?:x(\d{1,3}))?(?:-(\d+m?s))?(-mcp)?$`)
+var customName = regexp.MustCompile(`^(agents|fanout|chat|waiting|triggers|recovery|fork|evaluation)-([1-9]\d{0,5})(?:x(\d{1,3}))?(?:-(\d+m?s))?(-mcp)?$`)
 
 var (
 	customBare     = regexp.MustCompile(`^bare-([1-9]\d{0,3})(?:x([1-9]\d{0,2}))?(-postgres(?:-sharded)?)?$`)
@@ -129,7 +130,7 @@ func custom(name string) (Scenario, bool) {
 	if groups[5] != "" {
 		tool = MCPTool
 	}
-	if tool.server && slices.Contains([]string{"chat", "waiting", "triggers"}, groups[1]) {
+	if tool.server && slices.Contains([]string{"chat", "waiting", "triggers", "fork", "evaluation"}, groups[1]) {
 		return Scenario{}, false
 	}
 	n := parseNumber(0, groups[2])
@@ -145,6 +146,10 @@ func custom(name string) (Scenario, bool) {
 		return Waiting(n), true
 	case "triggers":
 		return Triggers(n), true
+	case "fork":
+		return Fork(n), true
+	case "evaluation":
+		return Evaluation(n), true
 	}
 	return Recovery(n, tool), true
 }

@@ -21,13 +21,13 @@ func TestChoosing(t *testing.T) {
 	if err != nil || len(all) != len(All()) {
 		t.Errorf("nothing chosen: %d scenarios (%v)", len(all), err)
 	}
-	some, err := Choose("fanout-50, agents-1000x5* fanout-*0-mcp agents-7x3-1s recovery-8 fanout-3-mcp agents-7x3-1s-mcp bare-7x3-postgres bare-7-postgres-sharded bare-8 live-9-1s live-9x2-1s recovery-8-mcp triggers-9 replicas-2-9x2-1s handover-sigkill-9 limits-90s")
+	some, err := Choose("fanout-50, agents-1000x5* fanout-*0-mcp agents-7x3-1s recovery-8 fanout-3-mcp agents-7x3-1s-mcp bare-7x3-postgres bare-7-postgres-sharded bare-8 live-9-1s live-9x2-1s recovery-8-mcp triggers-9 replicas-2-9x2-1s handover-sigkill-9 limits-90s fork-9 evaluation-9")
 	var names []string
 	for _, s := range some {
 		names = append(names, s.Name)
 	}
 	want := []string{"fanout-50", "agents-1000x5-mcp", "agents-1000x5-200ms-mcp", "agents-1000x5", "fanout-50-mcp", "fanout-500-mcp", "agents-7x3-1s",
-		"recovery-8", "fanout-3-mcp", "agents-7x3-1s-mcp", "bare-7x3-postgres", "bare-7-postgres-sharded", "bare-8", "live-9-1s", "live-9x2-1s", "recovery-8-mcp", "triggers-9", "replicas-2-9x2-1s", "handover-sigkill-9", "limits-1m30s"}
+		"recovery-8", "fanout-3-mcp", "agents-7x3-1s-mcp", "bare-7x3-postgres", "bare-7-postgres-sharded", "bare-8", "live-9-1s", "live-9x2-1s", "recovery-8-mcp", "triggers-9", "replicas-2-9x2-1s", "handover-sigkill-9", "limits-1m30s", "fork-9", "evaluation-9"}
 	if diff := cmp.Diff(want, names); diff != "" || err != nil {
 		t.Errorf("chosen (%v) (-want +got):\n%s", err, diff)
 	}
