@@ -190,11 +190,17 @@ describe('an allowance', () => {
     await alice.getByRole('button', { name: 'Revoke calls of notes__add with title harbour/*' }).click();
     await alice.getByText('alice revoked the allowance').waitFor();
     await alice.locator('.allowances').waitFor({ state: 'detached', timeout: 120_000 });
-    await third.getByRole('button', { name: 'Deny' }).click();
+    await third.getByText('Edit the arguments').click();
+    const edited = third.getByLabel('Arguments', { exact: true });
+    await edited.fill((await edited.inputValue()).replace('secret/three', 'public/three'));
+    await third.getByRole('region', { name: "Difference to the model's arguments" }).waitFor();
+    await look(alice, 'conversation-edit', edited);
+    await third.getByRole('button', { name: 'Approve with these arguments' }).click();
     await answered(alice, 'The three notes are written.');
     await inspect(alice, 'Scribe');
     await alice.locator('.inspector .tool-head', { hasText: 'harbour/two' }).click();
     await alice.locator('.inspector').getByText('Allowed for this chat by alice').waitFor();
+    await alice.locator('.inspector .tool-head', { hasText: 'public/three' }).waitFor();
     await alice.getByRole('button', { name: 'Close inspector' }).click();
   });
 });
