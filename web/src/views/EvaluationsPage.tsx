@@ -87,7 +87,7 @@ const none = '–';
 function List({ all }: { all: Evaluation[] }) {
   const now = useNow(true, 15_000);
   return (
-    <Table label="Evaluations of this namespace" head={['Evaluation', 'Role', 'Verdict', 'Passed', 'Regressions', 'Cost', 'Candidate', 'When']}>
+    <Table label="Evaluations of this namespace" head={['Evaluation', 'Role', 'Verdict', 'Passed', 'Regressions', 'Cost increase', 'Candidate', 'When']}>
       {all.map((one) => {
         const { metadata, spec, status: { candidate, candidateRevision, completionTime, startTime, regressions = 0, verdict } = {} } = one;
         const time = completionTime ?? startTime;
@@ -150,10 +150,10 @@ function Verdict({ of }: { of: Evaluation }) {
       </header>
       <p role="status">{messageOf(of) ?? 'The operator has not read it yet.'}</p>
       <Facts
-        className="trigger-facts evaluation-facts"
+        className="trigger-facts"
         facts={[
           ['Role', <Place to={{ page: 'roles', edit: spec.role }}>{spec.role}</Place>],
-          ['Record', `${plural(runs.length, 'run')}, each repeated ${spec.repeats ?? 1}×`],
+          ['Record', plural(runs.length, 'run') + ((spec.repeats ?? 1) > 1 ? `, ${spec.repeats} times each` : '')],
           ['Results', spec.toolResults === 'ReadOnly' ? 'recorded; read-only tools also run' : 'recorded'],
           ['Started', startTime && day(startTime)],
           ['Ended', completionTime && day(completionTime)],
@@ -236,7 +236,7 @@ function Cases({ of: { spec: { repeats = 1 }, status: { verdict, cases = [], run
                   </>
                 )}
               </td>
-              <td>{message}</td>
+              <td className="evaluation-message">{message}</td>
             </tr>
           ))}
         </Table>
