@@ -200,7 +200,8 @@ describe('an allowance', () => {
     await inspect(alice, 'Scribe');
     await alice.locator('.inspector .tool-head', { hasText: 'harbour/two' }).click();
     await alice.locator('.inspector').getByText('Allowed for this chat by alice').waitFor();
-    await alice.locator('.inspector .tool-head', { hasText: 'public/three' }).waitFor();
+    await alice.locator('.inspector .tool-head', { hasText: 'public/three' }).click();
+    await alice.locator('.inspector').getByRole('heading', { name: 'Changed input' }).waitFor();
     await alice.getByRole('button', { name: 'Close inspector' }).click();
   });
 });
