@@ -12,6 +12,7 @@ export interface Route {
   chat?: string;
   /** A standalone task. */
   run?: string;
+  /** The evaluation that is shown, instead of the list. */
   evaluation?: string;
   view: ChatView;
   /** The run that a run is compared with. */
