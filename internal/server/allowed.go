@@ -20,6 +20,7 @@ const (
 	triggers      = "agenttriggers"
 	quotas        = "agentquotas"
 	toolPolicies  = "toolpolicies"
+	evaluations   = "agentevaluations"
 	nestorPrefix  = "/apis/nestor.dev/v1beta1"
 	historyPrefix = "/apis/history.nestor.dev/v1beta1"
 )
@@ -41,6 +42,7 @@ var allowedResources = map[string]resourceRules{
 	triggers:     {list: true, get: true, create: true, replace: true},
 	quotas:       {list: true, get: true, create: true, replace: true},
 	toolPolicies: {list: true, get: true, create: true, replace: true},
+	evaluations:  {list: true, get: true},
 }
 
 // Query parameters of reads and writes. Watches are only used by the stream.

@@ -52,6 +52,7 @@ var pagePermissions = map[string]authorizationv1.ResourceAttributes{
 
 	"deleteChats":     {Group: "nestor.dev", Resource: chats, Verb: "delete"},
 	"createMessages":  {Group: "nestor.dev", Resource: messages, Verb: "create"},
+	"readEvaluations": {Group: "nestor.dev", Resource: evaluations, Verb: "list"},
 	"readTriggers":    {Group: "nestor.dev", Resource: triggers, Verb: "list"},
 	"fireTriggers":    {Group: "nestor.dev", Resource: triggers, Verb: "patch"},
 	"createTasks":     {Group: "nestor.dev", Resource: tasks, Verb: "create"},

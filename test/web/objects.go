@@ -72,6 +72,7 @@ func scribe(namespace string) client.Object {
 		DisplayName: "Scribe", Icon: "✍️", Description: "Writes notes and keeps them in order.", SystemPrompt: "You write notes.",
 		Tools: &v1beta1.RoleTools{Allow: []string{"notes__*", "calculator", "think"}}, Limits: &v1beta1.RoleLimits{MaxIterations: 1000, MaxDurationSeconds: 3600},
 		Delegation: &v1beta1.Delegation{Roles: []string{"scribe", "reviewer"}},
+		Approval:   &v1beta1.ApprovalPolicy{Editable: true},
 	}
 	return r
 }

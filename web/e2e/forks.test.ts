@@ -26,8 +26,14 @@ it('forks a run from an entry of its transcript, and shows both runs side by sid
   await look(admin, 'forks-transcript');
   await transcript.getByRole('button', { name: /^Fork from entry/ }).first().click();
   const dialog = admin.getByRole('dialog', { name: 'Fork poem' });
-  await dialog.getByLabel(/^Instruction/).fill('Write a haiku about rain.');
+  const replies = dialog.getByLabel(/^Replies of the model/);
+  expect(await replies.inputValue()).toBe('Live');
+  await replies.selectOption('Recorded');
   await dialog.getByText('The same with kubectl').click();
+  await dialog.getByText(/kubectl nestor fork poem -n alice --at \d+ --replies Recorded$/).waitFor();
+  await look(admin, 'forks-recorded');
+  await dialog.getByLabel(/^Instruction/).fill('Write a haiku about rain.');
+  expect(await replies.isDisabled()).toBe(true);
   await dialog.getByText(/kubectl nestor fork poem -n alice --at \d+ --instruction 'Write a haiku about rain.'/).waitFor();
   await look(admin, 'forks-dialog');
   await dialog.getByRole('button', { name: 'Fork', exact: true }).click();

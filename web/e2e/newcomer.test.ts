@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A person who has read nothing sets up a provider, a tool server, a role and a trigger of their own, in a namespace that has none.
+// A new user, in an empty namespace and without the documentation, sets up a model provider, a tool server, a role and a trigger.
 
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';

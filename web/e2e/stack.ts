@@ -66,8 +66,8 @@ export class Stack {
   }
 
   /** Creates an object of nestor.dev as somebody. Runs of spaces in its texts become one space. */
-  async create(user: string, kind: string, namespace: string, name: string, spec: unknown): Promise<void> {
-    await this.command(`create ${user} ${JSON.stringify({ apiVersion: 'nestor.dev/v1beta1', kind, metadata: { namespace, name }, spec })}`);
+  async create(user: string, kind: string, namespace: string, name: string, spec: unknown, labels: Record<string, string> = {}): Promise<void> {
+    await this.command(`create ${user} ${JSON.stringify({ apiVersion: 'nestor.dev/v1beta1', kind, metadata: { namespace, name, labels }, spec })}`);
   }
 
   async operator(what: 'down' | 'up' | 'restart'): Promise<void> {

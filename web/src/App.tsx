@@ -33,6 +33,7 @@ const RolesPage = later(() => import('./views/RolesPage').then((view) => view.Ro
 const ModelsPage = later(() => import('./views/ModelsPage').then((view) => view.ModelsPage));
 const ToolsPage = later(() => import('./views/ToolsPage').then((view) => view.ToolsPage));
 const PoliciesPage = later(() => import('./views/PoliciesPage').then((view) => view.PoliciesPage));
+const EvaluationsPage = later(() => import('./views/EvaluationsPage').then((view) => view.EvaluationsPage));
 const TriggersPage = later(() => import('./views/TriggersPage').then((view) => view.TriggersPage));
 const UsagePage = later(() => import('./views/UsagePage').then((view) => view.UsagePage));
 
@@ -173,6 +174,8 @@ function Content({ route, onMenu }: { route: Route; onMenu: () => void }) {
       return <ToolsPage key={route.edit} edit={route.edit} onMenu={onMenu} />;
     case 'policies':
       return <PoliciesPage key={route.edit} edit={route.edit} onMenu={onMenu} />;
+    case 'evaluations':
+      return <EvaluationsPage key={route.evaluation} name={route.evaluation} onMenu={onMenu} />;
     case 'triggers':
       return <TriggersPage key={route.edit} edit={route.edit} onMenu={onMenu} />;
     case 'usage':

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { AppliedPolicies, Catalog, Chat, Comparison, Message, Person, PolicyTrial, Provider, Quota, Resource, Revisions, Role, Task, ToolServer, Trigger } from './types';
+import type { AppliedPolicies, Catalog, Chat, Comparison, Evaluation, Message, Person, PolicyTrial, Provider, Quota, Resource, Revisions, Role, Task, ToolServer, Trigger } from './types';
 import { labelChat, labelTrigger } from './types';
 import type { Editable, Manifest } from '../model/form';
 import type { Entry, FoundTranscript, Segment, Trace, Transcript, UsageReport, WorkspaceChanges, WorkspaceFile } from './history';
@@ -190,6 +190,9 @@ export const providers = (namespace: string) => listOf<Provider>(namespace, 'mod
 export const quotas = (namespace: string) => listOf<Quota>(namespace, 'agentquotas');
 
 export const triggers = (namespace: string) => listOf<Trigger>(namespace, 'agenttriggers');
+
+export const evaluations = (namespace: string) => listOf<Evaluation>(namespace, 'agentevaluations');
+export const evaluation = (namespace: string, name: string) => get<Evaluation>(`${nestor(namespace, 'agentevaluations')}/${encodeURIComponent(name)}`);
 
 /** The objects that triggers created. */
 const triggered = async <T>(namespace: string, resource: string) => (await get<{ items: T[] }>(`${nestor(namespace, resource)}?limit=500&labelSelector=${encodeURIComponent(labelTrigger)}`)).items;

@@ -430,6 +430,56 @@ export interface Trigger extends Resource {
   };
 }
 
+/** How the runs of one revision went in an evaluation. */
+export interface EvaluationLane {
+  passed?: number;
+  failed?: number;
+  inconclusive?: number;
+  /** A percentage of the runs that have an outcome. */
+  passRate?: number;
+  totalTokens?: number;
+  costMicros?: number;
+  currency?: string;
+  averageDurationSeconds?: number;
+}
+
+/** How both revisions did in a case of an evaluation. */
+export interface CaseResult {
+  case: string;
+  task: string;
+  outcome: 'Regressed' | 'Failed' | 'Inconclusive' | 'Passed';
+  baselinePassed?: number;
+  candidatePassed?: number;
+  candidateTask?: string;
+  message?: string;
+}
+
+export interface Evaluation extends Resource {
+  spec: {
+    role: string;
+    toolResults?: 'Recorded' | 'ReadOnly';
+    repeats?: number;
+    thresholds?: { minPassRate?: number; maxRegressions?: number; maxCostIncreasePercent?: number; maxInconclusive?: number };
+  };
+  status?: {
+    runs?: unknown[];
+    candidateRevision?: string;
+    baselineRevision?: string;
+    startTime?: string;
+    completionTime?: string;
+    completedTasks?: number;
+    totalTasks?: number;
+    verdict?: 'Passed' | 'Failed' | 'Inconclusive';
+    regressions?: number;
+    costIncreasePercent?: number;
+    baseline?: EvaluationLane;
+    candidate?: EvaluationLane;
+    /** The worst first. */
+    cases?: CaseResult[];
+    conditions?: Condition[];
+  };
+}
+
 export interface ToolInfo {
   name: string;
   description?: string;
@@ -528,7 +578,7 @@ export interface Person {
   defaultWorkspace?: Workspace;
   /** First messages to propose. */
   ideas?: string[];
-  may: Record<'readChats' | 'watchChats' | 'readMessages' | 'createChats' | 'renameChats' | 'deleteChats' | 'createMessages' | 'readTranscripts' | 'readTriggers' | 'fireTriggers' | 'createTasks' | 'promote/agentroles' | `${'create' | 'update'}/${Editable}`, boolean>;
+  may: Record<'readChats' | 'watchChats' | 'readMessages' | 'createChats' | 'renameChats' | 'deleteChats' | 'createMessages' | 'readTranscripts' | 'readEvaluations' | 'readTriggers' | 'fireTriggers' | 'createTasks' | 'promote/agentroles' | `${'create' | 'update'}/${Editable}`, boolean>;
 }
 
 export const annotationTitle = 'nestor.dev/title';

@@ -12,6 +12,7 @@ export interface ForkDraft {
   modelProvider: string;
   model: string;
   instruction: string;
+  modelReplies: 'Recorded' | 'Live';
   toolResults: 'Recorded' | 'ReadOnly' | 'Live';
 }
 
@@ -22,11 +23,17 @@ export interface Forked {
   uid: string;
 }
 
+const changesOf = ({ role, modelProvider, model, instruction }: ForkDraft) =>
+  Object.fromEntries(Object.entries({ role, modelProvider, model, instruction }).filter(([, value]) => value.trim() !== ''));
+
+export const isChanged = (draft: ForkDraft) => Object.keys(changesOf(draft)).length > 0;
+
+/** Where the model's replies come from: the recorded ones do not fit a run with a change. */
+export const repliesOf = (draft: ForkDraft): ForkDraft['modelReplies'] => (isChanged(draft) ? 'Live' : draft.modelReplies);
+
 /** The manifest of a fork. */
 export function forkOf({ task, subAgent, uid }: Forked, draft: ForkDraft, person: Pick<Person, 'user' | 'groups'>, suffix: string) {
   const { name, namespace } = task.metadata;
-  const { role, modelProvider, model, instruction } = draft;
-  const changed = Object.fromEntries(Object.entries({ role, modelProvider, model, instruction }).filter(([, value]) => value.trim() !== ''));
   const workspace = draft.toolResults === 'Recorded' ? undefined : anew(task.spec.workspace);
   return {
     apiVersion: 'nestor.dev/v1beta1',
@@ -34,8 +41,8 @@ export function forkOf({ task, subAgent, uid }: Forked, draft: ForkDraft, person
     metadata: { name: `${name.slice(0, 63 - '-fork-'.length - suffix.length).replace(/-+$/, '')}-fork-${suffix}`, namespace },
     spec: {
       type: 'Agent' as const,
-      fork: { uid, ...(subAgent === name ? { task: name } : { subAgent }), sequence: draft.sequence, toolResults: draft.toolResults },
-      ...changed,
+      fork: { uid, ...(subAgent === name ? { task: name } : { subAgent }), sequence: draft.sequence, modelReplies: repliesOf(draft), toolResults: draft.toolResults },
+      ...changesOf(draft),
       ...(workspace ? { workspace } : {}),
       ...requesterOf(person),
     },
@@ -52,8 +59,10 @@ function anew(workspace: Workspace | undefined): Workspace | undefined {
 }
 
 /** The command that creates the same fork. */
-export function forkCommand({ task: { metadata } }: Forked, { sequence, role, modelProvider, model, instruction, toolResults }: ForkDraft): string {
-  const flags = { role, provider: modelProvider, model, instruction, results: toolResults === 'Recorded' ? '' : toolResults };
+export function forkCommand({ task: { metadata } }: Forked, draft: ForkDraft): string {
+  const { sequence, role, modelProvider, model, instruction, toolResults } = draft;
+  const replies = repliesOf(draft);
+  const flags = { role, provider: modelProvider, model, instruction, replies: replies === 'Live' ? '' : replies, results: toolResults === 'Recorded' ? '' : toolResults };
   const given = Object.entries(flags).filter(([, value]) => value.trim() !== '');
   return [`kubectl nestor fork ${metadata.name} -n ${metadata.namespace} --at ${sequence}`, ...given.map(([flag, value]) => `--${flag} ${/^[\w./:-]+$/.test(value) ? value : quoted(value)}`)].join(' ');
 }

@@ -128,3 +128,6 @@ export const plural = (count: number, one: string, many = one + 's') => `${whole
 
 /** 18 Nov 2026, 07:00. */
 export const day = (time: string) => new Date(time).toLocaleString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' });
+
+/** The beginning of a revision, which identifies it for a person. */
+export const brief = (revision: string) => revision.slice(0, 8);

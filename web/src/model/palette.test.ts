@@ -12,7 +12,7 @@ const aChat = (name: string, title: string, namespace = 'default'): Chat => ({ m
 const aRole = (name: string, displayName?: string): Role => ({ metadata: { name, namespace: 'default', uid: name, creationTimestamp: '2026-01-01T00:00:00Z' }, spec: { displayName } });
 
 const chats = [aChat('release-x', 'Plan the release'), aChat('audit', 'Security review')];
-const places = placesOf({ namespace: 'default', chats, runs: runsOf([...chats, aChat('other', 'Release notes', 'team-a')], [aTask('nightly')]), roles: [aRole('reviewer', 'Security reviewer')], mayTriggers: false });
+const places = placesOf({ namespace: 'default', chats, runs: runsOf([...chats, aChat('other', 'Release notes', 'team-a')], [aTask('nightly')]), roles: [aRole('reviewer', 'Security reviewer')], may: { readEvaluations: true } });
 
 describe('the palette', () => {
   it('leads to pages, chats, runs and roles, each once', () => {
@@ -23,6 +23,7 @@ describe('the palette', () => {
       ['page', 'Models', '/default/models'],
       ['page', 'Tools', '/default/tools'],
       ['page', 'Policies', '/default/policies'],
+      ['page', 'Evaluations', '/default/evaluations'],
       ['page', 'Usage', '/default/usage'],
       ['chat', 'Plan the release', '/default/chats/release-x'],
       ['chat', 'Security review', '/default/chats/audit'],

@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Chat, Role } from '../api/types';
+import type { Chat, Person, Role } from '../api/types';
 import { transcriptOf, type ExcerptPart, type FoundTranscript } from '../api/history';
 import { hrefOf, orchestrator, type Route } from '../state/route';
 import { viewOf, type Run } from './runs';
@@ -18,23 +18,25 @@ export interface Place {
   excerpt?: ExcerptPart[];
 }
 
-const pages: { title: string; page: Route['page'] }[] = [
+/** may: the permission without which the page is not offered. */
+const pages: { title: string; page: Route['page']; may?: keyof Person['may'] }[] = [
   { title: 'New chat', page: 'home' },
   { title: 'Runs', page: 'runs' },
   { title: 'Roles', page: 'roles' },
   { title: 'Models', page: 'models' },
   { title: 'Tools', page: 'tools' },
   { title: 'Policies', page: 'policies' },
-  { title: 'Triggers', page: 'triggers' },
+  { title: 'Evaluations', page: 'evaluations', may: 'readEvaluations' },
+  { title: 'Triggers', page: 'triggers', may: 'readTriggers' },
   { title: 'Usage', page: 'usage' },
 ];
 
 /** Everything that the palette can go to: the pages and the chats of a namespace, its roles, and the runs of all namespaces. */
-export function placesOf({ namespace, chats, runs, roles, mayTriggers }: { namespace: string; chats: Chat[]; runs: Run[]; roles: Role[]; mayTriggers: boolean }): Place[] {
+export function placesOf({ namespace, chats, runs, roles, may: granted }: { namespace: string; chats: Chat[]; runs: Run[]; roles: Role[]; may: Partial<Person['may']> }): Place[] {
   const here = new Set(chats.map(({ metadata }) => metadata.uid));
   const inOther = (of: string) => (of === namespace ? '' : ` in ${of}`);
   return [
-    ...pages.filter(({ page }) => page !== 'triggers' || mayTriggers).map(({ title, page }): Place => ({ key: `page/${page}`, kind: 'page', title, href: hrefOf({ namespace, page }) })),
+    ...pages.filter(({ may }) => !may || granted[may]).map(({ title, page }): Place => ({ key: `page/${page}`, kind: 'page', title, href: hrefOf({ namespace, page }) })),
     ...chats.map((chat): Place => ({ key: chat.metadata.uid, kind: 'chat', title: viewOf(chat).title, detail: chat.metadata.name, href: hrefOf({ namespace, chat: chat.metadata.name }) })),
     ...runs
       .filter(({ key }) => !here.has(key))

@@ -37,3 +37,13 @@ it('does not claim a difference that was not recorded', () => {
   cleanup();
   expect(show('Created a.md (2 lines, 8 bytes).').text).toContain('New file');
 });
+
+it('names the arguments with which a person approved the call', () => {
+  const entries: Entry[] = [
+    { seq: 1, time: '', kind: 'Assistant', toolCalls: [{ id: 'c', tool: 'add', arguments: '{"title":"secret"}', phase: 'WaitingForApproval' }] },
+    { seq: 2, time: '', kind: 'Decision', user: 'alice', decision: 'Approve', toolCalls: [{ id: 'c', tool: 'add', arguments: '{"title":"public"}', phase: 'Running' }] },
+  ];
+  const { container } = render(<ToolCard open call={rowsOf(entries)[0]!.calls[0]!} onToggle={() => undefined} />);
+  expect(container.querySelector('.tool-brief')?.textContent).toBe('public');
+  expect(container.querySelector('.tool-body')?.textContent).toMatch(/Input.*secret.*Changed input.*public/s);
+});

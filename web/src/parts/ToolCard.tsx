@@ -34,7 +34,7 @@ export function ToolCard({ call, open, onToggle, onInspect }: { call: Call; open
         <Icon name="chevron" size={12} />
         <Icon name={isAgent ? 'users' : 'tool'} size={14} />
         <code className="tool-name">{call.tool}</code>
-        <span className="tool-brief">{brief(call.arguments, call.tool, call.diff)}</span>
+        <span className="tool-brief">{brief(call.decision?.edited ?? call.arguments, call.tool, call.diff)}</span>
         <span className={`tool-state ${look.kind}`}>
           <Icon name={look.icon} size={12} />
           {look.label}

@@ -11,6 +11,8 @@ it.each([
   ['/alice/triggers', '', { namespace: 'alice', page: 'triggers', view: 'chat' }],
   ['/alice/roles', 'edit=coder', { namespace: 'alice', page: 'roles', edit: 'coder' }],
   ['/alice/roles', 'edit=', { namespace: 'alice', page: 'roles', edit: '' }],
+  ['/alice/evaluations', '', { namespace: 'alice', page: 'evaluations', evaluation: undefined }],
+  ['/alice/evaluations/poems', '', { namespace: 'alice', page: 'evaluations', evaluation: 'poems' }],
   ['/alice/policies', 'edit=writes', { namespace: 'alice', page: 'policies', edit: 'writes' }],
   ['/alice/tools', '', { namespace: 'alice', page: 'tools', view: 'chat' }],
   ['/alice/runs', '', { namespace: 'alice', page: 'runs', view: 'chat' }],

@@ -8,10 +8,12 @@ export type ChatView = 'chat' | 'timeline' | 'usage' | 'changes' | 'settings' | 
 /** The current location in the page. The URL contains all of it, so it can be shared and survives a reload. */
 export interface Route {
   namespace: string;
-  page: 'home' | 'unknown' | 'chat' | 'runs' | 'run' | 'roles' | 'models' | 'usage' | 'triggers' | 'tools' | 'policies';
+  page: 'home' | 'unknown' | 'chat' | 'runs' | 'run' | 'roles' | 'models' | 'usage' | 'triggers' | 'tools' | 'policies' | 'evaluations';
   chat?: string;
   /** A standalone task. */
   run?: string;
+  /** The evaluation that is shown, instead of the list. */
+  evaluation?: string;
   view: ChatView;
   /** The run that a run is compared with. */
   other?: string;
@@ -28,7 +30,7 @@ export const orchestrator = '@';
 
 const views: readonly ChatView[] = ['timeline', 'usage', 'changes', 'settings', 'compare'];
 
-const pages = ['runs', 'roles', 'models', 'usage', 'triggers', 'tools', 'policies'] as const;
+const pages = ['runs', 'roles', 'models', 'usage', 'triggers', 'tools', 'policies', 'evaluations'] as const;
 
 const isPage = (page: string | undefined): page is (typeof pages)[number] => (pages as readonly (string | undefined)[]).includes(page);
 
@@ -44,6 +46,7 @@ export function parseRoute(path: string, query: string): Route | undefined {
     page: chat ? 'chat' : run ? 'run' : isPage(page) ? page : page === undefined || (page === 'chats' && !name) ? 'home' : 'unknown',
     chat,
     run,
+    evaluation: page === 'evaluations' ? name : undefined,
     view: views.find((known) => known === view && (run || known !== 'compare')) ?? 'chat',
     other: run && view === 'compare' ? (search.get('with') ?? undefined) : undefined,
     edit: isPage(page) && page !== 'runs' ? (search.get('edit') ?? undefined) : undefined,
@@ -54,6 +57,7 @@ export function parseRoute(path: string, query: string): Route | undefined {
 
 export function hrefOf(route: Partial<Route> & { namespace: string }): string {
   const base = `/${encodeURIComponent(route.namespace)}`;
+  if (route.evaluation) return `${base}/evaluations/${encodeURIComponent(route.evaluation)}`;
   if (isPage(route.page)) return `${base}/${route.page}${route.edit === undefined ? '' : `?edit=${encodeURIComponent(route.edit)}`}`;
   if (!route.chat && !route.run) return base;
   const query = new URLSearchParams();

@@ -50,8 +50,21 @@ it('creates the task that its YAML and its command show', async () => {
   fork();
   await waitFor(() => expect(onClose).toHaveBeenCalled());
   expect(written.map(({ path }) => path)).toEqual(['/k8s/apis/nestor.dev/v1beta1/namespaces/default/agenttasks']);
-  expect(written[0]!.body.spec).toEqual({ type: 'Agent', fork: { uid: 'the-agent', task: 'fix', sequence: 7, toolResults: 'ReadOnly' }, model: 'large', user: 'alice' });
+  expect(written[0]!.body.spec).toEqual({ type: 'Agent', fork: { uid: 'the-agent', task: 'fix', sequence: 7, modelReplies: 'Live', toolResults: 'ReadOnly' }, model: 'large', user: 'alice' });
   expect(location.pathname + location.search).toBe(`/default/runs/${written[0]!.body.metadata.name}?view=compare`);
+});
+
+it('takes replies from the record until something is replaced', async () => {
+  const { written } = show(() => new Response('{}'));
+  const replies = screen.getByLabelText(/^Replies of the model/) as HTMLSelectElement;
+  expect(replies.value).toBe('Live');
+  fireEvent.change(replies, { target: { value: 'Recorded' } });
+  fireEvent.change(screen.getByLabelText(/^Model/), { target: { value: 'large' } });
+  expect([replies.value, replies.disabled]).toEqual(['Live', true]);
+  fireEvent.change(screen.getByLabelText(/^Model/), { target: { value: '' } });
+  expect([replies.value, replies.disabled]).toEqual(['Recorded', false]);
+  fork();
+  await waitFor(() => expect(written[0]?.body.spec).toMatchObject({ fork: { modelReplies: 'Recorded', toolResults: 'Recorded' } }));
 });
 
 it('stays open with the reason if the fork is refused', async () => {

@@ -53,8 +53,8 @@ function Finder({ searchable, onUnsearchable, onClose }: { searchable: boolean; 
   const [loaded] = useLoad(() => roles(namespace).catch(() => []), [namespace]);
   const list = useId();
   const places = useMemo(
-    () => placesOf({ namespace, chats: inOrder(chats), runs: runsOf(inbox.chats, inbox.tasks), roles: loaded.state === 'done' ? loaded.value : [], mayTriggers: person.may.readTriggers }),
-    [namespace, chats, inbox, loaded, person.may.readTriggers],
+    () => placesOf({ namespace, chats: inOrder(chats), runs: runsOf(inbox.chats, inbox.tasks), roles: loaded.state === 'done' ? loaded.value : [], may: person.may }),
+    [namespace, chats, inbox, loaded, person.may],
   );
   const words = useSettled(search.trim());
   const searched = searchable && person.may.readTranscripts && words.length >= leastSearch;

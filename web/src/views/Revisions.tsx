@@ -5,20 +5,19 @@ import { useState } from 'react';
 import { diffRevisions, promoteRole, revisionsOf } from '../api/client';
 import type { Revision, Revisions as All } from '../api/types';
 import { reportedHunks } from '../model/diff';
-import { day } from '../model/format';
+import { brief, day } from '../model/format';
 import { Dialog } from '../parts/Dialog';
 import { DiffLines } from '../parts/DiffView';
 import { useSite } from '../state/context';
 import { useLoad, usePolled } from '../state/hooks';
+import { EvaluationsOf } from './EvaluationsPage';
 import { WhenLoaded } from './Loaded';
-
-const brief = (revision: string) => revision.slice(0, 8);
 
 const states = { Current: 'current', Promoted: 'promoted', Previous: 'promoted before', Rejected: 'rolled back' };
 
 /** The recorded revisions of a role: what changed between them, and which one runs begin with. */
 export function Revisions({ role }: { role: string }) {
-  const { namespace } = useSite();
+  const { namespace, person } = useSite();
   const [loaded, again] = usePolled(() => revisionsOf(namespace, role), [namespace, role]);
   return (
     <section className="panel revisions" aria-label="Revisions">
@@ -26,6 +25,7 @@ export function Revisions({ role }: { role: string }) {
       <WhenLoaded loaded={loaded} again={again} what="revisions" problem="Revisions cannot be read">
         {(all) => <List role={role} all={all} onPromoted={again} />}
       </WhenLoaded>
+      {person.may.readEvaluations && <EvaluationsOf role={role} />}
     </section>
   );
 }

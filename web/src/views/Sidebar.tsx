@@ -48,6 +48,11 @@ export function Sidebar({ route, onHelp }: { route: Route; onHelp: () => void })
         <Place href={hrefOf({ namespace, page: 'policies' })} icon="ban" current={route.page === 'policies'}>
           Policies
         </Place>
+        {person.may.readEvaluations && (
+          <Place href={hrefOf({ namespace, page: 'evaluations' })} icon="check" current={route.page === 'evaluations'}>
+            Evaluations
+          </Place>
+        )}
         {person.may.readTriggers && (
           <Place href={hrefOf({ namespace, page: 'triggers' })} icon="clock" current={route.page === 'triggers'}>
             Triggers
