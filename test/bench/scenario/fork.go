@@ -18,19 +18,17 @@ import (
 // forks is how many forks of the same run are measured, one after the other.
 const forks = 20
 
-// Fork starts forks at the end of a run with many tool turns.
+// Fork starts forks at the end of a run with many turns.
 func Fork(turns int) Scenario {
 	s := Scenario{
-		Name: fmt.Sprintf("fork-%d", turns), Title: fmt.Sprintf("%d forks of a run of %d tool turns, one after the other, latency 0 ms", forks, turns),
-		Agents: forks, ToolTurns: 0, Tool: CalculatorTool, warm: "Success",
+		Name: fmt.Sprintf("fork-%d", turns), Title: fmt.Sprintf("%d forks of a run of %d turns, one after the other, latency 0 ms", forks, turns),
+		Agents: forks, Tool: CalculatorTool, warm: "Success",
 		script: head(0) + "- {match: {lastMessage: '/Go on/'}, reply: {toolCalls: [{name: submit_result, arguments: {result: Work done.}}]}}\n" +
 			"- {match: {role: worker}, reply: {toolCalls: [{name: submit_result, arguments: {result: Work done.}}]}}\n" +
-			fmt.Sprintf(turnsOf, turns+1, CalculatorTool.call),
+			fmt.Sprintf(turnsOf, turns, CalculatorTool.call),
 	}
 	s.prepare = func(ctx context.Context, r *harness) error {
-		long := role("long", "You work.", CalculatorTool.allow)
-		long.Spec.Limits.MaxIterations = int32(turns) + 100
-		if err := r.stack.API.Create(ctx, long); err != nil {
+		if err := r.stack.API.Create(ctx, role("long", "You work.", CalculatorTool.allow)); err != nil {
 			return fmt.Errorf("create the role: %w", err)
 		}
 		return newTasksWithRole("long", "long", 1, "Success").run(ctx, r)
