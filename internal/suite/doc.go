@@ -5,7 +5,7 @@
 //
 //	AgentEvaluation ── Compile ─▶ Suite ─┐
 //	                                     ├─ Check ─▶ Trial ─┐
-//	events of a task ── Reader ──▶ Run ──┘                  ├─ Judge ─▶ Report
+//	events of a task ── Reader ──▶ Run ──┘                  ├─ Decide ─▶ Report
 //	                                  thresholds, the other trials ─┘
 //
 // All of it is pure: the controller reads the tasks and the ledger, and writes the report.

@@ -91,9 +91,11 @@ func ended(object client.Object) bool {
 	return ok && task.Status.CompletionTime != nil
 }
 
-// evaluationsOf returns the evaluations of a role.
+// evaluationsOf returns the evaluations of a role, and those that it judges.
 func (r *Reconciler) evaluationsOf(ctx context.Context, role client.Object) []reconcile.Request {
-	return r.requests(ctx, role.GetNamespace(), func(e *v1beta1.AgentEvaluation) bool { return e.Spec.Role == role.GetName() })
+	return r.requests(ctx, role.GetNamespace(), func(e *v1beta1.AgentEvaluation) bool {
+		return e.Spec.Role == role.GetName() || e.Spec.Judge == role.GetName()
+	})
 }
 
 // evaluationsUsing returns the evaluation that has created a task, or those whose cases wait for a recorded run.
@@ -177,6 +179,13 @@ func (r *Reconciler) evaluate(ctx context.Context, e *v1beta1.AgentEvaluation, c
 	if !r.Finder.Gated(&role) {
 		return status.NotReady(e.Generation, v1beta1.ReasonInvalidSpec, fmt.Sprintf("The role %s is not gated, so every change is used at once and there is no candidate: set its promotion mode to Gated.", role.Name)), nil
 	}
+	judgeRevision, notReady, err := r.judgeOf(ctx, e)
+	if err != nil {
+		return metav1.Condition{}, err
+	}
+	if notReady != nil {
+		return *notReady, nil
+	}
 	if e.Status.ResolvedGeneration != e.Generation {
 		runs, missing, err := r.resolve(ctx, e)
 		if err != nil {
@@ -199,6 +208,9 @@ func (r *Reconciler) evaluate(ctx context.Context, e *v1beta1.AgentEvaluation, c
 	}
 	if s.Verdict != "" {
 		return readyOf(e, &role), nil
+	}
+	if s.CandidateRevision != "" {
+		s.JudgeRevision = judgeRevision
 	}
 	if err := r.advance(ctx, e, compiled); err != nil {
 		return metav1.Condition{}, err
