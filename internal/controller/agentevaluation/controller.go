@@ -5,7 +5,8 @@
 // promoted one, in forks.
 //
 // The names of the forks follow from the evaluation, both revisions and the recorded run. So nothing has to be remembered between reconciles:
-// each compares the tasks that must exist with those that do, and the verdict is written once, when all have ended.
+// each compares the tasks that must exist with those that do, and the verdict is written once, when all have ended. The name of a judge's task
+// follows from the fork that it judges.
 package agentevaluation
 
 import (
