@@ -6,7 +6,6 @@ package suite
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -87,18 +86,13 @@ func (r Run) question(limit int) string {
 	return strings.TrimSpace(question.String())
 }
 
-var errNoData = errors.New("the data is no JSON object")
-
-// judgeData decodes the data of a judge. Its numbers are integers.
-func judgeData(raw json.RawMessage) (map[string]any, error) {
+// judgeData decodes the data of a judge, whose numbers are integers. It reports false if there is none.
+func judgeData(raw json.RawMessage) (map[string]any, bool) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
 	var data map[string]any
-	if err := decoder.Decode(&data); err != nil {
-		return nil, fmt.Errorf("decode the data: %w", err)
-	}
-	if data == nil {
-		return nil, errNoData
+	if decoder.Decode(&data) != nil || data == nil {
+		return nil, false
 	}
 	for name, value := range data {
 		number, ok := value.(json.Number)
@@ -107,9 +101,9 @@ func judgeData(raw json.RawMessage) (map[string]any, error) {
 		}
 		integer, err := number.Int64()
 		if err != nil {
-			return nil, fmt.Errorf("decode %s: %w", name, err)
+			return nil, false
 		}
 		data[name] = integer
 	}
-	return data, nil
+	return data, true
 }

@@ -149,8 +149,8 @@ func (s *Suite) Check(ctx context.Context, name, task string, run Run) (Trial, e
 
 // CheckJudged checks a run that has passed Check by the other expectations of its case. The data is that of the judge.
 func (s *Suite) CheckJudged(ctx context.Context, name string, passed Trial, run Run, data json.RawMessage) (Trial, error) {
-	judge, err := judgeData(data)
-	if err != nil {
+	judge, ok := judgeData(data)
+	if !ok {
 		return passed.Inconclusive("The judge has no data that can be read."), nil
 	}
 	return s.check(ctx, name, passed, run, s.cases[name].judged, judge)
@@ -162,7 +162,7 @@ func (s *Suite) check(ctx context.Context, name string, t Trial, run Run, expect
 	}
 	variables, err := run.variables()
 	if err != nil {
-		return t.ended(TrialInconclusive, "The run cannot be judged: "+err.Error()), nil
+		return t.ended(TrialInconclusive, "The run cannot be judged: "+err.Error()), nil //nolint:nilerr // the trial has a message about it
 	}
 	if judge != nil {
 		variables[variableJudge] = judge
