@@ -53,6 +53,7 @@ const (
 type Expectation = string
 
 // AgentEvaluationSpec is a suite of recorded runs, and what is expected of a candidate that does their work again.
+// +kubebuilder:validation:XValidation:rule="!has(self.judge) || self.judge != self.role",message="judge must be another role: an isolated one, whose runs cannot be repeated"
 type AgentEvaluationSpec struct {
 	// role is the AgentRole of this namespace whose revisions are evaluated. Its promotion mode must be Gated.
 	// +required
@@ -64,6 +65,11 @@ type AgentEvaluationSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=100
 	Cases []EvaluationCase `json:"cases"`
+	// judge is an isolated AgentRole of this namespace that reads the task and the result of each run, and whose data
+	// expressions of expect read as judge. A case that reads it needs an expression that does not, and its cost is not that of
+	// a revision.
+	// +optional
+	Judge Name `json:"judge,omitempty"`
 	// toolResults is where the results of calls come from: Recorded, or ReadOnly, which also runs read-only tools. A run
 	// that makes any other call than those in the record is inconclusive.
 	// +optional
@@ -97,8 +103,8 @@ type EvaluationCase struct {
 	// each generation of the spec, so that a case does not change from one candidate to the next.
 	// +optional
 	TaskSelector *metav1.LabelSelector `json:"taskSelector,omitempty"`
-	// expect are CEL expressions over result, data, calls, usage and labels, which must all be true. Without any, a run
-	// passes if its task succeeds.
+	// expect are CEL expressions over result, data, calls, usage, labels and judge, which must all be true. Without any, a
+	// run passes if its task succeeds.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -168,11 +174,12 @@ type EvaluationLane struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	PassRate *int32 `json:"passRate,omitempty"`
-	// totalTokens is the number of tokens that the runs used.
+	// totalTokens is the number of tokens that the runs used, without those of the judge.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TotalTokens int64 `json:"totalTokens,omitempty"`
-	// costMicros is the cost of the runs in millionths of the currency. It is absent if the cost of any run is not known.
+	// costMicros is the cost of the runs in millionths of the currency, without that of the judge. It is absent if the cost
+	// of any run is not known.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	CostMicros *int64 `json:"costMicros,omitempty"`
@@ -242,11 +249,15 @@ type AgentEvaluationStatus struct {
 	// completionTime is the time of the verdict.
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
-	// completedTasks is the number of tasks of both revisions that have ended.
+	// judgeRevision is the revision of the judge that judges the runs of both revisions.
+	// +optional
+	JudgeRevision Revision `json:"judgeRevision,omitempty"`
+	// completedTasks is the number of tasks of both revisions that have ended, with those of the judge that have ended or
+	// are not needed.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	CompletedTasks int32 `json:"completedTasks,omitempty"`
-	// totalTasks is the number of tasks of both revisions.
+	// totalTasks is the number of tasks of both revisions, with those of the judge.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TotalTasks int32 `json:"totalTasks,omitempty"`

@@ -127,6 +127,14 @@ func verdictOf(e *v1beta1.AgentEvaluation) string {
 	return "-"
 }
 
+// judgeNameOf returns the role that judges, with its revision in the newest verdict.
+func judgeNameOf(e *v1beta1.AgentEvaluation) string {
+	if e.Status.JudgeRevision == "" {
+		return e.Spec.Judge
+	}
+	return fmt.Sprintf("%s (revision %s)", e.Spec.Judge, e.Status.JudgeRevision)
+}
+
 func passedOf(lane *v1beta1.EvaluationLane) string {
 	if lane == nil {
 		return "-"
@@ -185,6 +193,9 @@ func (s *session) getEvaluation(ctx context.Context, name string) (*v1beta1.Agen
 func (s *session) describeEvaluation(e *v1beta1.AgentEvaluation) {
 	status := e.Status
 	fmt.Fprintf(s.Out, "Role:     %s\nVerdict:  %s\n", e.Spec.Role, verdictOf(e))
+	if e.Spec.Judge != "" {
+		fmt.Fprintf(s.Out, "Judge:    %s\n", judgeNameOf(e))
+	}
 	if message := readyOf(e).Message; message != "" {
 		fmt.Fprintf(s.Out, "Message:  %s\n", terminal.Line(message))
 	}

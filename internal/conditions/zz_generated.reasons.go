@@ -632,7 +632,7 @@ var reasons = map[string]Reason{
 			{
 				Condition: "Ready",
 				Status:    "False",
-				Kinds:     []string{"AgentChat", "AgentRole"},
+				Kinds:     []string{"AgentChat", "AgentEvaluation", "AgentRole"},
 				Stalled:   true,
 				Group:     "MissingReference",
 				Doctor:    "Failed",
@@ -700,7 +700,7 @@ var reasons = map[string]Reason{
 			{
 				Condition: "Ready",
 				Status:    "False",
-				Kinds:     []string{"AgentChat", "AgentRole", "ModelProvider"},
+				Kinds:     []string{"AgentChat", "AgentEvaluation", "AgentRole", "ModelProvider"},
 				Stalled:   true,
 				Group:     "MissingReference",
 				Doctor:    "Failed",

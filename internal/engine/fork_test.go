@@ -27,7 +27,12 @@ func (w *world) makeFork(origin, name string, at int64, fork agent.Fork, change 
 		change(&forked)
 	}
 	events := w.eventsOf("uid-" + origin)
-	point := agent.FindForkPoint(events, at, forked.Instruction != "")
+	finder, state := agent.ForkFinder{Sequence: at, Instruction: forked.Instruction != ""}, agent.State{}
+	for i := range events {
+		state = agent.Replay(state, events[i:i+1])
+		finder.Add(int64(i)+1, state)
+	}
+	point := finder.Point
 	fork.Origin, fork.Sequence, fork.End = "uid-"+origin, point.Sequence, int64(len(events))
 	forked.Fork = fork
 	record := ledger.Agent{

@@ -16,6 +16,8 @@ import (
 
 // Run is what expectations read about a run that has ended.
 type Run struct {
+	// Task is the work of the run.
+	Task    agent.Task
 	Outcome agent.Outcome
 	// Calls are those of the model's replies in their order, without submit_result, submit_error and set_title.
 	Calls []Call
@@ -78,16 +80,22 @@ func (r *Reader) end(id string, outcome agent.ToolOutcome) {
 }
 
 // Run returns the run, of which the status of the task has the usage.
-func (r *Reader) Run(outcome agent.Outcome, usage v1beta1.Usage) Run {
+func (r *Reader) Run(task agent.Task, outcome agent.Outcome, usage v1beta1.Usage) Run {
 	run := r.run
-	run.Outcome, run.Usage = outcome, usage
+	run.Task, run.Outcome, run.Usage = task, outcome, usage
 	return run
 }
+
+// variableJudge is the variable with the data of the judge's result.
+const variableJudge = "judge"
+
+// runVariables are those that are about the run itself.
+var runVariables = []string{"result", "data", "calls", "usage", "labels"}
 
 // environment declares the variables of expectations.
 var environment = expr.NewEnvironment(map[string]*cel.Type{
 	"result": cel.ObjectType("Result"), "data": cel.DynType, "calls": cel.ListType(cel.ObjectType("Call")), "usage": cel.ObjectType("Usage"),
-	"labels": cel.ListType(cel.StringType),
+	"labels": cel.ListType(cel.StringType), variableJudge: cel.DynType,
 }, map[string]expr.Object{
 	"Result": {
 		"text": cel.StringType, "summary": cel.StringType, "details": cel.StringType, "warnings": cel.ListType(cel.StringType),

@@ -37,7 +37,7 @@ func runOf(t *testing.T) Run {
 	} {
 		r.Read(agent.Event{Fact: fact})
 	}
-	return r.Run(agent.Outcome{
+	return r.Run(agent.Task{Instruction: "Count the files."}, agent.Outcome{
 		Result: &agent.Result{Text: "Two files.", Summary: "Two.", Data: json.RawMessage(`{"count":2,"names":["a","b"]}`)}, Iterations: 3, Duration: 1500,
 		Labels: []string{"untrusted"},
 	}, v1beta1.Usage{TotalTokens: 70, ModelCalls: 3})

@@ -5,6 +5,9 @@ package flows
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -37,6 +40,35 @@ func (r *testNamespace) lanes(ctx context.Context, evaluation string) []v1beta1.
 	var list v1beta1.AgentTaskList
 	Expect(r.API.List(ctx, &list, r.inNamespace(), client.MatchingLabels{v1beta1.LabelEvaluation: evaluation})).To(Succeed())
 	return list.Items
+}
+
+const criticSchema = `{"type":"object","required":["polite","score"],"additionalProperties":false,
+	"properties":{"polite":{"type":"boolean"},"score":{"type":"integer","minimum":1,"maximum":5}}}`
+
+// makeCritic builds an isolated role.
+func makeCritic(prompt string) *v1beta1.AgentRole {
+	role := MakeRole("critic").Prompt(prompt).Output(criticSchema).Obj()
+	role.Spec.Isolated = true
+	return role
+}
+
+// makeJudged builds an evaluation of the role poet whose judge is the role critic.
+func makeJudged(name string) *v1beta1.AgentEvaluation {
+	e := MakeEvaluation(name)
+	e.Spec.Judge, e.Spec.Cases[0].Expect[0] = "critic", "judge.polite && judge.score >= 4"
+	return e
+}
+
+// silentModel serves a model that never replies. The channel has an element for each request.
+func silentModel() (url string, requests <-chan struct{}) {
+	received := make(chan struct{}, 64)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
+		_, _ = io.Copy(io.Discard, request.Body) // the end of the connection is noticed after the body
+		received <- struct{}{}
+		<-request.Context().Done()
+	}))
+	DeferCleanup(server.Close)
+	return server.URL, received
 }
 
 // recordPoems runs the role poet for two tasks that a suite selects.
@@ -140,6 +172,74 @@ func evaluations(w *world) {
 			r.create(ctx, MakeTask("after", "Submit one").Role("poet").Obj())
 			Expect(r.systemPrompt(ctx, "after")).To(HavePrefix("You write odes."))
 			Expect(must(ctx, r.role("poet")).Status.PromotedRevision).To(Equal(promoted.PreviousRevision))
+		})
+
+		It("an isolated role judges each run once, although the operator is killed meanwhile", func(ctx SpecContext) {
+			r := w.newNamespace(ctx)
+			role, critic := MakeGatedRole("poet", "You write odes."), makeCritic("You judge poems.")
+			role.Spec.Promotion.Evaluation, critic.Spec.ModelProvider = "poems", "court"
+			silent, requests := silentModel()
+			r.create(ctx, role, critic, MakeProvider("court", silent).Obj())
+			first := r.promoted(ctx, "poet", upToDate)
+			r.recordPoems(ctx)
+			r.create(ctx, makeJudged("poems"))
+			change(ctx, r, r.role("poet"), prompt("You write sonnets."))
+			Eventually(func() int { return len(requests) }).WithContext(ctx).ShouldNot(BeZero())
+			Expect(w.Operator.Kill()).To(Succeed())
+			change(ctx, r, r.provider("court"), func(provider *v1beta1.ModelProvider) { provider.Spec.BaseURL = r.ModelURL })
+			Expect(w.StartOperator(ctx)).To(Succeed())
+
+			second := r.promoted(ctx, "poet", upToDate)
+			Expect(second.PreviousRevision).To(Equal(first.PromotedRevision))
+			status := must(ctx, r.evaluation("poems")).Status
+			Expect(status).To(And(HaveField("Verdict", v1beta1.VerdictPassed), HaveField("CompletedTasks", BeEquivalentTo(8)), HaveField("TotalTasks", BeEquivalentTo(8))))
+			Expect(status.JudgeRevision).To(Equal(r.promoted(ctx, "critic", upToDate).CurrentRevision))
+			Expect(status.Baseline).To(And(HaveField("Passed", BeZero()), HaveField("Failed", BeEquivalentTo(2))), "the judge does not like odes")
+			Expect(status.Candidate.Passed).To(BeEquivalentTo(2))
+			var judges, tokens int64
+			for _, task := range r.lanes(ctx, "poems") {
+				Expect(metav1.IsControlledBy(&task, must(ctx, r.evaluation("poems")))).To(BeTrue())
+				if task.Spec.Role != "critic" {
+					tokens += task.Status.Usage.TotalTokens
+					continue
+				}
+				judges++
+				Expect(task.Spec.Instruction).To(And(ContainSubstring("Write a poem about"), ContainSubstring(`"text": "A`), Not(ContainSubstring("calculator"))))
+				Expect(task.Spec.ContentLabels).To(ConsistOf(v1beta1.ContentLabel(v1beta1.ContentUntrusted)))
+				Expect(task.Status).To(And(HaveField("Phase", v1beta1.TaskSuccess), HaveField("RoleRevision", status.JudgeRevision)))
+				Expect(must(ctx, w.requestsOf(r.agent(ctx, task.Name).UID))).To(HaveLen(1), task.Name)
+			}
+			Expect(judges).To(BeEquivalentTo(4))
+			Expect(status.Baseline.TotalTokens+status.Candidate.TotalTokens).To(Equal(tokens), "those of the judge are not counted")
+
+			By("judging the next candidate anew")
+			change(ctx, r, r.role("poet"), prompt("You write odes again."))
+			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(And(HavePrefix("Failed"), ContainSubstring("regressions: 2 (at most 0)"))))
+			Expect(r.lanes(ctx, "poems")).To(HaveLen(8), "those of the earlier candidate were deleted")
+			Expect(must(ctx, r.evaluation("poems")).Status.Cases[0].Message).To(Equal("expect[0] is false."))
+		})
+
+		It("a judge that cannot judge delays an evaluation, and one that fails makes runs inconclusive", func(ctx SpecContext) {
+			r := w.newNamespace(ctx)
+			r.create(ctx, MakeGatedRole("poet", "You write odes."))
+			r.promoted(ctx, "poet", upToDate)
+			r.recordPoems(ctx)
+			alone := makeJudged("alone")
+			alone.Spec.Cases[0].Expect = alone.Spec.Cases[0].Expect[:1]
+			r.create(ctx, alone, makeJudged("poems"))
+			Eventually(r.evaluation("alone")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False InvalidExpression: spec.cases[0].expect: a judge must not decide alone")))
+			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False RoleNotFound: spec.judge: create the AgentRole critic")))
+			change(ctx, r, r.role("poet"), prompt("You write sonnets."))
+			open := makeCritic("You judge nothing.")
+			open.Spec.Isolated = false
+			r.create(ctx, open)
+			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(ContainSubstring("False InvalidSpec: spec.judge: the role critic is not isolated")))
+			Expect(r.lanes(ctx, "poems")).To(BeEmpty())
+			change(ctx, r, r.role("critic"), func(role *v1beta1.AgentRole) { role.Spec.Isolated = true })
+			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(And(HavePrefix("Inconclusive"), ContainSubstring("no run of the candidate has an outcome"))))
+			status := must(ctx, r.evaluation("poems")).Status
+			Expect(status.Cases[0]).To(And(HaveField("Outcome", v1beta1.CaseInconclusive), HaveField("Message", HavePrefix("The judge has no result: "))))
+			Expect(status.Candidate).To(And(HaveField("Failed", BeZero()), HaveField("Inconclusive", BeEquivalentTo(2))))
 		})
 
 		It("an evaluation that cannot be made says why", func(ctx SpecContext) {

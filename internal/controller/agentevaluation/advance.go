@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,16 +51,72 @@ func wantedTasks(e *v1beta1.AgentEvaluation) []wanted {
 		for repeat := range ptr.Deref(e.Spec.Repeats, 1) {
 			for _, w := range []wanted{{lane: laneBaseline, revision: s.BaselineRevision}, {lane: laneCandidate, revision: s.CandidateRevision}} {
 				w.run = run
-				key := strings.Join([]string{
-					string(e.UID), s.CandidateRevision, s.BaselineRevision, run.Case, run.UID, fmt.Sprint(repeat), w.lane, string(e.Spec.ToolResults),
-				}, "\n")
-				sum := sha256.Sum256([]byte(key))
-				w.name = fmt.Sprintf("%s-%s", strings.TrimRight(e.Name[:min(len(e.Name), nameLength)], "-"), hex.EncodeToString(sum[:])[:20])
+				w.name = taskName(e, s.CandidateRevision, s.BaselineRevision, run.Case, run.UID, fmt.Sprint(repeat), w.lane, string(e.Spec.ToolResults))
 				all = append(all, w)
 			}
 		}
 	}
 	return all
+}
+
+// taskName returns the name of a task that follows from the evaluation and these parts.
+func taskName(e *v1beta1.AgentEvaluation, parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(append([]string{string(e.UID)}, parts...), "\n")))
+	return fmt.Sprintf("%s-%s", strings.TrimRight(e.Name[:min(len(e.Name), nameLength)], "-"), hex.EncodeToString(sum[:])[:20])
+}
+
+// slot is a run of one lane: its task, then that of the judge if the case has one, then its trial.
+type slot struct {
+	wanted
+	// tasks is the number of its tasks, and ended how many of them have ended or are not needed.
+	tasks, ended int32
+	// trial is nil until the run has one. Until then, either a task runs, or the next one is missing.
+	trial   *suite.Trial
+	running bool
+	missing *v1beta1.AgentTask
+}
+
+// slotOf returns what there is of a run, and removes its tasks from the own ones.
+func (r *Reconciler) slotOf(ctx context.Context, e *v1beta1.AgentEvaluation, w wanted, own map[string]*v1beta1.AgentTask, compiled *suite.Suite) (slot, error) {
+	s := slot{wanted: w, tasks: 1}
+	judged := compiled.Asks(w.run.Case)
+	if judged {
+		s.tasks = 2
+	}
+	task := take(own, w.name)
+	switch {
+	case task == nil:
+		s.missing = forkOf(e, w)
+		return s, nil
+	case !ended(task):
+		s.running = true
+		return s, nil
+	}
+	var judge *v1beta1.AgentTask
+	if judged {
+		judge = take(own, judgeName(e, task))
+	}
+	found, err := r.trialOf(ctx, e, w, task, judge, compiled)
+	if err != nil {
+		return s, err
+	}
+	s.ended = 1
+	switch {
+	case found.question == "":
+		s.trial, s.ended = &found.trial, s.tasks
+	case judge == nil:
+		s.missing = judgeTask(e, task, found)
+	default:
+		s.running = true
+	}
+	return s, nil
+}
+
+// take removes a task from a map and returns it; nil if it has none of that name.
+func take(tasks map[string]*v1beta1.AgentTask, name string) *v1beta1.AgentTask {
+	task := tasks[name]
+	delete(tasks, name)
+	return task
 }
 
 // advance deletes the tasks of earlier candidates, creates missing ones, and sets the verdict when all have ended.
@@ -68,25 +125,17 @@ func (r *Reconciler) advance(ctx context.Context, e *v1beta1.AgentEvaluation, co
 	if err != nil {
 		return err
 	}
-	all := wantedTasks(e)
-	trials := make([]*suite.Trial, len(all))
-	running, completed := 0, int32(0)
-	for i, w := range all {
-		task := own[w.name]
-		delete(own, w.name)
-		if task == nil {
-			continue
-		}
-		if !ended(task) {
-			running++
-			continue
-		}
-		trial, err := r.trialOf(ctx, e, w, task, compiled)
+	var slots []slot
+	running := 0
+	for _, w := range wantedTasks(e) {
+		s, err := r.slotOf(ctx, e, w, own, compiled)
 		if err != nil {
 			return err
 		}
-		trials[i] = &trial
-		completed++
+		if s.running {
+			running++
+		}
+		slots = append(slots, s)
 	}
 	for _, old := range own {
 		err := r.Client.Delete(ctx, old, client.Preconditions{UID: &old.UID})
@@ -94,40 +143,44 @@ func (r *Reconciler) advance(ctx context.Context, e *v1beta1.AgentEvaluation, co
 			return fmt.Errorf("delete the task %s/%s of an earlier candidate: %w", old.Namespace, old.Name, err)
 		}
 	}
-	for i, w := range all {
-		if trials[i] != nil || running >= parallelTasks {
+	for i := range slots {
+		s := &slots[i]
+		if s.missing == nil || running >= parallelTasks {
 			continue
 		}
-		taken, err := r.ensure(ctx, e, w)
+		taken, err := r.ensure(ctx, e, s.missing)
 		if err != nil {
 			return err
 		}
 		if taken {
-			trials[i] = ptr.To(suite.Inconclusive(w.name, fmt.Sprintf("The name %s belongs to another task.", w.name)))
-			completed++
+			s.trial, s.ended = ptr.To(suite.Inconclusive(s.name, fmt.Sprintf("The name %s belongs to another task.", s.missing.Name))), s.tasks
 			continue
 		}
 		running++
 	}
-	e.Status.CompletedTasks, e.Status.TotalTasks = completed, int32(len(all))
-	if len(all) > 0 && int(completed) == len(all) {
-		report(e, suite.Judge(e.Spec.Thresholds, casesOf(all, trials)))
+	e.Status.CompletedTasks, e.Status.TotalTasks = 0, 0
+	for _, s := range slots {
+		e.Status.CompletedTasks += s.ended
+		e.Status.TotalTasks += s.tasks
+	}
+	if len(slots) > 0 && !slices.ContainsFunc(slots, func(s slot) bool { return s.trial == nil }) {
+		report(e, suite.Decide(e.Spec.Thresholds, casesOf(slots)))
 	}
 	return nil
 }
 
 // casesOf returns the trials of each run. All of them have ended.
-func casesOf(all []wanted, trials []*suite.Trial) []suite.Case {
+func casesOf(slots []slot) []suite.Case {
 	var cases []suite.Case
-	for i, w := range all {
-		if i == 0 || all[i-1].run != w.run {
-			cases = append(cases, suite.Case{Name: w.run.Case, Task: w.run.Task})
+	for i, s := range slots {
+		if i == 0 || slots[i-1].run != s.run {
+			cases = append(cases, suite.Case{Name: s.run.Case, Task: s.run.Task})
 		}
 		c := &cases[len(cases)-1]
-		if w.lane == laneBaseline {
-			c.Baseline = append(c.Baseline, *trials[i])
+		if s.lane == laneBaseline {
+			c.Baseline = append(c.Baseline, *s.trial)
 		} else {
-			c.Candidate = append(c.Candidate, *trials[i])
+			c.Candidate = append(c.Candidate, *s.trial)
 		}
 	}
 	return cases
@@ -148,20 +201,28 @@ func (r *Reconciler) ownTasks(ctx context.Context, e *v1beta1.AgentEvaluation) (
 	return own, nil
 }
 
-// ensure creates a task, unless it exists. It reports whether its name is taken.
-func (r *Reconciler) ensure(ctx context.Context, e *v1beta1.AgentEvaluation, w wanted) (taken bool, err error) {
-	task := &v1beta1.AgentTask{
-		ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: w.name, Labels: map[string]string{v1beta1.LabelEvaluation: e.Name, v1beta1.LabelRole: e.Spec.Role}},
-		Spec: v1beta1.AgentTaskSpec{
-			Type: v1beta1.TaskAgent, Role: e.Spec.Role,
-			Fork: &v1beta1.TaskFork{
-				UID: w.run.UID, SubAgent: w.run.SubAgent, Sequence: ptr.To[int64](0), ModelReplies: v1beta1.RepliesLive,
-				ToolResults: v1beta1.ResultSource(e.Spec.ToolResults), RoleRevision: w.revision,
-			},
+// forkOf returns the task of a run.
+func forkOf(e *v1beta1.AgentEvaluation, w wanted) *v1beta1.AgentTask {
+	return taskOf(e, w.name, v1beta1.AgentTaskSpec{
+		Type: v1beta1.TaskAgent, Role: e.Spec.Role,
+		Fork: &v1beta1.TaskFork{
+			UID: w.run.UID, SubAgent: w.run.SubAgent, Sequence: ptr.To[int64](0), ModelReplies: v1beta1.RepliesLive,
+			ToolResults: v1beta1.ResultSource(e.Spec.ToolResults), RoleRevision: w.revision,
 		},
+	})
+}
+
+func taskOf(e *v1beta1.AgentEvaluation, name string, spec v1beta1.AgentTaskSpec) *v1beta1.AgentTask {
+	return &v1beta1.AgentTask{
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: name, Labels: map[string]string{v1beta1.LabelEvaluation: e.Name, v1beta1.LabelRole: spec.Role}},
+		Spec:       spec,
 	}
+}
+
+// ensure creates a task, unless it exists. It reports whether its name is taken.
+func (r *Reconciler) ensure(ctx context.Context, e *v1beta1.AgentEvaluation, task *v1beta1.AgentTask) (taken bool, err error) {
 	if err := controllerutil.SetControllerReference(e, task, r.Client.Scheme()); err != nil {
-		return false, fmt.Errorf("own the task %s: %w", w.name, err)
+		return false, fmt.Errorf("own the task %s: %w", task.Name, err)
 	}
 	err = r.Client.Create(ctx, task)
 	if !apierrors.IsAlreadyExists(err) {

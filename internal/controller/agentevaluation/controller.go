@@ -5,7 +5,8 @@
 // promoted one, in forks.
 //
 // The names of the forks follow from the evaluation, both revisions and the recorded run. So nothing has to be remembered between reconciles:
-// each compares the tasks that must exist with those that do, and the verdict is written once, when all have ended.
+// each compares the tasks that must exist with those that do, and the verdict is written once, when all have ended. The name of a judge's task
+// follows from the fork that it judges.
 package agentevaluation
 
 import (
@@ -105,9 +106,11 @@ func ended(object client.Object) bool {
 	return ok && task.Status.CompletionTime != nil
 }
 
-// evaluationsOf returns the evaluations of a role.
+// evaluationsOf returns the evaluations of a role, and those that it judges.
 func (r *Reconciler) evaluationsOf(ctx context.Context, role client.Object) []reconcile.Request {
-	return r.requests(ctx, role.GetNamespace(), func(e *v1beta1.AgentEvaluation) bool { return e.Spec.Role == role.GetName() })
+	return r.requests(ctx, role.GetNamespace(), func(e *v1beta1.AgentEvaluation) bool {
+		return e.Spec.Role == role.GetName() || e.Spec.Judge == role.GetName()
+	})
 }
 
 // evaluationsUsing returns the evaluation that has created a task, or those whose cases wait for a recorded run.
@@ -192,6 +195,13 @@ func (r *Reconciler) evaluate(ctx context.Context, e *v1beta1.AgentEvaluation, c
 	if !r.Finder.Gated(&role) {
 		return status.NotReady(e.Generation, v1beta1.ReasonInvalidSpec, fmt.Sprintf("The role %s is not gated, so every change is used at once and there is no candidate: set its promotion mode to Gated.", role.Name)), nil
 	}
+	judgeRevision, notReady, err := r.judgeOf(ctx, e)
+	if err != nil {
+		return metav1.Condition{}, err
+	}
+	if notReady != nil {
+		return *notReady, nil
+	}
 	if e.Status.ResolvedGeneration != e.Generation {
 		runs, missing, err := r.resolve(ctx, e)
 		if err != nil {
@@ -214,6 +224,9 @@ func (r *Reconciler) evaluate(ctx context.Context, e *v1beta1.AgentEvaluation, c
 	}
 	if s.Verdict != "" {
 		return readyOf(e, &role), nil
+	}
+	if s.CandidateRevision != "" {
+		s.JudgeRevision = judgeRevision
 	}
 	if err := r.advance(ctx, e, compiled); err != nil {
 		return metav1.Condition{}, err

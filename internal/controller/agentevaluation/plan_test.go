@@ -71,12 +71,11 @@ func TestWantedTasks(t *testing.T) {
 }
 
 func TestCasesOf(t *testing.T) {
-	all := wantedTasks(evaluated("poems", 3))
-	trials := make([]*suite.Trial, len(all))
-	for i, w := range all {
-		trials[i] = &suite.Trial{Task: w.lane + " " + w.run.Task}
+	var slots []slot
+	for _, w := range wantedTasks(evaluated("poems", 3)) {
+		slots = append(slots, slot{wanted: w, trial: &suite.Trial{Task: w.lane + " " + w.run.Task}})
 	}
-	for i, c := range casesOf(all, trials) {
+	for i, c := range casesOf(slots) {
 		task := fmt.Sprint("t", i)
 		if c.Task != task || len(c.Baseline) != 2 || len(c.Candidate) != 2 || c.Baseline[1].Task != "baseline "+task || c.Candidate[1].Task != "candidate "+task {
 			t.Errorf("case %d: %+v", i, c)

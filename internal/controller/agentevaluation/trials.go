@@ -19,35 +19,47 @@ import (
 	"github.com/nestor-dev/nestor/internal/suite"
 )
 
-// trials remembers the trials of evaluations in progress, so that each history is read once. A trial depends on the task and on the
-// generation of the evaluation only.
+// checked is what a task that has ended shows so far.
+type checked struct {
+	trial suite.Trial
+	// question is what the judge has to be asked first; empty if the trial is final. labels are the content labels of the run.
+	question string
+	labels   []string
+}
+
+// trials remembers the trials of evaluations in progress, so that each history is not read more often than needed. A trial depends on the
+// task, on that of the judge and on the generation of the evaluation only.
 type trials struct {
 	mu   sync.Mutex
-	kept map[types.NamespacedName]map[trialKey]suite.Trial
+	kept map[types.NamespacedName]map[trialKey]checked
 }
 
 type trialKey struct {
-	evaluation, task types.UID
-	generation       int64
+	evaluation, task, judge types.UID
+	generation              int64
 }
 
-func (t *trials) get(name types.NamespacedName, key trialKey) (suite.Trial, bool) {
+func (t *trials) get(name types.NamespacedName, key trialKey) (checked, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	trial, ok := t.kept[name][key]
-	return trial, ok
+	c, ok := t.kept[name][key]
+	return c, ok
 }
 
-func (t *trials) put(name types.NamespacedName, key trialKey, trial suite.Trial) {
+func (t *trials) put(name types.NamespacedName, key trialKey, c checked) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.kept == nil {
-		t.kept = map[types.NamespacedName]map[trialKey]suite.Trial{}
+		t.kept = map[types.NamespacedName]map[trialKey]checked{}
 	}
 	if t.kept[name] == nil {
-		t.kept[name] = map[trialKey]suite.Trial{}
+		t.kept[name] = map[trialKey]checked{}
 	}
-	t.kept[name][key] = trial
+	t.kept[name][key] = c
+	if asked := key; key.judge != "" { // the question is answered
+		asked.judge = ""
+		delete(t.kept[name], asked)
+	}
 }
 
 func (t *trials) forget(name types.NamespacedName) {
@@ -56,48 +68,70 @@ func (t *trials) forget(name types.NamespacedName) {
 	delete(t.kept, name)
 }
 
-// trialOf judges a task that has ended.
-func (r *Reconciler) trialOf(ctx context.Context, e *v1beta1.AgentEvaluation, w wanted, task *v1beta1.AgentTask, compiled *suite.Suite) (suite.Trial, error) {
-	name, key := client.ObjectKeyFromObject(e), trialKey{e.UID, task.UID, e.Generation}
-	if trial, ok := r.trials.get(name, key); ok {
-		return trial, nil
+// trialOf checks a task that has ended. The judge's task is nil if there is none.
+func (r *Reconciler) trialOf(ctx context.Context, e *v1beta1.AgentEvaluation, w wanted, task, judge *v1beta1.AgentTask, compiled *suite.Suite) (checked, error) {
+	name, key := client.ObjectKeyFromObject(e), trialKey{evaluation: e.UID, task: task.UID, generation: e.Generation}
+	if judge != nil && !ended(judge) {
+		judge = nil
 	}
-	trial, err := r.judge(ctx, w, task, compiled)
+	if judge != nil {
+		key.judge = judge.UID
+	}
+	if c, ok := r.trials.get(name, key); ok {
+		return c, nil
+	}
+	c, err := r.check(ctx, e, w, task, judge, compiled)
 	if err != nil {
-		return trial, fmt.Errorf("judge the task %s/%s: %w", task.Namespace, task.Name, err)
+		return c, fmt.Errorf("check the task %s/%s: %w", task.Namespace, task.Name, err)
 	}
-	r.trials.put(name, key, trial)
-	return trial, nil
+	r.trials.put(name, key, c)
+	return c, nil
 }
 
-func (r *Reconciler) judge(ctx context.Context, w wanted, task *v1beta1.AgentTask, compiled *suite.Suite) (suite.Trial, error) {
+// check checks a task. The judge's task is one that has ended, or nil.
+func (r *Reconciler) check(ctx context.Context, e *v1beta1.AgentEvaluation, w wanted, task, judge *v1beta1.AgentTask, compiled *suite.Suite) (checked, error) {
+	final := func(message string) (checked, error) {
+		return checked{trial: suite.Inconclusive(task.Name, message)}, nil
+	}
 	sub, err := r.runOf(ctx, task)
 	if err != nil {
-		return suite.Trial{}, err
+		return checked{}, err
 	}
 	if sub == nil || task.Status.RoleRevision == "" { // it never began
-		message := "it has no run"
 		if task.Status.Error != nil {
-			message = fmt.Sprintf("%s: %s", task.Status.Error.Kind, task.Status.Error.Message)
+			return final(fmt.Sprintf("%s: %s", task.Status.Error.Kind, task.Status.Error.Message))
 		}
-		return suite.Inconclusive(task.Name, message), nil
+		return final("it has no run")
 	}
 	if got := task.Status.RoleRevision; got != w.revision {
-		return suite.Inconclusive(task.Name, fmt.Sprintf("It ran with the revision %s: the ControllerRevision of %s is missing.", got, w.revision)), nil
+		return final(fmt.Sprintf("It ran with the revision %s: the ControllerRevision of %s is missing.", got, w.revision))
 	}
 	run, ok, err := r.read(ctx, string(sub.UID), task)
 	if err != nil {
-		return suite.Trial{}, err
+		return checked{}, err
 	}
 	if !ok {
-		return suite.Inconclusive(task.Name, "The history of its run cannot be read."), nil
+		return final("The history of its run cannot be read.")
 	}
-	var trial suite.Trial
+	var c checked
 	err = r.slots.Run(ctx, task.Namespace, func(ctx context.Context) error {
-		trial, err = compiled.Check(ctx, w.run.Case, task.Name, run)
+		c.trial, err = compiled.Check(ctx, w.run.Case, task.Name, run)
+		if err != nil || c.trial.Outcome != suite.TrialPassed || !compiled.Asks(w.run.Case) {
+			return err
+		}
+		if judge == nil {
+			c.question, c.labels = run.Question(), run.Outcome.Labels
+			return nil
+		}
+		data, problem := judgment(e, judge)
+		if problem != "" {
+			c.trial = c.trial.Inconclusive(problem)
+			return nil
+		}
+		c.trial, err = compiled.CheckJudged(ctx, w.run.Case, c.trial, run, data)
 		return err
 	})
-	return trial, err
+	return c, err
 }
 
 // read reads the history of a run that has ended. It reports false if the history is lost.
@@ -133,7 +167,7 @@ func (r *Reconciler) read(ctx context.Context, uid string, task *v1beta1.AgentTa
 	if len(outcome.Labels) == 0 {
 		outcome.Labels = state.LabelNames()
 	}
-	return reader.Run(outcome, task.Status.Usage), true, nil
+	return reader.Run(state.Config.Task, outcome, task.Status.Usage), true, nil
 }
 
 // durationOf returns how long a task took.

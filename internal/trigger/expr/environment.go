@@ -127,6 +127,9 @@ func (e *Environment) Condition(field, text string) (*Condition, error) {
 	return &Condition{program}, program.planOnce()
 }
 
+// Reads reports whether the condition contains a variable of its environment.
+func (c *Condition) Reads(variable string) bool { return c.program.reads[variable] }
+
 // Holds evaluates the condition. CheckValue accepts the variables.
 func (c *Condition) Holds(ctx context.Context, variables map[string]any) (bool, error) {
 	value, err := c.program.run(ctx, variables)

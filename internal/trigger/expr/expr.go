@@ -102,6 +102,8 @@ func (e *Error) Error() string {
 
 type Program struct {
 	field string
+	// reads has the names of the variables that the expression contains.
+	reads map[string]bool
 	plan  func() (cel.Program, error)
 }
 
@@ -157,7 +159,7 @@ func (e *Environment) compile(field, text string) (*Program, *cel.Type, error) {
 	if _, err := plan(); err != nil { // the author should get the error now
 		return nil, nil, &Error{Field: field, Problem: err.Error()}
 	}
-	return &Program{field: field, plan: plan}, compiled.OutputType(), nil
+	return &Program{field: field, reads: variablesOf(parsed.NativeRep()), plan: plan}, compiled.OutputType(), nil
 }
 
 // firstIssue returns the first of an expression's issues. Further ones are often consequences of it.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
@@ -99,8 +101,8 @@ func severity(t Trial) int {
 
 var worstFirst = []v1beta1.CaseOutcome{v1beta1.CaseRegressed, v1beta1.CaseFailed, v1beta1.CaseInconclusive, v1beta1.CasePassed}
 
-// Judge decides whether a candidate passes. Every case has as many trials in one lane as in the other.
-func Judge(t v1beta1.EvaluationThresholds, cases []Case) Report {
+// Decide returns whether a candidate passes. Every case has as many trials in one lane as in the other.
+func Decide(t v1beta1.EvaluationThresholds, cases []Case) Report {
 	var r Report
 	var baseline, candidate []Trial
 	for _, c := range cases {
@@ -133,15 +135,12 @@ func (r *Report) decide(t v1beta1.EvaluationThresholds) {
 			r.Reasons = append(r.Reasons, fmt.Sprintf(format, args...))
 		}
 	}
-	least := int32(100)
-	if t.MinPassRate != nil {
-		least = *t.MinPassRate
-	}
+	least := ptr.Deref(t.MinPassRate, 100)
 	lane, conclusive := r.Candidate, r.Candidate.Passed+r.Candidate.Failed
 	add(v1beta1.VerdictFailed, int64(lane.Passed)*100 < int64(least)*int64(conclusive), "passed: %d of %d runs (at least %d%%)", lane.Passed, conclusive, least)
 	add(v1beta1.VerdictFailed, r.Regressions > t.MaxRegressions, "regressions: %d (at most %d)", r.Regressions, t.MaxRegressions)
 	most, increase := t.MaxCostIncreasePercent, r.CostIncreasePercent
-	add(v1beta1.VerdictFailed, most != nil && increase != nil && *increase > *most, "cost increase: %d%% (at most %d%%)", deref(increase), deref(most))
+	add(v1beta1.VerdictFailed, most != nil && increase != nil && *increase > *most, "cost increase: %d%% (at most %d%%)", ptr.Deref(increase, 0), ptr.Deref(most, 0))
 	add(v1beta1.VerdictInconclusive, conclusive == 0, "no run of the candidate has an outcome")
 	add(v1beta1.VerdictInconclusive, r.Inconclusive > t.MaxInconclusive, "inconclusive: %d (at most %d)", r.Inconclusive, t.MaxInconclusive)
 	add(v1beta1.VerdictInconclusive, most != nil && increase == nil,
@@ -157,13 +156,6 @@ func Reasons(t v1beta1.EvaluationThresholds, s v1beta1.AgentEvaluationStatus) []
 	r := Report{Candidate: *s.Candidate, Regressions: s.Regressions, Inconclusive: s.Inconclusive, CostIncreasePercent: s.CostIncreasePercent}
 	r.decide(t)
 	return r.Reasons
-}
-
-func deref(n *int32) int32 {
-	if n == nil {
-		return 0
-	}
-	return *n
 }
 
 func laneOf(trials []Trial) v1beta1.EvaluationLane {

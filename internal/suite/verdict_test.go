@@ -36,7 +36,7 @@ func suiteOf(all ...string) []Case {
 	return cases
 }
 
-func TestJudge(t *testing.T) {
+func TestDecide(t *testing.T) {
 	strict := v1beta1.EvaluationThresholds{}
 	half := v1beta1.EvaluationThresholds{MinPassRate: ptr.To[int32](50), MaxRegressions: 1, MaxInconclusive: 1}
 	for name, c := range map[string]struct {
@@ -57,7 +57,7 @@ func TestJudge(t *testing.T) {
 		"nothing but divergence":        {half, suiteOf("p/i"), "Inconclusive: no run of the candidate has an outcome"},
 		"a failure beside a divergence": {strict, suiteOf("p/f", "p/i"), "Failed: passed: 0 of 1 runs (at least 100%); regressions: 1 (at most 0); inconclusive: 1 (at most 0)"},
 	} {
-		r := Judge(c.thresholds, c.cases)
+		r := Decide(c.thresholds, c.cases)
 		got := string(r.Verdict)
 		if len(r.Reasons) > 0 {
 			got += ": " + strings.Join(r.Reasons, "; ")
@@ -68,33 +68,33 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestJudge_Cost(t *testing.T) {
+func TestDecide_Cost(t *testing.T) {
 	limit := func(percent int32) v1beta1.EvaluationThresholds {
 		return v1beta1.EvaluationThresholds{MaxCostIncreasePercent: &percent}
 	}
 	cases := suiteOf("p/p", "i/p")
 	cases[0].Candidate[0].CostMicros = ptr.To[int64](121)
 	cases[1].Candidate[0].CostMicros = ptr.To[int64](9000) // it has no baseline
-	if r := Judge(limit(20), cases); r.Verdict != v1beta1.VerdictFailed || *r.CostIncreasePercent != 21 || *r.Candidate.CostMicros != 9121 {
+	if r := Decide(limit(20), cases); r.Verdict != v1beta1.VerdictFailed || *r.CostIncreasePercent != 21 || *r.Candidate.CostMicros != 9121 {
 		t.Errorf("%+v", r)
 	}
-	if r := Judge(limit(21), cases); r.Verdict != v1beta1.VerdictPassed {
+	if r := Decide(limit(21), cases); r.Verdict != v1beta1.VerdictPassed {
 		t.Errorf("%+v", r)
 	}
 	cases[0].Baseline[0].CostMicros = nil
-	r := Judge(limit(21), cases)
+	r := Decide(limit(21), cases)
 	if r.Verdict != v1beta1.VerdictInconclusive || r.CostIncreasePercent != nil || r.Baseline.CostMicros != nil || r.Baseline.Currency != "" {
 		t.Errorf("%+v", r)
 	}
-	if r := Judge(v1beta1.EvaluationThresholds{}, cases); r.Verdict != v1beta1.VerdictPassed {
+	if r := Decide(v1beta1.EvaluationThresholds{}, cases); r.Verdict != v1beta1.VerdictPassed {
 		t.Errorf("without a threshold: %+v", r)
 	}
 }
 
-func TestJudge_WorstFirst(t *testing.T) {
+func TestDecide_WorstFirst(t *testing.T) {
 	cases := suiteOf("p/p", "p/i", "f/f", "p/f")
 	cases[3].Candidate[0].Message = "expect[0] is false."
-	r := Judge(v1beta1.EvaluationThresholds{}, cases)
+	r := Decide(v1beta1.EvaluationThresholds{}, cases)
 	want := []v1beta1.CaseResult{
 		{Case: "c003", Task: "task", Outcome: v1beta1.CaseRegressed, BaselinePassed: 1, CandidateTask: "t0", Message: "expect[0] is false."},
 		{Case: "c002", Task: "task", Outcome: v1beta1.CaseFailed, CandidateTask: "t0"},
@@ -110,9 +110,9 @@ func TestJudge_WorstFirst(t *testing.T) {
 	}
 }
 
-// TestJudge_Properties: the verdict does not depend on the order of cases, an equal candidate of which nothing is inconclusive never
+// TestDecide_Properties: the verdict does not depend on the order of cases, an equal candidate of which nothing is inconclusive never
 // regresses, and one more failure never improves a verdict.
-func TestJudge_Properties(t *testing.T) {
+func TestDecide_Properties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		thresholds := v1beta1.EvaluationThresholds{
 			MinPassRate: ptr.To(rapid.Int32Range(0, 100).Draw(t, "rate")), MaxRegressions: rapid.Int32Range(0, 3).Draw(t, "regressions"),
@@ -125,7 +125,7 @@ func TestJudge_Properties(t *testing.T) {
 			specs = append(specs, lane.Draw(t, "baseline")+"/"+lane.Draw(t, "candidate"))
 		}
 		cases := suiteOf(specs...)
-		r := Judge(thresholds, cases)
+		r := Decide(thresholds, cases)
 		if len(r.Cases) != min(len(cases), maxCases) || !slices.IsSortedFunc(r.Cases, func(a, b v1beta1.CaseResult) int {
 			return slices.Index(worstFirst, a.Outcome) - slices.Index(worstFirst, b.Outcome)
 		}) {
@@ -133,13 +133,13 @@ func TestJudge_Properties(t *testing.T) {
 		}
 		reversed := slices.Clone(cases)
 		slices.Reverse(reversed)
-		if diff := cmp.Diff(r, Judge(thresholds, reversed)); diff != "" {
+		if diff := cmp.Diff(r, Decide(thresholds, reversed)); diff != "" {
 			t.Fatal(diff)
 		}
 		for i := range cases {
 			cases[i].Baseline = cases[i].Candidate
 		}
-		if same := Judge(thresholds, cases); same.Regressions != 0 {
+		if same := Decide(thresholds, cases); same.Regressions != 0 {
 			t.Fatalf("a candidate regressed from itself: %+v", same)
 		}
 		cases = suiteOf(specs...)
@@ -148,7 +148,7 @@ func TestJudge_Properties(t *testing.T) {
 			return
 		}
 		cases[i].Candidate[0].Outcome = TrialFailed
-		if worse := Judge(thresholds, cases); r.Verdict == v1beta1.VerdictFailed && worse.Verdict != r.Verdict {
+		if worse := Decide(thresholds, cases); r.Verdict == v1beta1.VerdictFailed && worse.Verdict != r.Verdict {
 			t.Fatalf("%s became %s with a failure", r.Verdict, worse.Verdict)
 		}
 	})
