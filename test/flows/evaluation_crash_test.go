@@ -20,7 +20,7 @@ import (
 
 // evaluationCrashes covers the operator's death at each step of an evaluation and a promotion.
 func evaluationCrashes(w *world) {
-	It("evaluate and promote once, also if the operator is killed between their steps", func(ctx SpecContext) {
+	It("evaluate and promote once, even if the operator is killed between their steps", func(ctx SpecContext) {
 		r := w.newNamespace(ctx)
 		role := MakeGatedRole("poet", "You write odes.")
 		role.Spec.Promotion.Evaluation = "poems"
@@ -40,14 +40,18 @@ func evaluationCrashes(w *world) {
 			before := must(ctx, r.role("poet")).Status
 			Expect(w.Operator.Kill()).To(Succeed())
 			Expect(w.LaunchOperator(ctx, fmt.Sprintf("%s=%s:%d", fault.Variable, at.point, at.count))).To(Succeed())
-			change(ctx, r, r.role("poet"), func(role *v1beta1.AgentRole) { role.Spec.SystemPrompt = fmt.Sprintf("You write sonnets in the style %d.", i) })
+			change(ctx, r, r.role("poet"), func(role *v1beta1.AgentRole) {
+				role.Spec.SystemPrompt = fmt.Sprintf("You write sonnets in the style %d.", i)
+			})
 			Eventually(w.Operator.Exited()).WithContext(ctx).Should(BeClosed(), "the operator reaches the point")
 			begun := map[string]types.UID{}
 			for _, task := range r.lanes(ctx, "poems") {
 				begun[task.Name] = task.UID
 			}
 			Expect(w.StartOperator(ctx)).To(Succeed())
-			after := r.promoted(ctx, "poet", func(s v1beta1.AgentRoleStatus) bool { return upToDate(s) && s.CurrentRevision != before.CurrentRevision })
+			after := r.promoted(ctx, "poet", func(s v1beta1.AgentRoleStatus) bool {
+				return upToDate(s) && s.CurrentRevision != before.CurrentRevision
+			})
 			Expect(after.PreviousRevision).To(Equal(before.PromotedRevision), "it is promoted once")
 			status := must(ctx, r.evaluation("poems")).Status
 			Expect(status.Verdict).To(Equal(v1beta1.VerdictPassed))
