@@ -69,12 +69,9 @@ func (t *trials) forget(name types.NamespacedName) {
 	delete(t.kept, name)
 }
 
-// trialOf checks a task that has ended. The judge's task is nil if there is none.
+// trialOf checks a task that has ended. The judge's task is nil until it has ended.
 func (r *Reconciler) trialOf(ctx context.Context, e *v1beta1.AgentEvaluation, w wanted, task, judge *v1beta1.AgentTask, compiled *suite.Suite) (checked, error) {
 	name, key := client.ObjectKeyFromObject(e), trialKey{evaluation: e.UID, task: task.UID, generation: e.Generation}
-	if judge != nil && !ended(judge) {
-		judge = nil
-	}
 	if judge != nil {
 		key.judge = judge.UID
 	}
@@ -89,7 +86,7 @@ func (r *Reconciler) trialOf(ctx context.Context, e *v1beta1.AgentEvaluation, w 
 	return c, nil
 }
 
-// check checks a task. The judge's task is one that has ended, or nil.
+// check checks a task.
 func (r *Reconciler) check(ctx context.Context, e *v1beta1.AgentEvaluation, w wanted, task, judge *v1beta1.AgentTask, compiled *suite.Suite) (checked, error) {
 	final := func(message string) (checked, error) {
 		return checked{trial: suite.Inconclusive(task.Name, message)}, nil
