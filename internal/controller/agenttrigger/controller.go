@@ -36,7 +36,8 @@ const (
 	workers = 4
 	// waitDelay is the delay before a firing is tried again for which the record has no space.
 	waitDelay = time.Second
-	// minWatchRetryDelay and maxWatchRetryDelay bound the delay before the operator checks again whether it may watch a kind.
+	// minWatchRetryDelay and maxWatchRetryDelay bound the delay before the operator checks again whether it may watch a
+	// kind.
 	minWatchRetryDelay = time.Second
 	maxWatchRetryDelay = 30 * time.Second
 )
@@ -283,7 +284,8 @@ func (r *Reconciler) clearWatchProblem(ctx context.Context, t *v1beta1.AgentTrig
 	return r.Recorder.write(ctx, t, next)
 }
 
-// watchProblem returns the Ready condition of a trigger that may not watch its kind, or whose kind does not exist, or nil.
+// watchProblem returns the Ready condition of a trigger that may not watch its kind, or whose kind does not exist, or
+// nil.
 func watchProblem(t *v1beta1.AgentTrigger) *metav1.Condition {
 	c := meta.FindStatusCondition(t.Status.Conditions, v1beta1.ConditionReady)
 	if t.Spec.Watch == nil || t.Spec.Suspend || c == nil || c.Reason != v1beta1.ReasonKindNotFound && c.Reason != v1beta1.ReasonWatchNotAllowed {
@@ -292,7 +294,8 @@ func watchProblem(t *v1beta1.AgentTrigger) *metav1.Condition {
 	return c
 }
 
-// watchRetryDelay returns how long the problem has lasted, within bounds: a permission is often granted soon after it was found missing.
+// watchRetryDelay returns how long the problem has lasted, within bounds: a permission is often granted soon after it was
+// found missing.
 func watchRetryDelay(problem *metav1.Condition, now time.Time) time.Duration {
 	return min(max(now.Sub(problem.LastTransitionTime.Time), minWatchRetryDelay), maxWatchRetryDelay)
 }

@@ -115,8 +115,8 @@ func (r *Reconciler) check(ctx context.Context, object *v1beta1.ModelProvider) (
 	return conditionOf(generation, result), max(result.validFor(time.Now()), time.Second), nil
 }
 
-// readyBefore returns the condition that an operator before this one wrote, if the provider was ready. It is kept during the first probe: a
-// restart would otherwise write each provider twice, and wake everything that uses it.
+// readyBefore returns the condition that an operator before this one wrote, if the provider was ready. It is kept during
+// the first probe: a restart would otherwise write each provider twice, and wake everything that uses it.
 func readyBefore(object *v1beta1.ModelProvider) *metav1.Condition {
 	earlier := meta.FindStatusCondition(object.Status.Conditions, v1beta1.ConditionReady)
 	if earlier == nil || earlier.Status != metav1.ConditionTrue || earlier.ObservedGeneration != object.Generation {

@@ -23,7 +23,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/outbound"
 )
 
-// TestRestartWritesNothing reconciles a provider as an operator does that has just started: during its first probe, and after it.
+// TestRestartWritesNothing reconciles a provider as an operator does that has just started: during its first probe, and
+// after it.
 func TestRestartWritesNothing(t *testing.T) {
 	answers := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -14,7 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// TestSmallLatencyRuns measures each latency a few times on a real stack. The stacks run beside each other: they wait for most of the time.
+// TestSmallLatencyRuns measures each latency a few times on a real stack. The stacks run beside each other: they wait for
+// most of the time.
 func TestSmallLatencyRuns(t *testing.T) {
 	t.Parallel()
 	ctrl.SetLogger(logr.Discard())
