@@ -25,6 +25,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/nestor-dev/nestor/internal/login"
+	"github.com/nestor-dev/nestor/internal/login/logintest"
 	"github.com/nestor-dev/nestor/internal/outbound"
 	"github.com/nestor-dev/nestor/internal/push"
 )
@@ -33,7 +34,7 @@ const pageURL = "https://nestor.example.com"
 
 // lab has the parts of a login.
 type lab struct {
-	*issuer
+	*logintest.Issuer
 	t       *testing.T
 	secrets typedcorev1.SecretInterface
 	service *login.Service
@@ -45,10 +46,10 @@ type lab struct {
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	l := &lab{issuer: startIssuer(t), t: t, now: time.Now()}
+	l := &lab{Issuer: logintest.Start(t), t: t, now: time.Now()}
 	l.secrets = newSecrets()
 	l.service = l.replica()
-	l.server = login.Server{Namespace: "team", Name: "files", UID: "uid-1", URL: l.tools.URL + "/mcp?key=of-the-url"}
+	l.server = login.Server{Namespace: "team", Name: "files", UID: "uid-1", URL: l.Tools.URL + "/mcp?key=of-the-url"}
 	return l
 }
 
@@ -99,7 +100,7 @@ func (l *lab) begin(person string) url.Values {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return l.consent(l.t, address)
+	return l.Consent(l.t, address)
 }
 
 func (l *lab) finish(s *login.Service, person string, answer url.Values) error {
@@ -152,7 +153,7 @@ func TestLoginFollowsTheStandards(t *testing.T) {
 	asked := u.Query()
 	for name, want := range map[string]string{
 		"response_type": "code", "client_id": "client-1", "redirect_uri": pageURL + login.CallbackPath, "scope": "read", "code_challenge_method": "S256",
-		"resource": l.tools.URL + "/mcp",
+		"resource": l.Tools.URL + "/mcp",
 	} {
 		if got := asked.Get(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
@@ -162,17 +163,17 @@ func TestLoginFollowsTheStandards(t *testing.T) {
 		t.Errorf("the state names %s/%s", namespace, name)
 	}
 	l.wantToken("alice", "")
-	if err := l.finish(l.service, "alice", l.consent(t, address)); err != nil {
+	if err := l.finish(l.service, "alice", l.Consent(t, address)); err != nil {
 		t.Fatal(err)
 	}
 	l.wantToken("alice", "very-secret-access-1")
 	l.wantToken("bob", "")
-	if got := l.forms[0].Get("resource"); got != l.tools.URL+"/mcp" {
+	if got := l.Forms[0].Get("resource"); got != l.Tools.URL+"/mcp" {
 		t.Errorf("the token is for %q", got)
 	}
 	l.login("bob")
-	if l.clients != 1 {
-		t.Errorf("%d clients are registered, want one for all people", l.clients)
+	if l.Clients != 1 {
+		t.Errorf("%d clients are registered, want one for all people", l.Clients)
 	}
 }
 
@@ -204,7 +205,7 @@ func TestRefusedAnswers(t *testing.T) {
 		"the code of another attempt":      {"alice", func(l *lab, a url.Values) { a.Set("code", l.begin("bob").Get("code")) }, "invalid_grant"},
 		"an edited server":                 {"alice", func(l *lab, _ url.Values) { l.server.URL = "https://other.example.com/mcp" }, "has changed"},
 		"a new server of the same name":    {"alice", func(l *lab, _ url.Values) { l.server.UID = "uid-2" }, "You did not begin this login"},
-		"an issuer with another error":     {"alice", func(l *lab, _ url.Values) { l.refuse = "very-secret" }, "gave no token (Bad Request)"},
+		"an issuer with another error":     {"alice", func(l *lab, _ url.Values) { l.Refuse = "very-secret" }, "gave no token (Bad Request)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t)
@@ -237,7 +238,7 @@ func TestAnswerIsUsedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantError(t, l.finish(l.replica(), "alice", answer), "have ended it already")
-	if got := l.tokenRequests(); got != 1 {
+	if got := l.TokenRequests(); got != 1 {
 		t.Errorf("%d requests for tokens, want 1", got)
 	}
 	// An answer that failed cannot be repeated with another code either.
@@ -254,15 +255,15 @@ func TestRefusedDiscovery(t *testing.T) {
 		want   string
 	}{
 		// A token for the resource of another server could be used there.
-		"the resource of another server": {func(l *lab) { l.resource["resource"] = "https://bank.example.com/mcp" }, "does not publish its metadata"},
-		"no authorization server":        {func(l *lab) { l.resource["authorization_servers"] = nil }, "names no authorization server"},
-		"another issuer":                 {func(l *lab) { l.metadata["issuer"] = "https://evil.example.com" }, "does not match issuer"},
-		"no PKCE":                        {func(l *lab) { l.metadata["code_challenge_methods_supported"] = nil }, "PKCE"},
-		"only plain PKCE":                {func(l *lab) { l.metadata["code_challenge_methods_supported"] = []string{"plain"} }, "PKCE"},
-		"no registration":                {func(l *lab) { l.metadata["registration_endpoint"] = nil }, "Register one there with the redirect URL " + pageURL + "/tool-login/callback"},
-		"a script":                       {func(l *lab) { l.metadata["authorization_endpoint"] = "javascript:alert(1)" }, "disallowed scheme"},
-		"an endpoint without TLS":        {func(l *lab) { l.metadata["token_endpoint"] = "http://login.example.com/token" }, "HTTPS"},
-		"an issuer without TLS":          {func(l *lab) { l.resource["authorization_servers"] = []string{"http://login.example.com"} }, "HTTPS"},
+		"the resource of another server": {func(l *lab) { l.Resource["resource"] = "https://bank.example.com/mcp" }, "does not publish its metadata"},
+		"no authorization server":        {func(l *lab) { l.Resource["authorization_servers"] = nil }, "names no authorization server"},
+		"another issuer":                 {func(l *lab) { l.Metadata["issuer"] = "https://evil.example.com" }, "does not match issuer"},
+		"no PKCE":                        {func(l *lab) { l.Metadata["code_challenge_methods_supported"] = nil }, "PKCE"},
+		"only plain PKCE":                {func(l *lab) { l.Metadata["code_challenge_methods_supported"] = []string{"plain"} }, "PKCE"},
+		"no registration":                {func(l *lab) { l.Metadata["registration_endpoint"] = nil }, "Register one there with the redirect URL " + pageURL + "/tool-login/callback"},
+		"a script":                       {func(l *lab) { l.Metadata["authorization_endpoint"] = "javascript:alert(1)" }, "disallowed scheme"},
+		"an endpoint without TLS":        {func(l *lab) { l.Metadata["token_endpoint"] = "http://login.example.com/token" }, "HTTPS"},
+		"an issuer without TLS":          {func(l *lab) { l.Resource["authorization_servers"] = []string{"http://login.example.com"} }, "HTTPS"},
 		"no page":                        {func(l *lab) { l.service.PageURL = "" }, "--web-url"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -285,9 +286,9 @@ func TestAddressesAreRestricted(t *testing.T) {
 	reached := make(chan string, 1)
 	metadataService := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached <- r.URL.Path }))
 	defer metadataService.Close()
-	l.resource["authorization_servers"] = []string{l.tools.URL + "/redirect"}
-	redirects := l.tools.Config.Handler
-	l.tools.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	l.Resource["authorization_servers"] = []string{l.Tools.URL + "/redirect"}
+	redirects := l.Tools.Config.Handler
+	l.Tools.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.Path, "redirect") {
 			http.Redirect(w, r, metadataService.URL+"/stolen", http.StatusFound)
 			return
@@ -302,7 +303,7 @@ func TestAddressesAreRestricted(t *testing.T) {
 	default:
 	}
 	for _, internal := range []string{"https://169.254.169.254", "https://10.0.0.1"} {
-		l.resource["authorization_servers"] = []string{internal}
+		l.Resource["authorization_servers"] = []string{internal}
 		_, err = l.service.Begin(t.Context(), l.server, "alice")
 		wantError(t, err, "does not publish its metadata")
 	}
@@ -310,14 +311,14 @@ func TestAddressesAreRestricted(t *testing.T) {
 
 func TestConfiguredClient(t *testing.T) {
 	l := newLab(t)
-	l.metadata["registration_endpoint"] = nil
-	l.metadata["token_endpoint_auth_methods_supported"] = []string{"client_secret_post"}
+	l.Metadata["registration_endpoint"] = nil
+	l.Metadata["token_endpoint_auth_methods_supported"] = []string{"client_secret_post"}
 	l.server.ClientID, l.server.Scopes = "mine", []string{"write"}
 	l.server.ClientSecret = func(context.Context) (string, error) { return "s3\n", nil }
 	l.login("alice")
-	form := l.forms[0]
-	if form.Get("client_id") != "mine" || form.Get("client_secret") != "s3" || l.clients != 0 {
-		t.Errorf("the form is %v, %d clients", form, l.clients)
+	form := l.Forms[0]
+	if form.Get("client_id") != "mine" || form.Get("client_secret") != "s3" || l.Clients != 0 {
+		t.Errorf("the form is %v, %d clients", form, l.Clients)
 	}
 }
 
@@ -382,7 +383,7 @@ func TestTokenIsRefreshed(t *testing.T) {
 	l.later(59*time.Minute + 45*time.Second)
 	l.wantToken("alice", "very-secret-access-2")
 	l.wantToken("alice", "very-secret-access-2")
-	if form := l.forms[1]; form.Get("resource") != l.tools.URL+"/mcp" || form.Get("refresh_token") != "very-secret-refresh-1" || l.tokenRequests() != 2 {
+	if form := l.Forms[1]; form.Get("resource") != l.Tools.URL+"/mcp" || form.Get("refresh_token") != "very-secret-refresh-1" || l.TokenRequests() != 2 {
 		t.Errorf("the refresh is %v", form)
 	}
 	l.later(2 * time.Hour) // with the refresh token of the refresh
@@ -396,7 +397,7 @@ func TestReplicasRefreshOnce(t *testing.T) {
 	l.login("alice")
 	l.later(2 * time.Hour)
 	gate := make(chan struct{})
-	l.change(func() { l.gate = gate })
+	l.Change(func() { l.Gate = gate })
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() { l.wantToken("alice", "very-secret-access-2") })
@@ -414,7 +415,7 @@ func TestRevokedLoginIsRequiredAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.change(func() { clear(l.refresh) }) // the person revoked it at the issuer
+	l.Change(func() { clear(l.Refresh) }) // the person revoked it at the issuer
 	if !source.Refused(token) {
 		t.Error("the source does not explain why there is no other token")
 	}
@@ -455,11 +456,11 @@ func TestOutageKeepsTheLogin(t *testing.T) {
 	l := newLab(t)
 	l.login("alice")
 	l.later(2 * time.Hour)
-	l.change(func() { l.refuse = "temporarily_unavailable" })
+	l.Change(func() { l.Refuse = "temporarily_unavailable" })
 	if token, err := l.service.Source(l.server, "alice").Token(t.Context()); err == nil || login.IsLoginRequired(err) {
 		t.Errorf("the token is %q (%v)", token, err)
 	}
-	l.change(func() { l.refuse = "" })
+	l.Change(func() { l.Refuse = "" })
 	l.wantToken("alice", "very-secret-access-2")
 }
 
@@ -475,8 +476,8 @@ func TestLogoutRevokes(t *testing.T) {
 	if err := l.replica().Logout(t.Context(), l.server, "alice"); err != nil {
 		t.Fatal(err)
 	}
-	slices.Sort(l.revoked)
-	if got := strings.Join(l.revoked, " "); got != "very-secret-access-1 very-secret-refresh-1" {
+	slices.Sort(l.Revoked)
+	if got := strings.Join(l.Revoked, " "); got != "very-secret-access-1 very-secret-refresh-1" {
 		t.Errorf("revoked: %s", got)
 	}
 	if token, err := source.Token(t.Context()); !login.IsLoginRequired(err) {

@@ -199,3 +199,21 @@ func (s *Store) people(ctx context.Context, o owner) ([]string, error) {
 	}
 	return people, nil
 }
+
+// Forget deletes the records of a server that was deleted.
+func (s *Store) Forget(ctx context.Context, namespace, server string) error {
+	list, err := s.Secrets.List(ctx, metav1.ListOptions{LabelSelector: v1beta1.LabelToolLogin})
+	if err != nil {
+		return fmt.Errorf("list the logins at a tool server: %w", err)
+	}
+	for i := range list.Items {
+		secret := &list.Items[i]
+		if secret.Annotations[v1beta1.AnnotationToolLoginServer] != namespace+"/"+server {
+			continue
+		}
+		if err := s.remove(ctx, secret); err != nil {
+			return fmt.Errorf("delete a login at a tool server: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,7 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package login_test
+// Package logintest has an authorization server, and a tool server that requires its tokens.
+package logintest
 
 import (
 	"encoding/json"
@@ -16,28 +17,28 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// issuer is an authorization server, and a tool server that accepts its tokens.
-type issuer struct {
+// Issuer is an authorization server, and a tool server that accepts its tokens.
+type Issuer struct {
 	*httptest.Server
-	tools *httptest.Server
+	Tools *httptest.Server
 
 	mu       sync.Mutex
-	metadata map[string]any // replaces fields of its metadata; nil removes one
-	resource map[string]any // replaces fields of the tool server's
-	life     int            // of tokens in seconds; 0 means none is named
-	refuse   string         // the error code of the token endpoint
-	clients  int
+	Metadata map[string]any // replaces fields of its metadata; nil removes one
+	Resource map[string]any // replaces fields of the tool server's
+	Life     int            // of tokens in seconds; 0 means none is named
+	Refuse   string         // the error code of the token endpoint
+	Clients  int
 	grants   map[string]url.Values // the authorization request, by code
-	refresh  map[string]bool       // the refresh tokens that are valid
-	forms    []url.Values          // of the token endpoint
-	revoked  []string
+	Refresh  map[string]bool       // the refresh tokens that are valid
+	Forms    []url.Values          // of the token endpoint
+	Revoked  []string
 	issued   int
-	gate     chan struct{} // holds refreshes, if not nil
+	Gate     chan struct{} // holds refreshes, if not nil
 }
 
-func startIssuer(t *testing.T) *issuer {
+func Start(t *testing.T) *Issuer {
 	t.Helper()
-	i := &issuer{metadata: map[string]any{}, resource: map[string]any{}, life: 3600, grants: map[string]url.Values{}, refresh: map[string]bool{}}
+	i := &Issuer{Metadata: map[string]any{}, Resource: map[string]any{}, Life: 3600, grants: map[string]url.Values{}, Refresh: map[string]bool{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/oauth-authorization-server", i.publish)
 	mux.HandleFunc("POST /register", i.register)
@@ -48,11 +49,11 @@ func startIssuer(t *testing.T) *issuer {
 	tools := http.NewServeMux()
 	tools.HandleFunc("GET /metadata", i.describeTools)
 	tools.HandleFunc("/mcp", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+i.tools.URL+`/metadata", scope="read"`)
+		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+i.Tools.URL+`/metadata", scope="read"`)
 		w.WriteHeader(http.StatusUnauthorized)
 	})
-	i.tools = httptest.NewServer(tools)
-	t.Cleanup(i.tools.Close)
+	i.Tools = httptest.NewServer(tools)
+	t.Cleanup(i.Tools.Close)
 	return i
 }
 
@@ -71,7 +72,7 @@ func answer(w http.ResponseWriter, status int, value any) {
 	_ = json.NewEncoder(w).Encode(value)
 }
 
-func (i *issuer) publish(w http.ResponseWriter, _ *http.Request) {
+func (i *Issuer) publish(w http.ResponseWriter, _ *http.Request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	answer(w, http.StatusOK, merged(map[string]any{
@@ -79,27 +80,27 @@ func (i *issuer) publish(w http.ResponseWriter, _ *http.Request) {
 		"registration_endpoint": i.URL + "/register", "revocation_endpoint": i.URL + "/revoke",
 		"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
 		"authorization_response_iss_parameter_supported": true, "token_endpoint_auth_methods_supported": []string{"none"},
-	}, i.metadata))
+	}, i.Metadata))
 }
 
-func (i *issuer) describeTools(w http.ResponseWriter, _ *http.Request) {
+func (i *Issuer) describeTools(w http.ResponseWriter, _ *http.Request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	answer(w, http.StatusOK, merged(map[string]any{"resource": i.tools.URL + "/mcp", "authorization_servers": []string{i.URL}}, i.resource))
+	answer(w, http.StatusOK, merged(map[string]any{"resource": i.Tools.URL + "/mcp", "authorization_servers": []string{i.URL}}, i.Resource))
 }
 
-func (i *issuer) register(w http.ResponseWriter, r *http.Request) {
+func (i *Issuer) register(w http.ResponseWriter, r *http.Request) {
 	var wanted map[string]any
 	_ = json.NewDecoder(r.Body).Decode(&wanted)
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.clients++
-	wanted["client_id"] = fmt.Sprintf("client-%d", i.clients)
+	i.Clients++
+	wanted["client_id"] = fmt.Sprintf("client-%d", i.Clients)
 	answer(w, http.StatusCreated, wanted)
 }
 
-// consent is what a person's browser does: it opens the address, consents, and returns with the answer.
-func (i *issuer) consent(t *testing.T, address string) url.Values {
+// Consent is what a person's browser does: it opens the address, consents, and returns with the answer.
+func (i *Issuer) Consent(t *testing.T, address string) url.Values {
 	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil || !strings.HasPrefix(address, i.URL+"/authorize?") {
@@ -112,10 +113,10 @@ func (i *issuer) consent(t *testing.T, address string) url.Values {
 	return url.Values{"state": {u.Query().Get("state")}, "code": {code}, "iss": {i.URL}}
 }
 
-func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
+func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
 	i.mu.Lock()
-	gate := i.gate
+	gate := i.Gate
 	i.mu.Unlock()
 	if gate != nil && r.PostForm.Get("grant_type") == "refresh_token" {
 		<-gate
@@ -123,12 +124,12 @@ func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	form := r.PostForm
-	i.forms = append(i.forms, form)
+	i.Forms = append(i.Forms, form)
 	refused := func(code string) {
 		answer(w, http.StatusBadRequest, map[string]string{"error": code, "error_description": "very-secret " + form.Get("code") + form.Get("refresh_token")})
 	}
-	if i.refuse != "" {
-		refused(i.refuse)
+	if i.Refuse != "" {
+		refused(i.Refuse)
 		return
 	}
 	switch form.Get("grant_type") {
@@ -142,42 +143,42 @@ func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	case "refresh_token":
-		if !i.refresh[form.Get("refresh_token")] {
-			clear(i.refresh) // the second use of a refresh token is taken for a theft
+		if !i.Refresh[form.Get("refresh_token")] {
+			clear(i.Refresh) // the second use of a refresh token is taken for a theft
 			refused("invalid_grant")
 			return
 		}
-		delete(i.refresh, form.Get("refresh_token"))
+		delete(i.Refresh, form.Get("refresh_token"))
 	default:
 		refused("unsupported_grant_type")
 		return
 	}
 	i.issued++
 	next := fmt.Sprintf("very-secret-refresh-%d", i.issued)
-	i.refresh[next] = true
+	i.Refresh[next] = true
 	issued := map[string]any{"access_token": fmt.Sprintf("very-secret-access-%d", i.issued), "token_type": "Bearer", "refresh_token": next}
-	if i.life != 0 {
-		issued["expires_in"] = i.life
+	if i.Life != 0 {
+		issued["expires_in"] = i.Life
 	}
 	answer(w, http.StatusOK, issued)
 }
 
-func (i *issuer) revoke(_ http.ResponseWriter, r *http.Request) {
+func (i *Issuer) revoke(_ http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.revoked = append(i.revoked, r.PostForm.Get("token"))
-	delete(i.refresh, r.PostForm.Get("token"))
+	i.Revoked = append(i.Revoked, r.PostForm.Get("token"))
+	delete(i.Refresh, r.PostForm.Get("token"))
 }
 
-func (i *issuer) change(change func()) {
+func (i *Issuer) Change(change func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	change()
 }
 
-func (i *issuer) tokenRequests() int {
+func (i *Issuer) TokenRequests() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return len(i.forms)
+	return len(i.Forms)
 }
