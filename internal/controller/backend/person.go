@@ -221,7 +221,9 @@ func refusedOutput(format string, arguments ...any) tool.Output {
 	return tool.Output{Text: fmt.Sprintf(format, arguments...), IsError: true}
 }
 
-func word(answer string) string { return strings.ToLower(strings.Trim(strings.TrimSpace(answer), `."'!`)) }
+func word(answer string) string {
+	return strings.ToLower(strings.Trim(strings.TrimSpace(answer), `."'!`))
+}
 
 func declined(answer string) bool {
 	return slices.Contains([]string{"decline", "cancel", "no", "n"}, word(answer))

@@ -5,15 +5,18 @@
 package logintest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/oauth2"
 )
 
@@ -34,11 +37,13 @@ type Issuer struct {
 	Revoked  []string
 	issued   int
 	Gate     chan struct{} // holds refreshes, if not nil
+	access   map[string]bool
+	effects  []string // the token of each call that took effect
 }
 
 func Start(t *testing.T) *Issuer {
 	t.Helper()
-	i := &Issuer{Metadata: map[string]any{}, Resource: map[string]any{}, Life: 3600, grants: map[string]url.Values{}, Refresh: map[string]bool{}}
+	i := &Issuer{Metadata: map[string]any{}, Resource: map[string]any{}, Life: 3600, grants: map[string]url.Values{}, Refresh: map[string]bool{}, access: map[string]bool{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/oauth-authorization-server", i.publish)
 	mux.HandleFunc("POST /register", i.register)
@@ -48,13 +53,55 @@ func Start(t *testing.T) *Issuer {
 	t.Cleanup(i.Close)
 	tools := http.NewServeMux()
 	tools.HandleFunc("GET /metadata", i.describeTools)
-	tools.HandleFunc("/mcp", func(w http.ResponseWriter, _ *http.Request) {
+	server := mcp.NewServer(&mcp.Implementation{Name: "files", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "act", Description: "Changes something for the person."}, i.act)
+	served := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	tools.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
+		if i.accepts(r) {
+			served.ServeHTTP(w, r)
+			return
+		}
 		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+i.Tools.URL+`/metadata", scope="read"`)
 		w.WriteHeader(http.StatusUnauthorized)
 	})
 	i.Tools = httptest.NewServer(tools)
-	t.Cleanup(i.Tools.Close)
+	t.Cleanup(func() {
+		i.Tools.CloseClientConnections()
+		i.Tools.Close()
+	})
 	return i
+}
+
+// accepts reports whether a request has a token of this issuer.
+func (i *Issuer) accepts(r *http.Request) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.access[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+}
+
+func (i *Issuer) act(_ context.Context, request *mcp.CallToolRequest, in struct {
+	What string `json:"what"`
+}) (*mcp.CallToolResult, any, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	token := strings.TrimPrefix(request.Extra.Header.Get("Authorization"), "Bearer ")
+	i.effects = append(i.effects, in.What+" "+token)
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "did " + in.What}}}, nil, nil
+}
+
+// Effects returns what the tool act did, with the token.
+func (i *Issuer) Effects() []string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return slices.Clone(i.effects)
+}
+
+// RevokeAll makes all tokens invalid, as a person does at the issuer.
+func (i *Issuer) RevokeAll() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	clear(i.access)
+	clear(i.Refresh)
 }
 
 func merged(base, changes map[string]any) map[string]any {
@@ -157,6 +204,7 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	next := fmt.Sprintf("very-secret-refresh-%d", i.issued)
 	i.Refresh[next] = true
 	issued := map[string]any{"access_token": fmt.Sprintf("very-secret-access-%d", i.issued), "token_type": "Bearer", "refresh_token": next}
+	i.access[fmt.Sprintf("very-secret-access-%d", i.issued)] = true
 	if i.Life != 0 {
 		issued["expires_in"] = i.Life
 	}
@@ -169,6 +217,7 @@ func (i *Issuer) revoke(_ http.ResponseWriter, r *http.Request) {
 	defer i.mu.Unlock()
 	i.Revoked = append(i.Revoked, r.PostForm.Get("token"))
 	delete(i.Refresh, r.PostForm.Get("token"))
+	delete(i.access, r.PostForm.Get("token"))
 }
 
 func (i *Issuer) Change(change func()) {
