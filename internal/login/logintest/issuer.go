@@ -41,7 +41,7 @@ type Issuer struct {
 	effects  []string // the token of each call that took effect
 }
 
-func Start(t *testing.T) *Issuer {
+func Start(t testing.TB) *Issuer {
 	t.Helper()
 	i := &Issuer{Metadata: map[string]any{}, Resource: map[string]any{}, Life: 3600, grants: map[string]url.Values{}, Refresh: map[string]bool{}, access: map[string]bool{}}
 	mux := http.NewServeMux()
@@ -147,7 +147,7 @@ func (i *Issuer) register(w http.ResponseWriter, r *http.Request) {
 }
 
 // Consent is what a person's browser does: it opens the address, consents, and returns with the answer.
-func (i *Issuer) Consent(t *testing.T, address string) url.Values {
+func (i *Issuer) Consent(t testing.TB, address string) url.Values {
 	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil || !strings.HasPrefix(address, i.URL+"/authorize?") {
