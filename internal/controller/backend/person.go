@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -26,8 +27,8 @@ import (
 // continue ends with a question, so that nothing is in flight while people log in, and no replica keeps anything.
 
 const (
-	// LabelUser begins the content label of results that a server gave to a person.
-	LabelUser = "user:"
+	// labelUser begins the content label of results that a server gave to a person.
+	labelUser = "user:"
 	// maxMisfits is how often a person may answer a question in vain.
 	maxMisfits = 3
 	// maxLentArguments bounds the arguments of a call that a person approves: the question must show all of them.
@@ -174,7 +175,7 @@ func (t *Tools) callWith(ctx context.Context, object *v1beta1.ToolServer, call t
 		}
 		output.Input.State = encoded
 	}
-	output.Labels = append(slices.Clip(output.Labels), LabelUser+person)
+	output.Labels = append(slices.Clip(output.Labels), labelOf(person))
 	return output, err
 }
 
@@ -208,6 +209,10 @@ func (t *Tools) askToLogIn(object *v1beta1.ToolServer, call tool.Invocation, sta
 	return ask(state, fmt.Sprintf("%sThe tool %s needs the credentials of %s at the tool server %s. %s must open this page, and log in there: %s\n"+
 		"Answer \"done\" when you have, or \"decline\".", problem, call.Name, person, object.Name, person, t.Logins.Link(object.Namespace, object.Name)))
 }
+
+// labelOf returns the content label of a person's results. The name is escaped: labels have visible ASCII characters. One
+// that is too long becomes the label for those that do not fit.
+func labelOf(person string) string { return labelUser + url.PathEscape(person) }
 
 func ask(state personCall, question string) (tool.Output, error) {
 	encoded, err := json.Marshal(state)
