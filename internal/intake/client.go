@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/nestor-dev/nestor/internal/login/request"
 	"github.com/nestor-dev/nestor/internal/push"
 )
 
@@ -92,8 +93,8 @@ func (c *Client) PublicKeys(ctx context.Context) (push.JWKS, error) {
 }
 
 // Login does what a person wants at a tool server. An error for the person is a status.
-func (c *Client) Login(ctx context.Context, wanted Login) (LoginResult, error) {
-	return call[LoginResult](ctx, c, LoginsPath, wanted)
+func (c *Client) Login(ctx context.Context, wanted request.Request) (request.Result, error) {
+	return call[request.Result](ctx, c, LoginsPath, wanted)
 }
 
 func call[T any](ctx context.Context, c *Client, path string, sent any) (result T, err error) {

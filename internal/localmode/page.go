@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/nestor-dev/nestor/internal/intake"
+	"github.com/nestor-dev/nestor/internal/login/request"
 	"github.com/nestor-dev/nestor/internal/server"
 	"github.com/nestor-dev/nestor/web"
 )
@@ -41,11 +42,11 @@ func (l *Local) servePage(ctx context.Context) error {
 	link, done, err := server.Local(serving, server.LocalOptions{
 		Config: l.Config, Namespace: Namespace, Listener: l.pageListener, SessionFile: filepath.Join(l.Dir, "page-session"),
 		Workspace: l.NewChat("").Spec.Workspace, Ideas: l.ideas(), GatewayURL: l.GatewayURL(),
-		Logins: func(ctx context.Context, wanted intake.Login) (intake.LoginResult, error) {
+		Logins: func(ctx context.Context, wanted request.Request) (request.Result, error) {
 			if running := l.intake.Load(); running != nil {
 				return running.Login(ctx, wanted)
 			}
-			return intake.LoginResult{}, intake.Unavailable("the operator has not started")
+			return request.Result{}, intake.Unavailable("the operator has not started")
 		},
 	})
 	if err != nil {

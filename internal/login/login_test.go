@@ -26,6 +26,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/login"
 	"github.com/nestor-dev/nestor/internal/login/logintest"
+	"github.com/nestor-dev/nestor/internal/login/request"
 	"github.com/nestor-dev/nestor/internal/outbound"
 	"github.com/nestor-dev/nestor/internal/push"
 )
@@ -104,7 +105,7 @@ func (l *lab) begin(person string) url.Values {
 }
 
 func (l *lab) finish(s *login.Service, person string, answer url.Values) error {
-	return s.Finish(l.t.Context(), l.server, person, login.Answer{
+	return s.Finish(l.t.Context(), l.server, person, request.Answer{
 		State: answer.Get("state"), Code: answer.Get("code"), Issuer: answer.Get("iss"), Error: answer.Get("error"),
 	})
 }
@@ -152,7 +153,7 @@ func TestLoginFollowsTheStandards(t *testing.T) {
 	}
 	asked := u.Query()
 	for name, want := range map[string]string{
-		"response_type": "code", "client_id": "client-1", "redirect_uri": pageURL + login.CallbackPath, "scope": "read", "code_challenge_method": "S256",
+		"response_type": "code", "client_id": "client-1", "redirect_uri": pageURL + request.CallbackPath, "scope": "read", "code_challenge_method": "S256",
 		"resource": l.Tools.URL + "/mcp",
 	} {
 		if got := asked.Get(name); got != want {

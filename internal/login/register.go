@@ -25,8 +25,8 @@ const (
 	methodNone  = "none"
 )
 
-// client is what requests to an authorization server need. It is stored with each attempt and login, which go on with
-// it although a later discovery finds something else.
+// client is what requests to an authorization server need. It is stored with each attempt and login, which continue
+// with it although a later discovery finds something else.
 type client struct {
 	Issuer        string `json:"issuer"`
 	TokenURL      string `json:"tokenURL"`

@@ -16,16 +16,12 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"github.com/nestor-dev/nestor/internal/login/request"
 	"github.com/nestor-dev/nestor/internal/outbound"
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
 const (
-	// LoginPath is the path of the page where a person logs in to a server: followed by the namespace and the name.
-	LoginPath = "/tool-login"
-	// CallbackPath is where authorization servers send browsers back to.
-	CallbackPath = LoginPath + "/callback"
-
 	// attemptTime is how long a person may take to consent.
 	attemptTime = 10 * time.Minute
 	// requestTimeout limits a request to an authorization server.
@@ -83,13 +79,13 @@ func (s Server) resource() string {
 	return u.String()
 }
 
-// Link returns the address of the page where people log in to a server. It has no secret: whoever opens it logs in
-// as themselves.
+// Link returns the address of the page where people log in to a server. It has no secret: a person who opens it logs
+// in as themselves.
 func (s *Service) Link(namespace, name string) string {
-	return s.PageURL + LoginPath + "/" + url.PathEscape(namespace) + "/" + url.PathEscape(name)
+	return s.PageURL + request.Path + "/" + url.PathEscape(namespace) + "/" + url.PathEscape(name)
 }
 
-func (s *Service) redirectURL() string { return s.PageURL + CallbackPath }
+func (s *Service) redirectURL() string { return s.PageURL + request.CallbackPath }
 
 // Begin starts an attempt of a person, and returns the address to which the person's browser goes.
 func (s *Service) Begin(ctx context.Context, server Server, person string) (string, error) {
@@ -145,19 +141,9 @@ func ServerOf(state string) (namespace, name string, ok bool) {
 	return strings.Cut(string(text), "/")
 }
 
-// Answer is what the authorization server sends with the browser.
-type Answer struct {
-	State string `json:"state"`
-	Code  string `json:"code,omitempty"`
-	// Issuer identifies the authorization server (RFC 9207).
-	Issuer string `json:"issuer,omitempty"`
-	// Error is the code of a refusal.
-	Error string `json:"error,omitempty"`
-}
-
 // Finish ends an attempt with the answer that a person's browser brought. Only the person who began the attempt can
 // end it, and only once.
-func (s *Service) Finish(ctx context.Context, server Server, person string, answer Answer) error {
+func (s *Service) Finish(ctx context.Context, server Server, person string, answer request.Answer) error {
 	began, err := s.takeAttempt(ctx, server, person, answer.State)
 	if err != nil {
 		return err

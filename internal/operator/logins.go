@@ -15,8 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/toolserver"
-	"github.com/nestor-dev/nestor/internal/intake"
 	"github.com/nestor-dev/nestor/internal/login"
+	"github.com/nestor-dev/nestor/internal/login/request"
 )
 
 // Logins logs people in to tool servers and out, for the gateway, which knows who they are.
@@ -26,19 +26,19 @@ type Logins struct {
 }
 
 // Login does what a person wants. An error for the person is a BadRequest.
-func (l Logins) Login(ctx context.Context, wanted intake.Login) (intake.LoginResult, error) {
-	var result intake.LoginResult
+func (l Logins) Login(ctx context.Context, wanted request.Request) (request.Result, error) {
+	var result request.Result
 	server, err := l.server(ctx, wanted)
 	if err != nil {
 		return result, err
 	}
 	result.Namespace, result.Server = server.Namespace, server.Name
 	switch wanted.Action {
-	case intake.BeginLogin:
+	case request.Begin:
 		result.URL, err = l.service.Begin(ctx, server, wanted.Person)
-	case intake.FinishLogin:
+	case request.Finish:
 		err = l.service.Finish(ctx, server, wanted.Person, wanted.Answer)
-	case intake.Logout:
+	case request.Logout:
 		err = l.service.Logout(ctx, server, wanted.Person)
 	default:
 		err = apierrors.NewBadRequest("unknown action")
@@ -52,7 +52,7 @@ func (l Logins) Login(ctx context.Context, wanted intake.Login) (intake.LoginRes
 
 // server returns the server of a request, if the person may use it: who may read the ToolServer, and everyone if it is
 // shared. A missing server is reported as one that the person may not use.
-func (l Logins) server(ctx context.Context, wanted intake.Login) (login.Server, error) {
+func (l Logins) server(ctx context.Context, wanted request.Request) (login.Server, error) {
 	unknown := apierrors.NewBadRequest("There is no such tool server to which you may log in.")
 	if l.service == nil {
 		return login.Server{}, apierrors.NewBadRequest("People cannot log in to tool servers: the operator has no gateway.")
@@ -61,7 +61,7 @@ func (l Logins) server(ctx context.Context, wanted intake.Login) (login.Server, 
 		return login.Server{}, apierrors.NewBadRequest("Only people log in to tool servers, and you are " + wanted.Person + ".")
 	}
 	key := types.NamespacedName{Namespace: wanted.Namespace, Name: wanted.Server}
-	if wanted.Action == intake.FinishLogin {
+	if wanted.Action == request.Finish {
 		var ok bool
 		if key.Namespace, key.Name, ok = login.ServerOf(wanted.Answer.State); !ok {
 			return login.Server{}, unknown
@@ -74,7 +74,7 @@ func (l Logins) server(ctx context.Context, wanted intake.Login) (login.Server, 
 		return login.Server{}, err
 	}
 	shared := object.Namespace == l.finder.OperatorNamespace && object.Spec.AllowedNamespaces != nil
-	if !toolserver.NeedsLogin(&object) || wanted.Action == intake.BeginLogin && !wanted.MayRead && !shared {
+	if !toolserver.NeedsLogin(&object) || wanted.Action == request.Begin && !wanted.MayRead && !shared {
 		return login.Server{}, unknown
 	}
 	return toolserver.LoginServer(l.finder, &object), nil

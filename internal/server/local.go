@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
-	"github.com/nestor-dev/nestor/internal/intake"
+	"github.com/nestor-dev/nestor/internal/login/request"
 )
 
 // LocalOptions configure a page on this machine.
@@ -40,7 +40,7 @@ type LocalOptions struct {
 	// Listener is used instead of Address if it is set. It must be on loopback.
 	Listener net.Listener
 	// Logins logs the person in to tool servers; nil if that is not possible.
-	Logins func(context.Context, intake.Login) (intake.LoginResult, error)
+	Logins func(context.Context, request.Request) (request.Result, error)
 	// SessionFile keeps the session over restarts, so that an open page stays signed in; empty means that it ends with the server. A program
 	// that can read the file can act as the person.
 	SessionFile string

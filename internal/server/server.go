@@ -13,8 +13,8 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/health"
-	"github.com/nestor-dev/nestor/internal/intake"
 	"github.com/nestor-dev/nestor/internal/listen"
+	"github.com/nestor-dev/nestor/internal/login/request"
 	"github.com/nestor-dev/nestor/internal/streams"
 )
 
@@ -37,7 +37,7 @@ type Options struct {
 	// Ideas are first messages that the page proposes; empty means its own.
 	Ideas []string
 	// Logins logs people in to tool servers; nil if people cannot log in here.
-	Logins func(context.Context, intake.Login) (intake.LoginResult, error)
+	Logins func(context.Context, request.Request) (request.Result, error)
 }
 
 // New returns the handler of the page and its API.
@@ -84,7 +84,7 @@ type site struct {
 	streams   *streams.Limiter
 	workspace *v1beta1.Workspace
 	ideas     []string
-	logins    func(context.Context, intake.Login) (intake.LoginResult, error)
+	logins    func(context.Context, request.Request) (request.Result, error)
 
 	gatewayURL string
 	retry      retryPolicy

@@ -15,8 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
-	"github.com/nestor-dev/nestor/internal/intake"
-	"github.com/nestor-dev/nestor/internal/login"
+	"github.com/nestor-dev/nestor/internal/login/request"
 )
 
 // People log in to tool servers on small pages of their own. A link in a question, and the answer of an authorization
@@ -57,8 +56,8 @@ var loginPages = template.Must(template.New("").Parse(`{{define "begin"}}<!docty
 type loginResult struct{ Title, Text, SignIn string }
 
 func (s *site) routeLogins(mux *http.ServeMux) {
-	mux.HandleFunc("GET "+login.LoginPath+"/{namespace}/{server}", s.loginPage)
-	mux.HandleFunc("GET "+login.CallbackPath, s.loginCallback)
+	mux.HandleFunc("GET "+request.Path+"/{namespace}/{server}", s.loginPage)
+	mux.HandleFunc("GET "+request.CallbackPath, s.loginCallback)
 	mux.HandleFunc("GET "+loginAPI+"/{namespace}/{server}/begin", s.beginLogin)
 	mux.HandleFunc("GET "+finishAPI, s.finishLogin)
 	mux.HandleFunc("POST "+loginAPI+"/{namespace}/{server}/logout", s.logoutOfServer)
@@ -92,17 +91,17 @@ func (s *site) loginCallback(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *site) beginLogin(w http.ResponseWriter, r *http.Request) {
-	wanted := intake.Login{Action: intake.BeginLogin, Namespace: r.PathValue("namespace"), Server: r.PathValue("server")}
+	wanted := request.Request{Action: request.Begin, Namespace: r.PathValue("namespace"), Server: r.PathValue("server")}
 	result, err := s.askLogin(r, wanted)
 	if err != nil {
-		s.loginFailed(w, login.LoginPath+"/"+wanted.Namespace+"/"+wanted.Server, err)
+		s.loginFailed(w, request.Path+"/"+wanted.Namespace+"/"+wanted.Server, err)
 		return
 	}
 	http.Redirect(w, r, result.URL, http.StatusSeeOther)
 }
 
 func (s *site) finishLogin(w http.ResponseWriter, r *http.Request) {
-	result, err := s.askLogin(r, intake.Login{Action: intake.FinishLogin, Answer: login.Answer{
+	result, err := s.askLogin(r, request.Request{Action: request.Finish, Answer: request.Answer{
 		State: r.FormValue("state"), Code: r.FormValue("code"), Issuer: r.FormValue("iss"), Error: r.FormValue("error"),
 	}})
 	if err != nil {
@@ -114,7 +113,7 @@ func (s *site) finishLogin(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *site) logoutOfServer(w http.ResponseWriter, r *http.Request) {
-	result, err := s.askLogin(r, intake.Login{Action: intake.Logout, Namespace: r.PathValue("namespace"), Server: r.PathValue("server")})
+	result, err := s.askLogin(r, request.Request{Action: request.Logout, Namespace: r.PathValue("namespace"), Server: r.PathValue("server")})
 	if err != nil {
 		s.loginFailed(w, "/", err)
 		return
@@ -123,23 +122,23 @@ func (s *site) logoutOfServer(w http.ResponseWriter, r *http.Request) {
 }
 
 // askLogin sends a request to the operator, as the person who is signed in.
-func (s *site) askLogin(r *http.Request, wanted intake.Login) (intake.LoginResult, error) {
+func (s *site) askLogin(r *http.Request, wanted request.Request) (request.Result, error) {
 	if s.logins == nil {
-		return intake.LoginResult{}, apierrors.NewBadRequest("People cannot log in to tool servers on this page. Open the page of the installation.")
+		return request.Result{}, apierrors.NewBadRequest("People cannot log in to tool servers on this page. Open the page of the installation.")
 	}
 	config, err := s.identity.Config(r)
 	if err != nil {
-		return intake.LoginResult{}, err
+		return request.Result{}, err
 	}
 	if wanted.Person, err = s.authenticate(r.Context(), config); err != nil {
-		return intake.LoginResult{}, err
+		return request.Result{}, err
 	}
-	if wanted.Action == intake.BeginLogin {
+	if wanted.Action == request.Begin {
 		if err := checkNames("tool server", wanted.Namespace, wanted.Server); err != nil {
-			return intake.LoginResult{}, err
+			return request.Result{}, err
 		}
 		if wanted.MayRead, err = mayReadServer(r.Context(), config, wanted.Namespace, wanted.Server); err != nil {
-			return intake.LoginResult{}, err
+			return request.Result{}, err
 		}
 	}
 	return s.logins(r.Context(), wanted)

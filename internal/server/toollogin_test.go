@@ -14,19 +14,18 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/nestor-dev/nestor/internal/intake"
-	"github.com/nestor-dev/nestor/internal/login"
+	"github.com/nestor-dev/nestor/internal/login/request"
 )
 
 // loginDesk is the operator's side: it records what the page sends.
 type loginDesk struct {
-	got []intake.Login
+	got []request.Request
 	err error
 }
 
-func (d *loginDesk) login(_ context.Context, wanted intake.Login) (intake.LoginResult, error) {
+func (d *loginDesk) login(_ context.Context, wanted request.Request) (request.Result, error) {
 	d.got = append(d.got, wanted)
-	return intake.LoginResult{URL: "https://login.example.com/authorize?state=s", Namespace: "team", Server: "files"}, d.err
+	return request.Result{URL: "https://login.example.com/authorize?state=s", Namespace: "team", Server: "files"}, d.err
 }
 
 func (d *loginDesk) site(u *upstream) http.Handler {
@@ -52,13 +51,13 @@ func TestLoginToAToolServer(t *testing.T) {
 	if began.Code != http.StatusSeeOther || began.Header().Get("Location") != "https://login.example.com/authorize?state=s" {
 		t.Fatalf("got %d %v", began.Code, began.Header())
 	}
-	want := intake.Login{Action: intake.BeginLogin, Person: "alice", Namespace: "team", Server: "files", MayRead: true}
+	want := request.Request{Action: request.Begin, Person: "alice", Namespace: "team", Server: "files", MayRead: true}
 	if desk.got[0] != want {
 		t.Errorf("sent %+v", desk.got[0])
 	}
 	// The answer comes from another site, without cookies; the page passes it on to an address that gets them.
 	answer := url.Values{"state": {`s"><script>`}, "code": {"c&d"}, "iss": {"https://login.example.com"}, "evil": {"x"}}
-	callback := ask(t, site, http.MethodGet, login.CallbackPath+"?"+answer.Encode(), func(r *http.Request) {
+	callback := ask(t, site, http.MethodGet, request.CallbackPath+"?"+answer.Encode(), func(r *http.Request) {
 		signedOut(r)
 		r.Header.Set("Sec-Fetch-Site", "cross-site")
 		r.Header.Set("Sec-Fetch-Mode", "navigate")
@@ -71,12 +70,12 @@ func TestLoginToAToolServer(t *testing.T) {
 	if finished.Code != http.StatusOK || !strings.Contains(finished.Body.String(), "You are logged in") {
 		t.Fatalf("got %d %s", finished.Code, finished.Body)
 	}
-	want = intake.Login{Action: intake.FinishLogin, Person: "alice", Answer: login.Answer{State: `s"><script>`, Code: "c&d", Issuer: "https://login.example.com"}}
+	want = request.Request{Action: request.Finish, Person: "alice", Answer: request.Answer{State: `s"><script>`, Code: "c&d", Issuer: "https://login.example.com"}}
 	if desk.got[1] != want {
 		t.Errorf("sent %+v", desk.got[1])
 	}
 	out := ask(t, site, http.MethodPost, "/api/tool-login/team/files/logout", nil)
-	if want := (intake.Login{Action: intake.Logout, Person: "alice", Namespace: "team", Server: "files"}); out.Code != http.StatusOK || desk.got[2] != want {
+	if want := (request.Request{Action: request.Logout, Person: "alice", Namespace: "team", Server: "files"}); out.Code != http.StatusOK || desk.got[2] != want {
 		t.Errorf("got %d, sent %+v", out.Code, desk.got[2])
 	}
 }
@@ -118,7 +117,7 @@ func fromElsewhere(r *http.Request) {
 }
 
 // The operator decides for a person who may not read the ToolServer: it may be shared.
-func TestLoginToAServerThatThePersonMayNotRead(t *testing.T) {
+func TestLoginWithoutReadPermission(t *testing.T) {
 	t.Parallel()
 	u, desk := newUpstream(t), &loginDesk{}
 	u.denied = "/toolservers"

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/nestor-dev/nestor/internal/login"
+	"github.com/nestor-dev/nestor/internal/login/request"
 	"github.com/nestor-dev/nestor/internal/outbound"
 	"github.com/nestor-dev/nestor/internal/push"
 )
@@ -30,7 +31,7 @@ func logIn(ctx context.Context, address string) (*login.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = service.Finish(ctx, server, "alice", login.Answer{State: answer.Get("state"), Code: answer.Get("code"), Issuer: answer.Get("iss"), Error: answer.Get("error")})
+	err = service.Finish(ctx, server, "alice", request.Answer{State: answer.Get("state"), Code: answer.Get("code"), Issuer: answer.Get("iss"), Error: answer.Get("error")})
 	return service.Source(server, "alice"), err
 }
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/intake"
-	"github.com/nestor-dev/nestor/internal/login"
 	"github.com/nestor-dev/nestor/internal/login/logintest"
+	"github.com/nestor-dev/nestor/internal/login/request"
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
@@ -34,16 +34,16 @@ func consent(w *world) {
 			Expect(err).NotTo(HaveOccurred())
 		})
 		// begin is what the page does for a person who opens the link and consents.
-		begin := func(ctx context.Context, r *testNamespace, person string) login.Answer {
+		begin := func(ctx context.Context, r *testNamespace, person string) request.Answer {
 			GinkgoHelper()
-			began, err := page.Login(ctx, intake.Login{Action: intake.BeginLogin, Person: person, Namespace: r.namespace, Server: "files", MayRead: true})
+			began, err := page.Login(ctx, request.Request{Action: request.Begin, Person: person, Namespace: r.namespace, Server: "files", MayRead: true})
 			Expect(err).NotTo(HaveOccurred())
 			answer := issuer.Consent(GinkgoTB(), began.URL)
-			return login.Answer{State: answer.Get("state"), Code: answer.Get("code"), Issuer: answer.Get("iss")}
+			return request.Answer{State: answer.Get("state"), Code: answer.Get("code"), Issuer: answer.Get("iss")}
 		}
 		logIn := func(ctx context.Context, r *testNamespace, person string) {
 			GinkgoHelper()
-			_, err := page.Login(ctx, intake.Login{Action: intake.FinishLogin, Person: person, Answer: begin(ctx, r, person)})
+			_, err := page.Login(ctx, request.Request{Action: request.Finish, Person: person, Answer: begin(ctx, r, person)})
 			Expect(err).NotTo(HaveOccurred())
 		}
 		// prepare returns a namespace with the server, whose tools the login of carol has listed.
@@ -79,13 +79,13 @@ func consent(w *world) {
 			start(ctx, r, "work")
 			Eventually(r.task("work")).WithContext(ctx).Should(asks("credentials of "+stack.Admin, pageURL+"/tool-login/"+r.namespace+"/files"))
 			answer := begin(ctx, r, stack.Admin)
-			_, err := page.Login(ctx, intake.Login{Action: intake.FinishLogin, Person: "mallory", Answer: answer})
+			_, err := page.Login(ctx, request.Request{Action: request.Finish, Person: "mallory", Answer: answer})
 			Expect(err).To(MatchError(ContainSubstring("You did not begin this login")))
 			// Between the consent and its answer, the operator is killed: its successor has all that is needed.
 			Expect(w.Operator.Kill()).To(Succeed())
 			Expect(w.StartOperator(ctx)).To(Succeed())
 			Eventually(func() error { // the endpoint of the successor opens after it is ready
-				_, err := page.Login(ctx, intake.Login{Action: intake.FinishLogin, Person: stack.Admin, Answer: answer})
+				_, err := page.Login(ctx, request.Request{Action: request.Finish, Person: stack.Admin, Answer: answer})
 				return err
 			}).WithContext(ctx).Should(Succeed())
 			// Between the login and the call.
@@ -101,7 +101,7 @@ func consent(w *world) {
 			Eventually(r.task("again")).WithContext(ctx).Should(BeIn(v1beta1.TaskSuccess))
 			// Without it, the next one asks again.
 			Eventually(func() error {
-				_, err := page.Login(ctx, intake.Login{Action: intake.Logout, Person: stack.Admin, Namespace: r.namespace, Server: "files"})
+				_, err := page.Login(ctx, request.Request{Action: request.Logout, Person: stack.Admin, Namespace: r.namespace, Server: "files"})
 				return err
 			}).WithContext(ctx).Should(Succeed())
 			start(ctx, r, "after-logout")

@@ -101,7 +101,7 @@ func (t *Tools) callAsPerson(ctx context.Context, a ledger.Agent, object *v1beta
 }
 
 // lend asks who of the requesters lends the credentials, or continues with the answer. Everyone sees the question, and
-// whoever approves lends their own credentials.
+// the person who approves lends their own credentials.
 func (t *Tools) lend(ctx context.Context, object *v1beta1.ToolServer, call tool.Invocation, state personCall, requesters agent.Requesters) (tool.Output, error) {
 	if len(requesters.Users) == 0 {
 		return refusedOutput("The tool server %s needs the credentials of a person, and it is not known who requested the work.", object.Name), nil
@@ -129,7 +129,7 @@ func (t *Tools) lend(ctx context.Context, object *v1beta1.ToolServer, call tool.
 	state.Waits = waitsForApproval
 	people := shorten.UntrustedLine(strings.Join(requesters.Users, ", "), maxShownPeople)
 	return ask(state, fmt.Sprintf("%sSeveral people requested this work (%s). The call %s %s needs the credentials of one of them at the tool server %s. "+
-		"Whoever replies \"yes\" to this question lends their own for this call. Or answer \"decline\".", problem, people, call.Name, call.Arguments, object.Name))
+		"A person of these who replies \"yes\" to this question lends their own for this call. Or answer \"decline\".", problem, people, call.Name, call.Arguments, object.Name))
 }
 
 // callWith makes the call with the credentials of a person, who is asked to log in if needed.
@@ -196,7 +196,7 @@ func runOn(ctx context.Context, used serverTools, call tool.Invocation, input *t
 	return listed.Run(ctx, call)
 }
 
-// askToLogIn returns the question for the person. The link has no secret: whoever opens it logs in as themselves.
+// askToLogIn returns the question for the person. The link has no secret: a person who opens it logs in as themselves.
 func (t *Tools) askToLogIn(object *v1beta1.ToolServer, call tool.Invocation, state personCall, person string) (tool.Output, error) {
 	problem := ""
 	if state.Waits == waitsForLogin && call.Input != nil {

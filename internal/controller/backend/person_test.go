@@ -22,6 +22,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 	"github.com/nestor-dev/nestor/internal/login"
 	"github.com/nestor-dev/nestor/internal/login/logintest"
+	"github.com/nestor-dev/nestor/internal/login/request"
 	"github.com/nestor-dev/nestor/internal/outbound"
 	"github.com/nestor-dev/nestor/internal/push"
 	"github.com/nestor-dev/nestor/internal/tool"
@@ -79,7 +80,7 @@ func (p *people) logIn(person string) {
 		p.t.Fatal(err)
 	}
 	answer := p.issuer.Consent(p.t, address)
-	err = p.tools.Logins.Finish(p.t.Context(), server, person, login.Answer{State: answer.Get("state"), Code: answer.Get("code"), Issuer: answer.Get("iss")})
+	err = p.tools.Logins.Finish(p.t.Context(), server, person, request.Answer{State: answer.Get("state"), Code: answer.Get("code"), Issuer: answer.Get("iss")})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -208,17 +209,17 @@ func TestSeveralRequesters(t *testing.T) {
 	p.wantQuestion(p.call("mallory", "yes"), "That is no approval")
 	p.wantQuestion(p.call("", "yes"), "That is no approval")
 	p.wantEffects()
-	p.wantQuestion(p.call(), "Whoever replies")
+	p.wantQuestion(p.call(), "who replies")
 	result := p.call("alice", "yes")
 	p.wantText(result, "did it")
 	p.wantEffects("it very-secret-access-2")
 	if !slices.Contains(result.Content.Labels, "user:alice") {
 		t.Errorf("the labels are %v", result.Content.Labels)
 	}
-	p.wantQuestion(p.call(), "Whoever replies") // each call
+	p.wantQuestion(p.call(), "who replies") // each call
 	p.wantText(p.call("bob", "no"), "declined")
 	// bob lends his own credentials, and logs in for that.
-	p.wantQuestion(p.call(), "Whoever replies")
+	p.wantQuestion(p.call(), "who replies")
 	p.wantQuestion(p.call("bob", "yes"), "credentials of bob")
 	p.logIn("bob")
 	p.wantText(p.call("alice", "done"), "did it")
@@ -231,7 +232,7 @@ func TestPersonJoinsWhileACallWaits(t *testing.T) {
 	p.wantQuestion(p.call(), "credentials of alice")
 	p.logIn("alice")
 	p.requesters = p.requesters.With("bob")
-	p.wantQuestion(p.call("bob", "done"), "Whoever replies")
+	p.wantQuestion(p.call("bob", "done"), "who replies")
 	p.wantEffects()
 	p.wantText(p.call("alice", "yes"), "did it")
 	p.wantEffects("it very-secret-access-2")

@@ -20,6 +20,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/nestor-dev/nestor/internal/intake"
+	"github.com/nestor-dev/nestor/internal/login/request"
 	"github.com/nestor-dev/nestor/internal/push"
 	"github.com/nestor-dev/nestor/internal/streams"
 )
@@ -44,7 +45,7 @@ type Options struct {
 	Deliver func(ctx context.Context, sent intake.Webhook) (intake.Receipt, error)
 	Push    push.Registrar
 	// Login logs people in to tool servers and out.
-	Login func(ctx context.Context, wanted intake.Login) (intake.LoginResult, error)
+	Login func(ctx context.Context, wanted request.Request) (request.Result, error)
 }
 
 func New(options Options) (http.Handler, error) {
