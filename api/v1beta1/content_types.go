@@ -6,7 +6,7 @@ package v1beta1
 // ContentLabel describes where content comes from. An agent has the labels of everything that it has received.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=63
-// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="must have only lower-case letters, digits and hyphens, and begin and end with a letter or digit"
+// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?|user:[!-~]+)$')",message="must have only lower-case letters, digits and hyphens, and begin and end with a letter or digit, or be user: and the name of a person"
 type ContentLabel string
 
 // ContentUntrusted is the label of content from outside: tool results, skills, attachments, requests and objects that fire triggers, and
@@ -18,7 +18,7 @@ type ReceivedLabel struct {
 	// name is the label.
 	// +required
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern="^[a-z0-9-]+$"
+	// +kubebuilder:validation:Pattern="^([a-z0-9-]+|user:[!-~]+)$"
 	Name string `json:"name"`
 	// source is the tool whose result first had the label, or another source, such as parent, message or skills.
 	// +optional

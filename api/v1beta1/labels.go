@@ -80,6 +80,13 @@ const AnnotationPromoteUser = "nestor.dev/promote-user"
 // operator writes it.
 const AnnotationFiring = "nestor.dev/firing"
 
+// AnnotationToolLoginServer and AnnotationToolLoginPerson are on a Secret with the login of a person at a tool server;
+// their values are the namespace and name of the ToolServer, and the user name of the person. Only the operator writes them.
+const (
+	AnnotationToolLoginServer = "nestor.dev/tool-login-server"
+	AnnotationToolLoginPerson = "nestor.dev/tool-login-person"
+)
+
 // AnnotationReportTo is on a task whose end is reported in an Event of another object; its value is JSON with the apiVersion, kind, name and
 // uid of the object. Only the operator writes it, and removes it when it has reported.
 const AnnotationReportTo = "nestor.dev/report-to"
@@ -104,6 +111,8 @@ const (
 	LabelChat = "nestor.dev/chat"
 	// LabelRole is on a task and its sub-agent; its value is the name of the role.
 	LabelRole = "nestor.dev/role"
+	// LabelToolLogin is on a Secret with the login of a person at a tool server; its value is the UID of the ToolServer.
+	LabelToolLogin = "nestor.dev/tool-login"
 	// LabelTrigger is on a task or message that a trigger created; its value is the trigger's name.
 	LabelTrigger = "nestor.dev/trigger"
 	// LabelEvaluation is on a task that an evaluation created; its value is the evaluation's name.

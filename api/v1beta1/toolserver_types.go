@@ -68,10 +68,35 @@ type ToolServerSpec struct {
 }
 
 // ToolServerAuth configures how the operator obtains access tokens.
+// +kubebuilder:validation:XValidation:rule="has(self.oauth) != has(self.userOAuth)",message="must have either oauth, for one client that all agents share, or userOAuth, for the credentials of each person"
 type ToolServerAuth struct {
 	// oauth is a client of an OAuth 2.0 authorization server that may use the client credentials grant.
-	// +required
-	OAuth OAuthClient `json:"oauth,omitzero"`
+	// +optional
+	OAuth *OAuthClient `json:"oauth,omitempty"`
+	// userOAuth makes people log in to the server: calls have the credentials of the person who requested the work. Runs of
+	// triggers cannot call the server.
+	// +optional
+	UserOAuth *UserOAuthClient `json:"userOAuth,omitempty"`
+}
+
+// UserOAuthClient is the operator's client at the server's authorization server, which the operator discovers. It uses
+// the authorization code grant with PKCE, and its redirect URL is the address of the web page with /tool-login/callback.
+// +kubebuilder:validation:XValidation:rule="!has(self.clientSecretKeyRef) || has(self.clientID)",message="must have clientID together with clientSecretKeyRef",fieldPath=".clientID",reason=FieldValueRequired
+type UserOAuthClient struct {
+	// clientID identifies the client. If absent, the operator registers a client (RFC 7591).
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	ClientID string `json:"clientID,omitempty"`
+	// clientSecretKeyRef is the key of a Secret in this namespace that contains the client secret. If absent, the client is
+	// public.
+	// +optional
+	ClientSecretKeyRef *SecretKeyRef `json:"clientSecretKeyRef,omitempty"`
+	// scopes are the requested scopes. Defaults to those that the server names.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	Scopes []OAuthScope `json:"scopes,omitempty"`
 }
 
 // OAuthClient is a client of an OAuth 2.0 authorization server. Its secret is sent with HTTP Basic authentication
@@ -223,6 +248,10 @@ type ToolServerStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern="^[0-9a-f]+$"
 	PinnedEndpoint string `json:"pinnedEndpoint,omitempty"`
+	// loginURL is the page where people log in to the server and out, if they do.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	LoginURL string `json:"loginURL,omitempty"`
 	// conditions contains Ready and ToolsChanged.
 	// +optional
 	// +listType=map

@@ -160,10 +160,11 @@ func (s State) findQuestion(agent string) int {
 	return s.findOpenAsk(agent, AskQuestion)
 }
 
-// answerAsk queues the answer to an ask and closes the ask.
-func (s State) answerAsk(i int, text string, images []Image, labels []string) State {
+// answerAsk queues the answer to an ask and closes the ask. user is the person whose message is the answer, or empty if
+// the orchestrator answers.
+func (s State) answerAsk(i int, text, user string, images []Image, labels []string) State {
 	a := s.Asks[i]
-	s = s.enqueue(Item{ID: "reply/" + a.Agent + "/" + a.Call, Kind: ItemReply, Agent: a.Agent, UID: a.UID, Call: a.Call, Text: text, Images: images, Task: a.Task, Labels: labels})
+	s = s.enqueue(Item{ID: "reply/" + a.Agent + "/" + a.Call, Kind: ItemReply, Agent: a.Agent, UID: a.UID, Call: a.Call, Text: text, User: user, Images: images, Task: a.Task, Labels: labels})
 	s = s.dropQuestions(func(in Input) bool { return in.Agent == a.Agent && in.Call == a.Call })
 	return s.withAsk(i, func(a *Ask) { a.Open = false })
 }
@@ -265,7 +266,7 @@ func replyToAgent(s State, c BatchCall) (State, BatchCall) {
 		fromPerson = quotes(in.Answer, s.Turn.PersonText)
 	}
 	if ask.PersonReplied && fromPerson {
-		return s.answerAsk(i, in.Answer, nil, s.LabelNames()), c.done(ToolSucceeded, fmt.Sprintf("Sent to %s. Acknowledge it to the user in a sentence.", in.SubAgent))
+		return s.answerAsk(i, in.Answer, "", nil, s.LabelNames()), c.done(ToolSucceeded, fmt.Sprintf("Sent to %s. Acknowledge it to the user in a sentence.", in.SubAgent))
 	}
 	if ask.PersonReplied && ask.OfTool {
 		return s, c.done(ToolFailed, "Not sent: a tool gets only what the user wrote. If the user's message answers this question, pass on its text or "+
@@ -282,7 +283,7 @@ func replyToAgent(s State, c BatchCall) (State, BatchCall) {
 		return s, c.done(ToolFailed, "Not sent: you are not sure enough, or have answered this question before. The user has been asked instead.")
 	}
 	s = s.withAsk(i, func(a *Ask) { a.AutoAnswers++ })
-	s = s.answerAsk(i, in.Answer, nil, s.LabelNames())
+	s = s.answerAsk(i, in.Answer, "", nil, s.LabelNames())
 	s = s.post(Item{System: true, Task: ask.Task, Text: textAutoAnswered(ask, in.Answer)})
 	return s, c.done(ToolSucceeded, fmt.Sprintf("Sent to %s.", in.SubAgent))
 }

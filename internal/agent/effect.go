@@ -150,7 +150,7 @@ type Item struct {
 	// Tool and DenyRequesters describe the call that a post asks to approve.
 	Tool           string `json:"tool,omitempty"`
 	DenyRequesters bool   `json:"denyRequesters,omitempty"`
-	// User is the person who decided, and Allowance the name of the allowance that approves the call.
+	// User is the person who decided or answered, and Allowance the name of the allowance that approves the call.
 	User      string `json:"user,omitempty"`
 	Allowance string `json:"allowance,omitempty"`
 	// Labels are the content labels of a reply.

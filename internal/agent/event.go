@@ -44,6 +44,8 @@ type MessageArrived struct {
 	Unnamed bool   `json:"unnamed,omitempty"`
 	// FireUser is the user name of the person who fired the trigger of the message. User is the author of the trigger.
 	FireUser string `json:"fireUser,omitempty"`
+	// Trigger reports that a trigger sent the message.
+	Trigger bool `json:"trigger,omitempty"`
 	// Images are attached to the message.
 	Images []Image `json:"images,omitempty"`
 	// TreeUsage is the usage of the whole tree when the message arrived. The limits per message count from there.

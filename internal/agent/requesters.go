@@ -14,6 +14,8 @@ type Requesters struct {
 	Users []string `json:"users,omitempty"`
 	// Unknown reports that at least one of them is not known by name, or that there are more than maxRequesters.
 	Unknown bool `json:"unknown,omitempty"`
+	// Trigger reports that a trigger requested some of the work, for its author.
+	Trigger bool `json:"trigger,omitempty"`
 }
 
 // maxRequesters bounds the users that are kept.
@@ -40,7 +42,16 @@ func (r Requesters) Merge(other Requesters) Requesters {
 		r = r.With(user)
 	}
 	r.Unknown = r.Unknown || other.Unknown
+	r.Trigger = r.Trigger || other.Trigger
 	return r
+}
+
+// Sole returns the only requester, if there is one.
+func (r Requesters) Sole() (user string, ok bool) {
+	if len(r.Users) != 1 || !r.Known() || r.Trigger {
+		return "", false
+	}
+	return r.Users[0], true
 }
 
 // MayDecide reports whether a user may decide about a call of a role with DenyRequesters: all requesters must be known, and the user

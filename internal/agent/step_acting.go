@@ -26,7 +26,7 @@ func stepActing(s State, fact Fact) State {
 		if i := s.findAsked(f.Call); i >= 0 {
 			answered := s.Batch[i]
 			if answered.Input != nil {
-				answered = answered.withAnswer(f.Text, s.Policed)
+				answered = answered.withAnswer(f.Text, f.User, s.Policed)
 			} else {
 				answered = answered.done(ToolSucceeded, f.Text)
 				answered.Images = f.Images

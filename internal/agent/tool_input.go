@@ -49,12 +49,15 @@ type ToolInput struct {
 type ToolAnswer struct {
 	Question string `json:"question"`
 	Answer   string `json:"answer"`
+	// User is the person whose message is the answer; empty if that is not known, or if an orchestrator passed it on.
+	User string `json:"user,omitempty"`
 }
 
 // RoundInput is the input of a tool that runs again after a question: the state that it returned with the question, and the answer.
 type RoundInput struct {
 	State  json.RawMessage `json:"state,omitempty"`
 	Answer string          `json:"answer"`
+	User   string          `json:"user,omitempty"`
 }
 
 // toolAsked makes a running call wait for a person. A call that waits already may ask only if it is in flight: after a restart a
@@ -134,9 +137,9 @@ func (s State) findAsked(ask string) int {
 }
 
 // withAnswer records the answer to the question of a tool. A call in flight continues; otherwise the tool runs again.
-func (c BatchCall) withAnswer(answer string, policed bool) BatchCall {
+func (c BatchCall) withAnswer(answer, user string, policed bool) BatchCall {
 	input := *c.Input
-	input.Answers = append(slices.Clip(input.Answers), ToolAnswer{Question: input.Question, Answer: answer})
+	input.Answers = append(slices.Clip(input.Answers), ToolAnswer{Question: input.Question, Answer: answer, User: user})
 	c.State = CallRunning
 	if !input.Open || policed { // the answer is judged like the call
 		c.State = CallQueued
@@ -165,7 +168,7 @@ func (c BatchCall) runEffect() RunTool {
 	e.Round = c.Input.Rounds
 	e.Input = &RoundInput{State: c.Input.State}
 	if n := len(c.Input.Answers); n > 0 {
-		e.Input.Answer = c.Input.Answers[n-1].Answer
+		e.Input.Answer, e.Input.User = c.Input.Answers[n-1].Answer, c.Input.Answers[n-1].User
 	}
 	return e
 }

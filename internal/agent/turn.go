@@ -150,11 +150,12 @@ func messageArrived(s State, f MessageArrived) State {
 	}
 	s.Seen = s.Seen.with(f.Message)
 	s = s.addRequester(f.User, f.Unnamed).addRequester(f.FireUser, false).resetWindow(f.TreeUsage)
+	s.Requesters.Trigger = s.Requesters.Trigger || f.Trigger
 	s = s.withLabels(attachedLabels(f.Labels, f.Images), SourceMessage, f.Message)
 	in := Input{Kind: InputMessage, Text: f.Text, Message: f.Message, Thread: f.Message, Images: f.Images}
 	if i := s.findAnsweredQuestion(f); i >= 0 {
 		in.Text, in.PersonText = textForwarded(s.Asks[i], f.Text), f.Text
-		s = s.answerAsk(i, f.Text, f.Images, f.Labels)
+		s = s.answerAsk(i, f.Text, f.User, f.Images, f.Labels)
 	}
 	s.Inbox = append(slices.Clip(s.Inbox), in)
 	return s

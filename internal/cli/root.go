@@ -95,7 +95,7 @@ func NewCommand(streams genericiooptions.IOStreams, environ []string) *cobra.Com
 		groupInspect: {
 			newList(f), newWaiting(f), newTop(f), newTree(f), newTranscript(f), newDiff(f), newSearch(f), newWorkspace(f), newUI(f), newUsage(f), newRoles(f), newRole(f), newEval(f), newPolicy(f),
 		},
-		groupSetup: {newCompletion(f), newDoctor(f), newVersion(f)},
+		groupSetup: {newLogin(f), newLogout(f), newCompletion(f), newDoctor(f), newVersion(f)},
 	} {
 		for _, command := range commands {
 			command.GroupID = group

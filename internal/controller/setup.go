@@ -46,6 +46,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/login"
 	"github.com/nestor-dev/nestor/internal/metrics"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/model/schedule"
@@ -105,6 +106,10 @@ type Options struct {
 	Replica Replica
 	// Notifications delivers notifications; nil if the operator does not.
 	Notifications *notify.Reconciler
+	// Logins stores the logins of people at tool servers; nil if people cannot log in. PageURL is where people reach the web
+	// page.
+	Logins  *login.Store
+	PageURL string
 	// Reached is called at the points at which tests crash the process; optional.
 	Reached func(engine.Point)
 }
@@ -120,6 +125,8 @@ type Replica struct {
 }
 
 type Controllers struct {
+	// Logins logs people in to tool servers; nil if people cannot log in.
+	Logins *login.Service
 	Engine *engine.Router
 	// Replicas divides the shards.
 	Replicas *replicas.Replicas
@@ -205,7 +212,12 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	chats, tasks, subAgents := &cluster.Unresolved{Queue: wake.chats}, &cluster.Unresolved{Queue: wake.tasks}, &cluster.Unresolved{Queue: wake.agents}
 	references := &cluster.References{Cache: mgr.GetCache(), OperatorNamespace: options.OperatorNamespace, Unresolved: []*cluster.Unresolved{chats, tasks, subAgents}}
 	reach := outbound.Options{AllowLoopback: options.AllowLoopbackEndpoints}
-	pool := mcp.NewPool(mcp.Options{Version: version.String(), HTTP: options.Telemetry.Transport(outbound.New(reach)), Changed: func(key mcp.Key) {
+	transport := options.Telemetry.Transport(outbound.New(reach))
+	var logins *login.Service
+	if options.Logins != nil {
+		logins = login.New(options.Logins, transport, options.PageURL)
+	}
+	pool := mcp.NewPool(mcp.Options{Version: version.String(), HTTP: transport, Changed: func(key mcp.Key) {
 		wake.servers.Add(toolserver.ServerOf(key))
 		references.Retry("")
 	}})
@@ -222,7 +234,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 	keeper, notifier := newKeeper(mgr, options)
 	scheduler := schedule.New(schedule.Options{Observer: counted, Shares: notifier})
 	var eng *engine.Router
-	tools := &backend.Tools{Finder: finder, Pool: pool, Reviews: c, Workspaces: workspaces, NextChange: references.Next,
+	tools := &backend.Tools{Finder: finder, Pool: pool, Reviews: c, Workspaces: workspaces, NextChange: references.Next, Logins: logins,
 		Results: backend.FullOutputs{Ledger: options.Ledger, State: func(ctx context.Context, uid string) (agent.State, error) {
 			return eng.View(ctx, uid)
 		}}}
@@ -317,7 +329,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 			counted.ShardReleased(func(hash int) bool { return eng.ShardOf(hash) == shard })
 		}}
 	firings := &agenttrigger.Recorder{Client: c, API: objects.API, Evaluations: evaluations, Events: mgr.GetEventRecorder("nestor-operator"), Reached: options.Reached}
-	controllers := &Controllers{Engine: eng, Triggers: firings, Workspaces: workspaces, Finder: finder}
+	controllers := &Controllers{Engine: eng, Triggers: firings, Workspaces: workspaces, Finder: finder, Logins: logins}
 	if drive.sharding, err = newSharding(mgr, options, drive.own); err != nil {
 		return nil, err
 	}
@@ -346,6 +358,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		Status: &status.Writer{Client: c, Events: mgr.GetEventRecorder("nestor-operator"), Pace: status.NewPace()},
 		Ledger: options.Ledger, LedgerName: options.Ledger.Name(), MessageTaken: wake.messages.Add, Settled: settled, Files: workspaces,
 	}
+	tools.Requesters = runner.RequestersOf
 	messages := &agentmessage.Reconciler{Client: c, Runner: runner, Changed: wake.messages, Blocked: wake.ledgerBlockChanged}
 	wake.chatBegan = messages.ChatStarted
 	reconcilers := []interface{ SetupWithManager(ctrl.Manager) error }{
@@ -354,7 +367,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 		&agentrole.Reconciler{Client: c, Status: &status.Writer{Client: c}, Finder: finder, Gate: gate, Changed: wake.roles, Reached: options.Reached},
 		&modelprovider.Reconciler{Client: c, Status: runner.Status, Finder: finder, Gate: gate, Changed: wake.providers, Clients: clients},
 		&toolpolicy.Reconciler{Client: c, Status: runner.Status, Finder: finder, Gate: gate, Store: policies, Changed: wake.policies},
-		&toolserver.Reconciler{Client: c, Status: runner.Status, Finder: finder, Gate: gate, Pool: pool, Changed: wake.servers},
+		&toolserver.Reconciler{Client: c, Status: runner.Status, Finder: finder, Gate: gate, Logins: logins, Pool: pool, Changed: wake.servers},
 		&agentchat.Reconciler{Client: c, Runner: runner, Changed: wake.chats, Tracker: trackers["AgentChat"], Unresolved: chats},
 		messages,
 		&agents.Reconciler{Runner: runner, Changed: wake.tasks, Tracker: trackers["AgentTask"], Unresolved: tasks, Unreported: wake.unreported},

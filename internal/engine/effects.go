@@ -152,7 +152,7 @@ func (a *actor) toolCall(record ledger.Agent, e agent.RunTool) tool.Invocation {
 		call.Reference = record.Name + "/" + e.Call
 	}
 	if e.Input != nil {
-		call.Input = &tool.RoundInput{State: e.Input.State, Answer: e.Input.Answer}
+		call.Input = &tool.RoundInput{State: e.Input.State, Answer: e.Input.Answer, User: e.Input.User}
 	}
 	return call
 }

@@ -202,7 +202,7 @@ func outboxFact(item agent.Item) agent.Fact {
 			Call: item.Call, Approve: true, Comment: item.Text, Digest: item.Digest, User: item.User, Message: item.Message, Allowance: item.Allowance,
 		}
 	}
-	return agent.Answered{Call: item.Call, Text: item.Text, Images: item.Images, Labels: item.Labels}
+	return agent.Answered{Call: item.Call, Text: item.Text, User: item.User, Images: item.Images, Labels: item.Labels}
 }
 
 // HasStarted reports whether the agent of a child is recorded.

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/nestor-dev/nestor/internal/login/request"
 	"github.com/nestor-dev/nestor/internal/push"
 )
 
@@ -29,6 +30,7 @@ const (
 	WebhooksPath      = "/webhooks"
 	RegistrationsPath = "/registrations"
 	KeysPath          = "/keys"
+	LoginsPath        = "/logins"
 )
 
 // timeout limits a request to the operator. Senders of webhooks do not wait much longer.
@@ -88,6 +90,11 @@ func (c *Client) Seal(ctx context.Context, wanted push.Registration) (push.Confi
 // PublicKeys returns the keys with which receivers verify notifications.
 func (c *Client) PublicKeys(ctx context.Context) (push.JWKS, error) {
 	return call[push.JWKS](ctx, c, KeysPath, struct{}{})
+}
+
+// Login does what a person wants at a tool server. An error for the person is a status.
+func (c *Client) Login(ctx context.Context, wanted request.Request) (request.Result, error) {
+	return call[request.Result](ctx, c, LoginsPath, wanted)
 }
 
 func call[T any](ctx context.Context, c *Client, path string, sent any) (result T, err error) {

@@ -61,6 +61,8 @@ type Local struct {
 	webhook  net.Listener
 	modelURL string
 	page     string // the link that signs in; empty without the page
+	// intake is that of the newest operator.
+	intake atomic.Pointer[operator.Intake]
 	// pageListener is nil without the page.
 	pageListener net.Listener
 	fresh        bool // the chat has not been used yet

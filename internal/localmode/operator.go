@@ -70,7 +70,9 @@ func (l *Local) startOperator(ctx context.Context) error {
 		return err
 	}
 	l.history = assembled.History
-	doors := public.Doors{Cluster: l.Config, OperatorNamespace: operatorNamespace, Operator: assembled.Intake(), PageURL: l.pageURL(), Log: ctrl.Log}
+	intake := assembled.Intake()
+	l.intake.Store(&intake)
+	doors := public.Doors{Cluster: l.Config, OperatorNamespace: operatorNamespace, Operator: intake, PageURL: l.pageURL(), Log: ctrl.Log}
 	gateway := listen.Server{Name: "the gateway", Listener: l.gateway, Handler: doors.Handler()}
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/nestor-dev/nestor/internal/intake"
+	"github.com/nestor-dev/nestor/internal/login/request"
 	"github.com/nestor-dev/nestor/internal/server"
 	"github.com/nestor-dev/nestor/web"
 )
@@ -40,6 +42,12 @@ func (l *Local) servePage(ctx context.Context) error {
 	link, done, err := server.Local(serving, server.LocalOptions{
 		Config: l.Config, Namespace: Namespace, Listener: l.pageListener, SessionFile: filepath.Join(l.Dir, "page-session"),
 		Workspace: l.NewChat("").Spec.Workspace, Ideas: l.ideas(), GatewayURL: l.GatewayURL(),
+		Logins: func(ctx context.Context, wanted request.Request) (request.Result, error) {
+			if running := l.intake.Load(); running != nil {
+				return running.Login(ctx, wanted)
+			}
+			return request.Result{}, intake.Unavailable("the operator has not started")
+		},
 	})
 	if err != nil {
 		cancel()

@@ -44,11 +44,12 @@ type Gateway struct {
 type Intake struct {
 	*webhook.Receiver
 	push.Registrar
+	Logins
 }
 
 // Intake returns the intake, for a gateway in the same process.
 func (o *Operator) Intake() Intake {
-	return Intake{webhook.New(o.triggers()), push.Registrar{Keyring: o.pushKeys, Reach: o.pushReach()}}
+	return Intake{webhook.New(o.triggers()), push.Registrar{Keyring: o.pushKeys, Reach: o.pushReach()}, Logins{o.controllers.Logins, o.controllers.Finder}}
 }
 
 // serveIntake adds the endpoint for the gateway, which does not wait for leadership, and the keeper of the gateway's certificate.
@@ -59,7 +60,7 @@ func (o *Operator) serveIntake() error {
 	}
 	intake := o.Intake()
 	handler, err := endpoint.New(endpoint.Options{
-		Cluster: o.manager.GetConfig(), Deliver: intake.Deliver, Push: intake.Registrar,
+		Cluster: o.manager.GetConfig(), Deliver: intake.Deliver, Push: intake.Registrar, Login: intake.Login,
 		Gateway: serviceaccount.MakeUsername(o.options.Controllers.OperatorNamespace, configured.ServiceAccount),
 	})
 	if err != nil {

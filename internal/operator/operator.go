@@ -22,6 +22,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/history"
 	"github.com/nestor-dev/nestor/internal/history/live"
 	"github.com/nestor-dev/nestor/internal/history/relay"
+	"github.com/nestor-dev/nestor/internal/login"
 	"github.com/nestor-dev/nestor/internal/metrics"
 	"github.com/nestor-dev/nestor/internal/program"
 	"github.com/nestor-dev/nestor/internal/push"
@@ -127,6 +128,10 @@ func New(ctx context.Context, options Options) (_ *Operator, err error) {
 	}
 	if controllers.Notifications, err = o.notifications(ctx); err != nil {
 		return nil, err
+	}
+	if o.pushKeys != nil {
+		controllers.Logins = &login.Store{Secrets: o.pushKeys.Secrets, Keys: o.pushKeys.Keys}
+		controllers.PageURL = options.Gateway.PageURL
 	}
 	if o.controllers, err = controller.Setup(o.manager, controllers); err != nil {
 		return nil, err

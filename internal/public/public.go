@@ -124,6 +124,10 @@ func addPage(mgr ctrl.Manager, options Options, pages *streams.Limiter) error {
 	if options.Page.Address == "0" {
 		return nil
 	}
+	operator, err := intake.NewClient(options.Gateway.Operator)
+	if err != nil {
+		return err
+	}
 	identity := server.Tokens(options.Config, true)
 	if oidc := options.Page.OIDC; oidc.Issuer != "" {
 		var err error
@@ -131,7 +135,7 @@ func addPage(mgr ctrl.Manager, options Options, pages *streams.Limiter) error {
 			return err
 		}
 	}
-	handler := server.New(server.Options{Identity: identity, Streams: pages, OperatorNamespace: options.OperatorNamespace, GatewayURL: options.Gateway.URL})
+	handler := server.New(server.Options{Identity: identity, Streams: pages, OperatorNamespace: options.OperatorNamespace, GatewayURL: options.Gateway.URL, Logins: operator.Login})
 	if err := mgr.Add(listen.Server{Name: "the web page", Address: options.Page.Address, BehindProxy: true, Handler: handler}); err != nil {
 		return fmt.Errorf("add the web page: %w", err)
 	}

@@ -6,6 +6,8 @@ package push
 import (
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,8 +53,41 @@ func (k *Keys) Open(namespace, task string, c Config) (Secrets, error) {
 	return secrets, nil
 }
 
-func (k *Keys) aead() (cipher.AEAD, error) {
-	block, err := aes.NewCipher(k.sealing)
+// SealFor seals a value for another purpose than a configuration. Only [Keys.OpenFor] with the same purpose and binding
+// can read it.
+func (k *Keys) SealFor(purpose string, text []byte, binding ...string) ([]byte, error) {
+	aead, err := k.aeadFor(purpose)
+	if err != nil {
+		return nil, err
+	}
+	return aead.Seal(nil, nil, text, lengthPrefixed(binding)), nil
+}
+
+func (k *Keys) OpenFor(purpose string, sealed []byte, binding ...string) ([]byte, error) {
+	aead, err := k.aeadFor(purpose)
+	if err != nil {
+		return nil, err
+	}
+	text, err := aead.Open(nil, nil, sealed, lengthPrefixed(binding))
+	if err != nil {
+		return nil, ErrUnsealed
+	}
+	return text, nil
+}
+
+func (k *Keys) aead() (cipher.AEAD, error) { return newAEAD(k.sealing) }
+
+// aeadFor derives a key for each purpose, so that a value cannot be used for another one.
+func (k *Keys) aeadFor(purpose string) (cipher.AEAD, error) {
+	derived, err := hkdf.Key(sha256.New, k.sealing, nil, "nestor "+purpose, sealingBytes)
+	if err != nil {
+		return nil, fmt.Errorf("derive the sealing key: %w", err)
+	}
+	return newAEAD(derived)
+}
+
+func newAEAD(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
 	if err != nil {
 		return nil, fmt.Errorf("use the sealing key: %w", err)
 	}
@@ -66,8 +101,12 @@ func (k *Keys) aead() (cipher.AEAD, error) {
 // boundTo returns the additional data of sealed secrets. A copy in another task, or with another URL, cannot be
 // opened.
 func boundTo(namespace, task string, c Config) []byte {
+	return lengthPrefixed([]string{namespace, task, c.ID, c.URL})
+}
+
+func lengthPrefixed(parts []string) []byte {
 	var bound []byte
-	for _, part := range []string{namespace, task, c.ID, c.URL} {
+	for _, part := range parts {
 		bound = fmt.Appendf(bound, "%d:%s", len(part), part)
 	}
 	return bound

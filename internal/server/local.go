@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/login/request"
 )
 
 // LocalOptions configure a page on this machine.
@@ -38,6 +39,8 @@ type LocalOptions struct {
 	GatewayURL string
 	// Listener is used instead of Address if it is set. It must be on loopback.
 	Listener net.Listener
+	// Logins logs the person in to tool servers; nil if that is not possible.
+	Logins func(context.Context, request.Request) (request.Result, error)
 	// SessionFile keeps the session over restarts, so that an open page stays signed in; empty means that it ends with the server. A program
 	// that can read the file can act as the person.
 	SessionFile string
@@ -54,7 +57,7 @@ func Local(ctx context.Context, options LocalOptions) (link string, done <-chan 
 	if err != nil {
 		return "", nil, errors.Join(err, listener.Close())
 	}
-	handler := New(Options{Identity: owner, Namespace: options.Namespace, OperatorNamespace: options.OperatorNamespace, Hosts: loopbackNames(listener), Workspace: options.Workspace, Ideas: options.Ideas, GatewayURL: options.GatewayURL})
+	handler := New(Options{Identity: owner, Namespace: options.Namespace, OperatorNamespace: options.OperatorNamespace, Hosts: loopbackNames(listener), Workspace: options.Workspace, Ideas: options.Ideas, GatewayURL: options.GatewayURL, Logins: options.Logins})
 	stopped := make(chan error, 1)
 	go func() { stopped <- Serve(ctx, listener, handler) }()
 	return "http://" + listener.Addr().String() + "/login?token=" + owner.linkSecret, stopped, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/health"
 	"github.com/nestor-dev/nestor/internal/listen"
+	"github.com/nestor-dev/nestor/internal/login/request"
 	"github.com/nestor-dev/nestor/internal/streams"
 )
 
@@ -35,6 +36,8 @@ type Options struct {
 	GatewayURL string
 	// Ideas are first messages that the page proposes; empty means its own.
 	Ideas []string
+	// Logins logs people in to tool servers; nil if people cannot log in here.
+	Logins func(context.Context, request.Request) (request.Result, error)
 }
 
 // New returns the handler of the page and its API.
@@ -47,7 +50,7 @@ func newSite(options Options, retry retryPolicy) http.Handler {
 	if options.Streams == nil {
 		options.Streams = streams.NewLimiter(streams.Limits{})
 	}
-	s := &site{identity: options.Identity, namespace: options.Namespace, streams: options.Streams, workspace: options.Workspace, gatewayURL: options.GatewayURL, ideas: options.Ideas, retry: retry,
+	s := &site{identity: options.Identity, namespace: options.Namespace, streams: options.Streams, workspace: options.Workspace, gatewayURL: options.GatewayURL, ideas: options.Ideas, logins: options.Logins, retry: retry,
 		operatorNamespace: cmp.Or(options.OperatorNamespace, health.DefaultOperatorNamespace), trials: semaphore.NewWeighted(maxTrials)}
 	mux := http.NewServeMux()
 	options.Identity.Routes(mux)
@@ -66,6 +69,7 @@ func newSite(options Options, retry retryPolicy) http.Handler {
 	mux.Handle("GET /api/namespaces/{namespace}/policies", s.signedIn(s.policies))
 	mux.Handle("POST /api/namespaces/{namespace}/policies/{name}/try", s.signedIn(s.tryPolicy))
 	mux.Handle("GET /api/stream", s.signedIn(s.stream))
+	s.routeLogins(mux)
 	s.routeKubernetes(mux)
 	mux.HandleFunc("/api/", notFound)
 	mux.HandleFunc("/k8s/", notFound)
@@ -80,6 +84,7 @@ type site struct {
 	streams   *streams.Limiter
 	workspace *v1beta1.Workspace
 	ideas     []string
+	logins    func(context.Context, request.Request) (request.Result, error)
 
 	gatewayURL string
 	retry      retryPolicy

@@ -93,6 +93,8 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		u.listNamespaces(w)
 	case strings.HasSuffix(r.URL.Path, "/log"):
 		u.follow(w, r)
+	case strings.HasSuffix(r.URL.Path, "/toolservers/files"):
+		reply(w, map[string]any{"kind": "ToolServer", "apiVersion": "nestor.dev/v1beta1", "metadata": map[string]any{"name": "files", "namespace": "team"}})
 	case strings.HasSuffix(r.URL.Path, "/agentroles/coder"):
 		reply(w, gatedRole())
 	case strings.HasSuffix(r.URL.Path, "/controllerrevisions"):

@@ -67,6 +67,8 @@ type InputRequest struct {
 type RoundInput struct {
 	State  json.RawMessage
 	Answer string
+	// User is the person whose message is the answer, or empty if that is not known.
+	User string
 }
 
 type Image struct {

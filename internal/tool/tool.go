@@ -99,6 +99,16 @@ func New(spec Spec, run Func) (*Tool, error) {
 // Spec returns the tool's description. Its Parameters must not be changed.
 func (t *Tool) Spec() Spec { return t.spec }
 
+// Run runs the tool with arguments that match its schema.
+func (t *Tool) Run(ctx context.Context, call Invocation) (Output, error) { return t.run(ctx, call) }
+
+// WithFunc returns the same tool with another function.
+func (t *Tool) WithFunc(run Func) *Tool {
+	other := *t
+	other.run = run
+	return &other
+}
+
 // SchemaParts returns the number of subschemas of its parameters.
 func (t *Tool) SchemaParts() int { return len(t.schema.parts) }
 

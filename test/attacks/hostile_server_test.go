@@ -168,7 +168,7 @@ func (r *testNamespace) toolServer(name, url string) func() string {
 func (r *testNamespace) protectedServer(name, tokenURL string) func() string {
 	r.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: map[string]string{"secret": "hunter2"}})
 	client := v1beta1.OAuthClient{TokenURL: tokenURL, ClientID: "nestor", ClientSecretKeyRef: v1beta1.SecretKeyRef{Name: name, Key: "secret"}}
-	r.Create(&v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1beta1.ToolServerSpec{URL: "https://tools.example.com/mcp", Auth: &v1beta1.ToolServerAuth{OAuth: client}}})
+	r.Create(&v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1beta1.ToolServerSpec{URL: "https://tools.example.com/mcp", Auth: &v1beta1.ToolServerAuth{OAuth: &client}}})
 	return r.conditionText(name, v1beta1.ConditionReady)
 }
 

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,6 +75,13 @@ func runClient(ctx context.Context, address string) error {
 			return err
 		}
 		server.OAuth = &oauth.Client{TokenURL: endpoint, ID: wanted.ClientID, Resource: address, Secret: func(context.Context) (string, error) { return wanted.ClientSecret, nil }}
+	}
+	if scenario := os.Getenv(scenarioVariable); wanted.ClientSecret == "" && strings.HasPrefix(scenario, "auth/") {
+		source, err := logIn(ctx, address)
+		if err != nil {
+			return err
+		}
+		server.Tokens = source
 	}
 	pool := mcp.NewPool(mcp.Options{Version: "conformance"})
 	session := pool.Ensure(server)

@@ -125,7 +125,7 @@ func (v *vault) effects(path string) int {
 
 func (v *vault) server() *v1beta1.ToolServer {
 	s := MakeToolServer("vault", v.tools.URL+"/?key=of-the-url")
-	s.Spec.Auth = &v1beta1.ToolServerAuth{OAuth: v1beta1.OAuthClient{
+	s.Spec.Auth = &v1beta1.ToolServerAuth{OAuth: &v1beta1.OAuthClient{
 		TokenURL: v.issuer.URL + "/token", ClientID: "nestor", ClientSecretKeyRef: v1beta1.SecretKeyRef{Name: "vault", Key: "secret"}, Scopes: []string{"doors:open"}, Audience: "doors",
 	}}
 	return s

@@ -103,6 +103,7 @@ func flows(ledger string) {
 	remoteAgents(w)
 	toolInput(w)
 	oauthTokens(w)
+	consent(w)
 	quotas(w)
 	triggers(w)
 	notifications(w)

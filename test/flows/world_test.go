@@ -47,7 +47,7 @@ func (w *world) start(ctx context.Context, name string) {
 	scripts = append(scripts, filepath.Join("testdata", "puppets.yaml"), "builtin:demo")
 	var err error
 	w.Stack, err = stack.Start(ctx, stack.Options{
-		Ledger: name, Scripts: scripts, ModelFlags: []string{"--no-delay", "--record", "20000"}, OperatorFlags: stack.FewShards(), Gateway: true,
+		Ledger: name, Scripts: scripts, ModelFlags: []string{"--no-delay", "--record", "20000"}, OperatorFlags: append(stack.FewShards(), "--web-url", pageURL), Gateway: true,
 		DelayWatches: true,
 	})
 	if errors.Is(err, pgserver.ErrNotInstalled) && os.Getenv("CI") != "true" {

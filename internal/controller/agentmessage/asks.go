@@ -9,7 +9,6 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/engine"
-	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 // asksBelow lists the asks of the agents below an agent, oldest first, and reports whether one of them has already recorded the message. It
@@ -19,7 +18,7 @@ func (r *Reconciler) asksBelow(ctx context.Context, uid string, message *v1beta1
 	if err != nil {
 		return nil, false, fmt.Errorf("look up agent %s: %w", uid, err)
 	}
-	agents, err := r.treeOf(ctx, top)
+	agents, err := r.Runner.TreeOf(ctx, top)
 	if err != nil {
 		return nil, false, err
 	}
@@ -40,26 +39,4 @@ func (r *Reconciler) asksBelow(ctx context.Context, uid string, message *v1beta1
 	}
 	engine.SortAsks(asks)
 	return asks, false, nil
-}
-
-// treeOf lists the agents below an agent, including those that have ended.
-func (r *Reconciler) treeOf(ctx context.Context, top ledger.Agent) ([]ledger.Agent, error) {
-	children := map[string][]ledger.Agent{}
-	for page := (ledger.Page{Limit: ledger.MaxLimit}); ; {
-		list, err := r.Runner.Ledger.Agents(ctx, ledger.AgentFilter{Scope: ledger.Scope{Root: top.Root}}, page)
-		if err != nil {
-			return nil, fmt.Errorf("list the agents below %s: %w", top.Name, err)
-		}
-		for _, a := range list.Items {
-			children[a.Parent] = append(children[a.Parent], a)
-		}
-		if page.Cursor = list.Next; page.Cursor == "" {
-			break
-		}
-	}
-	agents := children[top.UID]
-	for i := 0; i < len(agents); i++ {
-		agents = append(agents, children[agents[i].UID]...)
-	}
-	return agents, nil
 }

@@ -253,6 +253,7 @@ func (r *Reconciler) deliverMessage(ctx context.Context, chat client.Object, mes
 	fact := agent.MessageArrived{
 		Message: message.Name, Text: read.text, Images: read.images, Answers: answers, Call: call,
 		User: message.Spec.User, Unnamed: message.Spec.User == "", FireUser: message.Spec.FireUser, Labels: read.labels,
+		Trigger: message.Annotations[v1beta1.AnnotationFiring] != "",
 	}
 	if len(message.Spec.Attachments) > 0 {
 		return delivered, r.record(ctx, string(chat.GetUID()), fact, read.stored...)

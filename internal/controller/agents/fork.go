@@ -335,6 +335,7 @@ func (r rootOfRun) requestersOfFork(task *v1beta1.AgentTask) agent.Requesters {
 		if object.Spec.FireUser != "" {
 			requesters = requesters.With(object.Spec.FireUser)
 		}
+		requesters.Trigger = requesters.Trigger || object.Annotations[v1beta1.AnnotationFiring] != ""
 	case nil:
 		if r.state.Config.Kind == agent.SubAgent {
 			requesters = requesters.With("")

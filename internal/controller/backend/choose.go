@@ -198,5 +198,5 @@ func (t *Tools) server(ctx context.Context, namespace, name string) (serverTools
 }
 
 func (t *Tools) sessionWith(namespace string, object *v1beta1.ToolServer) *mcp.Session {
-	return t.Pool.Ensure(toolserver.Server(t.Finder, object, toolserver.SessionKey(namespace, object)))
+	return t.Pool.Ensure(toolserver.Server(t.Finder, t.Logins, object, toolserver.SessionKey(namespace, object)))
 }

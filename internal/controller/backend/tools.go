@@ -19,6 +19,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/toolserver"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/login"
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/builtin"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
@@ -37,6 +38,10 @@ type Tools struct {
 	NextChange func() <-chan struct{}
 	// Results reads full outputs for read_result.
 	Results builtin.Results
+	// Logins has the logins of people at tool servers; nil if people cannot log in. Requesters returns who asked for the
+	// work of an agent.
+	Logins     *login.Service
+	Requesters func(context.Context, ledger.Agent) (agent.Requesters, error)
 	// SearchURL is the endpoint of web searches; empty means the default.
 	SearchURL string
 
@@ -68,7 +73,11 @@ func (t *Tools) Set(ctx context.Context, a ledger.Agent, name string) (tool.Set,
 		if err := t.checkUseOf(ctx, a, used.object); err != nil {
 			return tool.Set{}, err
 		}
-		return used.tools()
+		offered, err := used.tools()
+		if err != nil || !toolserver.NeedsLogin(used.object) {
+			return offered, err
+		}
+		return t.asPerson(a, used, offered, name)
 	}
 	if t.Workspaces.Offers(name) {
 		return t.Workspaces.ToolsOf(ctx, a)

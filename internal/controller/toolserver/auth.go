@@ -19,15 +19,19 @@ func secretRefs(spec v1beta1.ToolServerSpec) []v1beta1.SecretKeyRef {
 	for _, header := range spec.HeadersFrom {
 		refs = append(refs, header.SecretKeyRef)
 	}
-	if spec.Auth != nil {
+	switch {
+	case spec.Auth == nil:
+	case spec.Auth.OAuth != nil:
 		refs = append(refs, spec.Auth.OAuth.ClientSecretKeyRef)
+	case spec.Auth.UserOAuth != nil && spec.Auth.UserOAuth.ClientSecretKeyRef != nil:
+		refs = append(refs, *spec.Auth.UserOAuth.ClientSecretKeyRef)
 	}
 	return refs
 }
 
 // oauthClient returns the client that obtains access tokens for a server, or nil. The Secret is in the namespace of the ToolServer.
 func oauthClient(finder resolve.Finder, object *v1beta1.ToolServer) *oauth.Client {
-	if object.Spec.Auth == nil {
+	if object.Spec.Auth == nil || object.Spec.Auth.OAuth == nil {
 		return nil
 	}
 	client := object.Spec.Auth.OAuth

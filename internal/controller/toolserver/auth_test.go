@@ -25,8 +25,8 @@ func TestSessionKeepsItsSettings(t *testing.T) {
 	object.Spec.URL = "https://files.example.com/mcp"
 	object.Spec.ReadOnlyTools = []string{"list"}
 	object.Spec.HeadersFrom = []v1beta1.HeaderSource{{Name: "X-Tenant", SecretKeyRef: v1beta1.SecretKeyRef{Name: "key", Key: "tenant"}}}
-	object.Spec.Auth = &v1beta1.ToolServerAuth{OAuth: v1beta1.OAuthClient{ClientSecretKeyRef: v1beta1.SecretKeyRef{Name: "key", Key: "secret"}}}
-	server := Server(resolve.Finder{Reader: cluster, Live: cluster}, object, mcp.Key{})
+	object.Spec.Auth = &v1beta1.ToolServerAuth{OAuth: &v1beta1.OAuthClient{ClientSecretKeyRef: v1beta1.SecretKeyRef{Name: "key", Key: "secret"}}}
+	server := Server(resolve.Finder{Reader: cluster, Live: cluster}, nil, object, mcp.Key{})
 	object.Spec.ReadOnlyTools[0] = "delete"
 	object.Spec.HeadersFrom[0] = v1beta1.HeaderSource{}
 	*object.Spec.Auth = v1beta1.ToolServerAuth{}

@@ -25,6 +25,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/status"
+	"github.com/nestor-dev/nestor/internal/login"
 	"github.com/nestor-dev/nestor/internal/shorten"
 	"github.com/nestor-dev/nestor/internal/tool"
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
@@ -44,6 +45,8 @@ type Reconciler struct {
 	Finder resolve.Finder
 	Gate   cluster.Gate
 
+	// Logins has the logins of people; nil if people cannot log in.
+	Logins *login.Service
 	// Pool has the sessions; Changed receives those that have changed.
 	Pool    *mcp.Pool
 	Changed *cluster.Queue
@@ -70,6 +73,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, req.NamespacedName, &object); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.Pool.Retain(func(key mcp.Key) bool { return ServerOf(key) != req.NamespacedName })
+			return ctrl.Result{}, r.forgetLogins(ctx, req.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -90,6 +94,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	known := r.Pool.Ensure(r.server(&object)).Status()
 	return status.Result(r.Status.WriteCondition(ctx, &object, conditionOf(object.Generation, known), func() {
+		object.Status.LoginURL = r.loginURL(&object)
 		if known.Ready {
 			Pin(&object, known)
 		}
@@ -98,13 +103,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // server returns the connection settings of the operator's own session.
 func (r *Reconciler) server(object *v1beta1.ToolServer) mcp.Server {
-	return Server(r.Finder, object, SessionKey(object.Namespace, object))
+	return Server(r.Finder, r.Logins, object, SessionKey(object.Namespace, object))
 }
 
-// Server returns the connection settings of a ToolServer for a session.
-func Server(finder resolve.Finder, object *v1beta1.ToolServer, key mcp.Key) mcp.Server {
+// Server returns the connection settings of a ToolServer for a session, which lists the tools only if people log in.
+func Server(finder resolve.Finder, logins *login.Service, object *v1beta1.ToolServer, key mcp.Key) mcp.Server {
 	object = object.DeepCopy() // a write of its status overwrites it, while the session reads its Secrets
-	return mcp.Server{
+	server := mcp.Server{
 		Key:           key,
 		Revision:      revisionOf(object),
 		Prefix:        tool.ServerPrefix(object.Name),
@@ -115,6 +120,13 @@ func Server(finder resolve.Finder, object *v1beta1.ToolServer, key mcp.Key) mcp.
 		ReadOnlyTools: object.Spec.ReadOnlyTools,
 		Timeout:       time.Duration(object.Spec.TimeoutSeconds) * time.Second,
 	}
+	if NeedsLogin(object) {
+		server.Tokens, server.ListOnly = noLogins{}, true
+		if logins != nil {
+			server.Tokens = logins.AnySource(LoginServer(finder, object))
+		}
+	}
+	return server
 }
 
 func revisionOf(object *v1beta1.ToolServer) string {
@@ -188,6 +200,9 @@ func ServerOf(key mcp.Key) types.NamespacedName {
 // serversUsingSecret returns the servers whose headers or client secret come from a Secret that has changed. Those that were refused with the
 // old one try again at once.
 func (r *Reconciler) serversUsingSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	if secret.GetLabels()[v1beta1.LabelToolLogin] != "" && secret.GetNamespace() == r.Finder.OperatorNamespace {
+		return r.serverOfLogin(ctx, secret)
+	}
 	var list v1beta1.ToolServerList
 	if err := r.Client.List(ctx, &list, client.InNamespace(secret.GetNamespace())); err != nil {
 		return nil // the cache is not ready; its events will follow

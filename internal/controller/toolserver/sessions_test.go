@@ -34,7 +34,7 @@ func TestSessionsBelongToTheirServer(t *testing.T) {
 		if server := ServerOf(key); server != client.ObjectKeyFromObject(object) {
 			t.Errorf("the session %v belongs to %v", key, server)
 		}
-		pool.Ensure(Server(resolve.Finder{}, object, key))
+		pool.Ensure(Server(resolve.Finder{}, nil, object, key))
 		return key
 	}
 	ended := []mcp.Key{open("nestor-system", shared), open("team", shared)}

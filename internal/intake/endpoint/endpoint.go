@@ -20,6 +20,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/nestor-dev/nestor/internal/intake"
+	"github.com/nestor-dev/nestor/internal/login/request"
 	"github.com/nestor-dev/nestor/internal/push"
 	"github.com/nestor-dev/nestor/internal/streams"
 )
@@ -43,6 +44,8 @@ type Options struct {
 	// Deliver takes webhooks, and Push registrations.
 	Deliver func(ctx context.Context, sent intake.Webhook) (intake.Receipt, error)
 	Push    push.Registrar
+	// Login logs people in to tool servers and out.
+	Login func(ctx context.Context, wanted request.Request) (request.Result, error)
 }
 
 func New(options Options) (http.Handler, error) {
@@ -61,6 +64,7 @@ func New(options Options) (http.Handler, error) {
 	mux.Handle("POST "+intake.WebhooksPath, answered(options.Deliver))
 	mux.Handle("POST "+intake.RegistrationsPath, answered(options.Push.Seal))
 	mux.Handle("POST "+intake.KeysPath, answered(func(ctx context.Context, _ struct{}) (push.JWKS, error) { return options.Push.PublicKeys(ctx) }))
+	mux.Handle("POST "+intake.LoginsPath, answered(options.Login))
 	return admit(tokens, options.Gateway, mux), nil
 }
 

@@ -41,6 +41,8 @@ const (
 	NotAllowed
 	// InvalidResponse: the response has no usable token.
 	InvalidResponse
+	// LoginRequired: a person has to log in.
+	LoginRequired
 )
 
 // Error is the error of a request for a token.
@@ -50,6 +52,9 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return e.message }
+
+// NewError returns an error whose message contains no secret.
+func NewError(problem Problem, message string) *Error { return &Error{problem, message} }
 
 // hints name what to check, by the error codes of RFC 6749, section 5.2, and RFC 8707. Other codes are not shown.
 var hints = map[string]string{

@@ -17,6 +17,7 @@ var tokenReasons = map[oauth.Problem]Reason{
 	oauth.Rejected:        Unauthorized,
 	oauth.NotAllowed:      NotAllowed,
 	oauth.InvalidResponse: InvalidResponse,
+	oauth.LoginRequired:   Unauthorized,
 }
 
 // authorize sends a request with an access token, if the server needs one. A request that is answered with 401 was not

@@ -95,9 +95,19 @@ func (l *lostCall) retryable(repeatable bool) bool {
 	return repeatable || l.exchange.hadNoEffect()
 }
 
+// RefusedError is the error of a call that had no effect, because the server does not accept the credentials.
+type RefusedError struct{ message string }
+
+func (e *RefusedError) Error() string { return e.message }
+
+// NewRefusedError returns the error of a call that was not made, because there is no session with the credentials.
+func NewRefusedError(message string) *RefusedError { return &RefusedError{message} }
+
 func (l *lostCall) explain(server string) error {
 	text := l.exchange.message(l.err)
 	switch {
+	case l.exchange.unauthorized() && l.exchange.hadNoEffect():
+		return &RefusedError{fmt.Sprintf("tool server %s refuses the credentials of this namespace (%s): an operator must correct them", server, text)}
 	case l.exchange.unauthorized():
 		return fmt.Errorf("tool server %s refuses the credentials of this namespace (%s): an operator must correct them", server, text)
 	case l.exchange.throttled():

@@ -110,7 +110,9 @@ func (s *Session) connectError(ctx context.Context, observed *exchange, err erro
 		return &unusableError{InvalidResponse, observed.message(err)}
 	case observed.unauthorized():
 		check := "check headersFrom and the Secret that it names"
-		if s.tokens != nil {
+		if s.server.Tokens != nil {
+			check = "log out and in again"
+		} else if s.tokens != nil {
 			check = "check what the token of auth.oauth is for: scopes, audience and resource"
 		}
 		return fmt.Errorf("%w (%s): %s", errUnauthorized, observed.message(err), check)

@@ -131,7 +131,7 @@ func (e *exchange) unauthorized() bool {
 	defer e.mu.Unlock()
 	var noToken *oauth.Error
 	if errors.As(e.problem, &noToken) {
-		return noToken.Problem == oauth.Rejected
+		return noToken.Problem == oauth.Rejected || noToken.Problem == oauth.LoginRequired
 	}
 	return e.status == http.StatusUnauthorized || e.status == http.StatusForbidden
 }

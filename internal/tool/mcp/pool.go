@@ -38,6 +38,8 @@ const (
 	defaultKeepAlive      = 30 * time.Second
 	shortestPause         = time.Second
 	longestPause          = 2 * time.Minute
+	// idleTime is how long the session of a person stays open without a call.
+	idleTime = 15 * time.Minute
 )
 
 // Pool keeps sessions by namespace and server. It is safe for concurrent use.
@@ -72,14 +74,17 @@ func NewPool(options Options) *Pool {
 func (p *Pool) Ensure(server Server) *Session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.dropIdle()
 	old, ok := p.sessions[server.Key]
 	if ok && old.server.Revision == server.Revision {
+		old.usedAt = time.Now()
 		return old
 	}
 	if ok {
 		old.stop()
 	}
 	session := newSession(server, p.tokensFor(server), p.options)
+	session.usedAt = time.Now()
 	if p.closed {
 		session.stop()
 	} else {
@@ -90,8 +95,21 @@ func (p *Pool) Ensure(server Server) *Session {
 	return session
 }
 
+// dropIdle closes the sessions of people who have not used them for a while. The caller holds the lock.
+func (p *Pool) dropIdle() {
+	for key, session := range p.sessions {
+		if key.Person != "" && time.Since(session.usedAt) > idleTime {
+			session.stop()
+			delete(p.sessions, key)
+		}
+	}
+}
+
 // tokensFor returns the source of a server's tokens, which all namespaces share, or nil. The caller holds the lock.
-func (p *Pool) tokensFor(server Server) *oauth.Source {
+func (p *Pool) tokensFor(server Server) TokenSource {
+	if server.Tokens != nil {
+		return server.Tokens
+	}
 	if server.OAuth == nil {
 		return nil
 	}

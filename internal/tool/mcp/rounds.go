@@ -141,6 +141,9 @@ func (r *round) refused() bool {
 // Call runs a tool by the server's own name for it. If the server requests input, the output has a question for a
 // person, and the next call continues with the answer.
 func (s *Session) Call(ctx context.Context, name string, repeatable bool, call tool.Invocation) (tool.Output, error) {
+	if s.server.ListOnly {
+		return tool.Output{}, fmt.Errorf("the session with tool server %s only lists its tools", s.server.Key.Server)
+	}
 	var r round
 	if call.Input != nil {
 		if err := json.Unmarshal(call.Input.State, &r); err != nil {

@@ -26,6 +26,17 @@ type Key struct {
 	// Server is the server's name, prefixed with its namespace if that differs from the agents':
 	// "nestor-system/github".
 	Server string
+	// Person is the user whose credentials the session has; empty for that of the namespace.
+	Person string
+}
+
+// TokenSource provides access tokens. It is safe for concurrent use.
+type TokenSource interface {
+	// Token returns a token that has not expired.
+	Token(ctx context.Context) (string, error)
+	// Refused is called with a token that the server refused, and reports whether Token can return another one or explain
+	// why not.
+	Refused(token string) bool
 }
 
 // Headers returns headers for a request. It is called for each request, so that a rotated Secret is used at once. The
@@ -47,6 +58,10 @@ type Server struct {
 	Headers Headers
 	// OAuth is the client that obtains access tokens for the requests; nil if they need none.
 	OAuth *oauth.Client
+	// Tokens provides the access tokens instead; nil if it does not.
+	Tokens TokenSource
+	// ListOnly reports that the session only lists the tools, and makes no call.
+	ListOnly bool
 	// ReadOnlyTools are tools, by the server's own names, that count as read-only regardless of the server's hints.
 	ReadOnlyTools []string
 	// Timeout limits one call; zero uses the executor's.

@@ -13,7 +13,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/time/rate"
 
-	"github.com/nestor-dev/nestor/internal/outbound/oauth"
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
@@ -27,7 +26,8 @@ const (
 type Session struct {
 	server  Server
 	options Options
-	tokens  *oauth.Source // nil if the server needs none
+	tokens  TokenSource // nil if the server needs none
+	usedAt  time.Time   // when the session was last requested; the pool's lock guards it
 	tasks   taskTools
 	ctx     context.Context
 	stop    context.CancelFunc
@@ -48,7 +48,7 @@ type Session struct {
 	retry bool
 }
 
-func newSession(server Server, tokens *oauth.Source, options Options) *Session {
+func newSession(server Server, tokens TokenSource, options Options) *Session {
 	ctx, stop := context.WithCancel(context.Background())
 	return &Session{
 		server: server, tokens: tokens, options: options, ctx: ctx, stop: stop,
@@ -219,6 +219,10 @@ func (s *Session) connection(ctx context.Context, old *connection) (*connection,
 		s.mu.Unlock()
 		if conn != nil && conn != old {
 			return conn, nil
+		}
+		if conn == nil && status.Reason == Unauthorized {
+			return nil, &RefusedError{fmt.Sprintf("tool server %s is not connected: %s. Continue with something else or try again later",
+				s.server.Key.Server, status.Message)}
 		}
 		if conn == nil && !status.Reason.connecting() {
 			return nil, fmt.Errorf("tool server %s is not connected: %s. Continue with something else or try again later",

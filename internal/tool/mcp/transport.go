@@ -16,7 +16,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/nestor-dev/nestor/internal/outbound"
-	"github.com/nestor-dev/nestor/internal/outbound/oauth"
 )
 
 const (
@@ -66,7 +65,7 @@ type guardedTripper struct {
 	base    http.RoundTripper
 	origin  *url.URL
 	headers Headers
-	tokens  *oauth.Source
+	tokens  TokenSource
 	tasks   *taskTools
 }
 
