@@ -41,7 +41,8 @@ func needsOwner(object client.Object) bool {
 	return false
 }
 
-func newObject(kind string) client.Object {
+// NewObject returns an empty object of a kind that has agents, or nil for another kind.
+func NewObject(kind string) client.Object {
 	switch kind {
 	case "AgentChat":
 		return &v1beta1.AgentChat{}
@@ -94,7 +95,7 @@ func (r Reader) Deleted(ctx context.Context, a ledger.Agent) (object, ancestor b
 
 // agentObject reads the object of an agent. It returns nil if the object does not exist or is being deleted.
 func agentObject(ctx context.Context, a ledger.Agent, read Read) (client.Object, error) {
-	object := newObject(a.Kind)
+	object := NewObject(a.Kind)
 	if object == nil {
 		return nil, fmt.Errorf("agent %s has the unknown kind %s", a.UID, a.Kind)
 	}

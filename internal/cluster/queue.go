@@ -38,7 +38,7 @@ type Queue struct {
 	due   map[types.NamespacedName]*time.Timer
 }
 
-// New returns a queue for one controller.
+// NewQueue returns a queue for one controller.
 func NewQueue() *Queue {
 	return &Queue{early: map[types.NamespacedName]bool{}, due: map[types.NamespacedName]*time.Timer{}}
 }

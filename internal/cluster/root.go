@@ -18,7 +18,7 @@ import (
 // an object without an owner in the tree, the label was planted, or the object was orphaned.
 func RootUID(object client.Object) types.UID {
 	ref := metav1.GetControllerOf(object)
-	if ref == nil || newObject(ref.Kind) == nil {
+	if ref == nil || NewObject(ref.Kind) == nil {
 		return object.GetUID() // a standalone task may be owned by an object that is not Nestor's
 	}
 	return cmp.Or(types.UID(object.GetLabels()[v1beta1.LabelRoot]), ref.UID)

@@ -58,7 +58,7 @@ func (t Tree) AgentUID(task *v1beta1.AgentTask) string {
 // above returns the owner of an object in the tree: nil if it has none, or if it was deleted.
 func (t Tree) above(object client.Object) client.Object {
 	ref := metav1.GetControllerOf(object)
-	if ref == nil || newObject(ref.Kind) == nil {
+	if ref == nil || NewObject(ref.Kind) == nil {
 		return nil // a standalone task may be owned by an object that is not Nestor's
 	}
 	return t.objects[ref.UID]
@@ -82,7 +82,7 @@ func (t Tree) Lineage(object client.Object) Lineage {
 		above := t.above(object)
 		if above == nil {
 			ref := metav1.GetControllerOf(object)
-			out.Gone = ref == nil && needsOwner(object) || ref != nil && newObject(ref.Kind) != nil
+			out.Gone = ref == nil && needsOwner(object) || ref != nil && NewObject(ref.Kind) != nil
 			return out
 		}
 		if !above.GetDeletionTimestamp().IsZero() {

@@ -63,8 +63,8 @@ func (c *Client) Observe(ctx context.Context, informers cache.Informers) error {
 			return fmt.Errorf("watch %T: %w", object, err)
 		}
 		forget := func(now any) {
-			if seen, ok := now.(client.Object); ok {
-				c.newer(seen)
+			if cached, ok := now.(client.Object); ok {
+				c.newer(cached)
 			}
 		}
 		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{AddFunc: forget, UpdateFunc: func(_, now any) { forget(now) },
@@ -72,8 +72,8 @@ func (c *Client) Observe(ctx context.Context, informers cache.Informers) error {
 				if tombstone, ok := last.(toolscache.DeletedFinalStateUnknown); ok {
 					last = tombstone.Obj
 				}
-				if seen, ok := last.(client.Object); ok {
-					c.forget(seen)
+				if deleted, ok := last.(client.Object); ok {
+					c.forget(deleted)
 				}
 			}}); err != nil {
 			return fmt.Errorf("watch %T: %w", object, err)

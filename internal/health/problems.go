@@ -132,7 +132,7 @@ const maxDetails = 8
 func (n Namespace) waiting(ctx context.Context, result *collection, kind listed, rows []row) {
 	read := 0
 	for _, r := range rows {
-		if !slices.ContainsFunc(r.reasons, result.isNews) {
+		if !slices.ContainsFunc(r.reasons, result.isNew) {
 			continue
 		}
 		if read++; read > maxDetails {
@@ -226,7 +226,7 @@ func (n Namespace) providers(ctx context.Context, result *collection, own []v1be
 
 type collection struct{ problems []Problem }
 
-// add adds a problem, unless the same is known: the first is about the cause, later ones about what waits for it.
+// add adds a problem, unless the collection contains it: the first one is the cause, and later ones wait for it.
 func (c *collection) add(p Problem) {
 	if !slices.ContainsFunc(c.problems, func(other Problem) bool { return other.Kind == p.Kind && (other.Object == p.Object || waits(p)) }) {
 		c.problems = append(c.problems, p)
@@ -239,11 +239,15 @@ func waits(p Problem) bool {
 }
 
 func (c *collection) provider(p *v1beta1.ModelProvider) {
-	if ready := meta.FindStatusCondition(p.Status.Conditions, v1beta1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
-		c.add(Problem{
-			Kind: Provider, Severity: Error, Object: "ModelProvider " + p.Name, Message: fmt.Sprintf("The ModelProvider %s does not work: %s.", p.Name, ready.Reason),
-			Todo: sentence(ready.Message), StartTime: &ready.LastTransitionTime,
-		})
+	c.notReady(Problem{Kind: Provider, Severity: Error, Object: "ModelProvider " + p.Name}, p.Status.Conditions, "does not work")
+}
+
+// notReady completes and adds the problem of an object, if its conditions show that it is not ready.
+func (c *collection) notReady(p Problem, conditions []metav1.Condition, what string) {
+	if ready := meta.FindStatusCondition(conditions, v1beta1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
+		p.Message = fmt.Sprintf("The %s %s: %s.", p.Object, what, ready.Reason)
+		p.Todo, p.StartTime = sentence(ready.Message), &ready.LastTransitionTime
+		c.add(p)
 	}
 }
 
@@ -263,16 +267,11 @@ func (c *collection) quota(q *v1beta1.AgentQuota) {
 }
 
 func (c *collection) toolServer(s *v1beta1.ToolServer) {
-	if ready := meta.FindStatusCondition(s.Status.Conditions, v1beta1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
-		c.add(Problem{
-			Kind: ToolServer, Severity: Warning, Object: "ToolServer " + s.Name, Message: fmt.Sprintf("The ToolServer %s is not ready: %s.", s.Name, ready.Reason),
-			Todo: sentence(ready.Message), StartTime: &ready.LastTransitionTime,
-		})
-	}
+	c.notReady(Problem{Kind: ToolServer, Severity: Warning, Object: "ToolServer " + s.Name}, s.Status.Conditions, "is not ready")
 }
 
-// isNews reports whether the reason of a condition is a problem of a kind that is not known yet.
-func (c *collection) isNews(reason string) bool {
+// isNew reports whether the reason of a condition is a problem of a kind that the collection does not contain.
+func (c *collection) isNew(reason string) bool {
 	cause, ok := conditions.Problem(reason)
 	return ok && !slices.ContainsFunc(c.problems, func(p Problem) bool { return p.Kind == Kind(cause.Problem) })
 }

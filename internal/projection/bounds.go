@@ -62,6 +62,5 @@ func moment(t agent.Time) *metav1.Time {
 	}
 	// The API stores whole seconds. A status with fractions would never equal the stored one, and would be written again at every
 	// reconcile.
-	at := metav1.NewTime(time.UnixMilli(int64(t)).UTC().Truncate(time.Second))
-	return &at
+	return new(metav1.NewTime(time.UnixMilli(int64(t)).UTC().Truncate(time.Second)))
 }

@@ -67,8 +67,7 @@ func taskStatus(s agent.State, w Work) v1beta1.AgentTaskStatus {
 		status.ForkSequence = &fork.Sequence
 	}
 	if s.Phase.Terminal() {
-		seconds := (int64(s.Outcome.Duration) + 999) / 1000
-		status.DurationSeconds = &seconds
+		status.DurationSeconds = new((int64(s.Outcome.Duration) + 999) / 1000)
 	}
 	return status
 }
@@ -176,6 +175,5 @@ func count(n *int) *int32 {
 	if n == nil || *n < 0 || *n > 1<<31-1 {
 		return nil
 	}
-	c := int32(*n)
-	return &c
+	return new(int32(*n))
 }

@@ -20,7 +20,7 @@ type Node struct {
 	Children []*Node
 }
 
-// Tree returns the tasks of a chat, or with an empty name the standalone ones, in the order in which they were asked for.
+// Tree returns the tasks of a chat, or the standalone ones if the name is empty, in the order in which they were asked for.
 func (s Snapshot) Tree(chat string) []*Node {
 	nodes, agents := map[string]*Node{}, s.agents()
 	for _, task := range s.Tasks {

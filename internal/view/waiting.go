@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -96,12 +97,7 @@ func reasonLines(p v1beta1.PolicyReasons, expires *metav1.Time) []string {
 	return lines
 }
 
-func timeOf(t *metav1.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.Time
-}
+func timeOf(t *metav1.Time) time.Time { return ptr.Deref(t, metav1.Time{}).Time }
 
 // WithArguments returns the ask with the given arguments, and reports whether they match the digest.
 func (a Ask) WithArguments(arguments string) (Ask, bool) {
@@ -130,7 +126,7 @@ func (a Ask) CheckMayDecide(user string) error {
 // Key returns a key that is unique among asks.
 func (a Ask) Key() string { return a.Task + "/" + a.Call }
 
-// Asks returns the open asks of a chat, or with an empty name those of standalone tasks, oldest first.
+// Asks returns the open asks of a chat, or those of standalone tasks if the name is empty, oldest first.
 func (s Snapshot) Asks(chat string) []Ask {
 	if chat == "" {
 		return s.standaloneAsks()

@@ -25,9 +25,8 @@ func Named(name, uid string) metav1.ObjectMeta {
 
 // OwnedBy adds a controller reference to an object.
 func OwnedBy[T client.Object](owner client.Object, kind string, object T) T {
-	controls := true
 	object.SetOwnerReferences([]metav1.OwnerReference{{
-		APIVersion: v1beta1.GroupVersion.String(), Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: &controls,
+		APIVersion: v1beta1.GroupVersion.String(), Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: new(true),
 	}})
 	return object
 }

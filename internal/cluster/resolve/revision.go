@@ -43,18 +43,16 @@ func RevisionName(roleName, revision string) string { return roleName + "-" + re
 // RoleAt finds a role for a run: a gated role as its promoted revision, or as the one that the tree of the run has pinned, which is empty if there is none.
 func (f Finder) RoleAt(ctx context.Context, namespace, name, pinned string) (role.Role, error) {
 	object, builtIn, err := f.findRole(ctx, namespace, name)
-	if err != nil {
+	switch {
+	case err != nil:
 		return role.Role{}, err
-	}
-	read := builtIn
-	if object != nil && f.Gated(object) {
+	case object != nil && f.Gated(object):
 		return f.gatedRole(ctx, object, pinned)
-	}
-	if object != nil {
+	case object != nil:
 		return f.ungatedRole(ctx, object)
 	}
-	_, read.Revision, err = read.Snapshot()
-	return read, err
+	_, builtIn.Revision, err = builtIn.Snapshot()
+	return builtIn, err
 }
 
 // ungatedRole reads a role as it is written.
@@ -101,13 +99,11 @@ func (f Finder) gatedRole(ctx context.Context, object *v1beta1.AgentRole, pinned
 	if !f.Gated(object) {
 		return f.ungatedRole(ctx, object)
 	}
-	promoted := object.Status.PromotedRevision
-	if promoted != "" {
-		if read, err := f.revision(ctx, object, promoted); !apierrors.IsNotFound(err) {
+	if promoted := object.Status.PromotedRevision; promoted != "" {
+		read, err := f.revision(ctx, object, promoted)
+		if !apierrors.IsNotFound(err) {
 			return read, err
 		}
-	}
-	if promoted != "" {
 		return role.Role{}, &Missing{Reason: v1beta1.ReasonRevisionNotFound, Message: fmt.Sprintf(
 			"The promoted revision %s of the role %s does not exist: promote another one, for example with `kubectl nestor role promote %s`.", promoted, object.Name, object.Name)}
 	}

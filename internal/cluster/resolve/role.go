@@ -138,13 +138,11 @@ func (f Finder) MayUseRole(ctx context.Context, namespace, roleNamespace, name s
 	if err != nil {
 		return fmt.Errorf("get AgentRole %s/%s: %w", roleNamespace, name, err)
 	}
-	switch ok, err := f.Allows(ctx, object.Spec.AllowedNamespaces, namespace); {
-	case err != nil:
-		return err
-	case !ok:
+	ok, err := f.Allows(ctx, object.Spec.AllowedNamespaces, namespace)
+	if err == nil && !ok {
 		return fmt.Errorf("the AgentRole %s/%s can no longer be used in the namespace %s: its allowedNamespaces do not include it", roleNamespace, name, namespace)
 	}
-	return nil
+	return err
 }
 
 // withDefaults returns r with a value for what must be set. It does not change the limits that r points to.
