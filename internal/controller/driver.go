@@ -40,7 +40,7 @@ type driver struct {
 	// waker enqueues the objects of shards that were taken over.
 	waker    *shardWaker
 	sharding *sharding
-	// takenOver is called when the agents of a shard continue, released when this operator has stopped to own it.
+	// takenOver is called when the agents of a shard continue, released when this operator no longer owns it.
 	takenOver func(time.Duration)
 	released  func(shard int)
 	// closers are closed one after the other when the operator stops: the engine first, because its calls in flight use the others.
@@ -95,13 +95,11 @@ func (d *driver) confirmObjects(ctx context.Context) error {
 		default:
 			err = d.router.End(ctx, a.UID)
 		}
-		if errors.Is(err, engine.ErrNotOwned) {
+		if err == nil || errors.Is(err, engine.ErrNotOwned) {
 			continue // the new owner of its shard does it
 		}
-		if err != nil {
-			d.unconfirmed.add(a)
-		}
-		if err != nil && !errors.Is(err, engine.ErrShardMoving) {
+		d.unconfirmed.add(a)
+		if !errors.Is(err, engine.ErrShardMoving) {
 			errs = append(errs, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"time"
 
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -107,15 +108,8 @@ func (r *Reconciler) configure(ctx context.Context, chat *v1beta1.AgentChat, pin
 }
 
 func autoAnswer(spec v1beta1.AutoAnswer) agent.AutoAnswer {
-	out := agent.AutoAnswer{Enabled: true, MinConfidence: 70, MaxPerQuestion: 2}
-	if spec.Enabled != nil {
-		out.Enabled = *spec.Enabled
+	return agent.AutoAnswer{
+		Enabled: ptr.Deref(spec.Enabled, true), MinConfidence: int(ptr.Deref(spec.MinConfidence, 70)),
+		MaxPerQuestion: int(ptr.Deref(spec.MaxPerQuestion, 2)),
 	}
-	if spec.MinConfidence != nil {
-		out.MinConfidence = int(*spec.MinConfidence)
-	}
-	if spec.MaxPerQuestion != nil {
-		out.MaxPerQuestion = int(*spec.MaxPerQuestion)
-	}
-	return out
 }

@@ -4,8 +4,6 @@
 package agentconfig
 
 import (
-	"cmp"
-
 	"k8s.io/utils/ptr"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -74,12 +72,12 @@ func OfTask(r role.Role, task *v1beta1.TaskLimits, maxDepth int32, top bool) v1b
 	limits := v1beta1.AgentLimits{MaxDepth: maxDepth, MaxCostMicros: r.Limits.MaxCostMicros}
 	limits.MaxIterations = min(r.Limits.MaxIterations, ptr.Deref(task.MaxIterations, r.Limits.MaxIterations))
 	limits.MaxDurationSeconds = min(r.Limits.MaxDurationSeconds, ptr.Deref(task.MaxDurationSeconds, r.Limits.MaxDurationSeconds))
-	tasks, tokens := task.MaxTasks, task.MaxTotalTokens
+	tasks, tokens := int32(0), int64(0)
 	if top {
-		tasks, tokens = cmp.Or(tasks, ptr.To[int32](defaultMaxTasks)), cmp.Or(tokens, ptr.To[int64](defaultMaxTotalTokens))
+		tasks, tokens = defaultMaxTasks, defaultMaxTotalTokens
 	}
-	limits.MaxTasks = ptr.Deref(tasks, 0)
-	limits.MaxTotalTokens = tighter(r.Limits.MaxTotalTokens, ptr.Deref(tokens, 0))
+	limits.MaxTasks = ptr.Deref(task.MaxTasks, tasks)
+	limits.MaxTotalTokens = tighter(r.Limits.MaxTotalTokens, ptr.Deref(task.MaxTotalTokens, tokens))
 	return limits
 }
 

@@ -5,9 +5,11 @@
 package agentconfig
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -138,10 +140,11 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 
 // checkRole returns an error if a role cannot lead a chat: some of its fields are about the result of a task, and a chat has none.
 func (s Subject) checkRole(definition role.Role) error {
+	if s.Kind != agent.Orchestrator {
+		return nil
+	}
 	problem := ""
 	switch {
-	case s.Kind != agent.Orchestrator:
-		return nil
 	case definition.Remote != nil:
 		problem = "is that of a remote agent, which cannot lead a chat"
 	case definition.OutputSchema != nil:
@@ -179,7 +182,7 @@ func (r *Resolver) checkLedgerQuota(ctx context.Context, s Subject) (string, err
 
 // resolveModel finds the provider and the model, with their properties.
 func (r *Resolver) resolveModel(ctx context.Context, s Subject, out *Resolved) error {
-	name := firstOf(s.Provider, out.Role.ModelProvider, defaultProvider)
+	name := cmp.Or(s.Provider, out.Role.ModelProvider, defaultProvider)
 	provider, err := r.Finder.Provider(ctx, s.Namespace, name)
 	if err != nil {
 		return err
@@ -188,7 +191,7 @@ func (r *Resolver) resolveModel(ctx context.Context, s Subject, out *Resolved) e
 		return err
 	}
 	out.Provider = provider.Namespace + "/" + provider.Name
-	out.Model = firstOf(s.Model, out.Role.Model, provider.Spec.DefaultModel)
+	out.Model = cmp.Or(s.Model, out.Role.Model, provider.Spec.DefaultModel)
 	if out.Model == "" {
 		return &resolve.Missing{Reason: v1beta1.ReasonModelNotSet,
 			Message: fmt.Sprintf("Name a model: in the object, in the role %s, or as defaultModel of the ModelProvider %s.", s.Role, name)}
@@ -278,15 +281,12 @@ func roleOf(r role.Role, namespace string) agent.Role {
 }
 
 func toolsOf(set tool.Set) []agent.Tool {
-	builtIn := map[string]bool{}
-	for _, name := range builtin.Names() {
-		builtIn[name] = true
-	}
+	builtIn := builtin.Names()
 	var tools []agent.Tool
 	for _, t := range set.Tools() {
 		spec := t.Spec()
 		tools = append(tools, agent.Tool{Name: spec.Name, Description: spec.Description, Parameters: spec.Parameters,
-			BuiltIn: builtIn[spec.Name], Granted: spec.Name == builtin.ReadSkill, ReadOnly: spec.ReadOnly, Idempotent: spec.Idempotent,
+			BuiltIn: slices.Contains(builtIn, spec.Name), Granted: spec.Name == builtin.ReadSkill, ReadOnly: spec.ReadOnly, Idempotent: spec.Idempotent,
 			Approval: agent.ToolApproval(spec.Approval)})
 		if spec.Added {
 			added := &tools[len(tools)-1]
@@ -294,13 +294,4 @@ func toolsOf(set tool.Set) []agent.Tool {
 		}
 	}
 	return tools
-}
-
-func firstOf(names ...string) string {
-	for _, name := range names {
-		if name != "" {
-			return name
-		}
-	}
-	return ""
 }

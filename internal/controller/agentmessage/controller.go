@@ -199,7 +199,7 @@ func (r *Reconciler) confirmOwner(ctx context.Context, owner client.Object) erro
 // handle carries out a message. It returns the outcome, or nil if another component reports it.
 func (r *Reconciler) handle(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage) (*outcome, error) {
 	if wasTaken, err := r.wasTaken(ctx, owner, message); err != nil || wasTaken {
-		return ptr(taken()), err
+		return new(taken()), err
 	}
 	switch {
 	case message.Spec.Approval != nil:
@@ -229,9 +229,9 @@ func (r *Reconciler) wasTaken(ctx context.Context, owner client.Object, message 
 func (r *Reconciler) deliverMessage(ctx context.Context, chat client.Object, message *v1beta1.AgentMessage) (*outcome, error) {
 	state, started, err := r.Runner.State(ctx, string(chat.GetUID()))
 	if err != nil || !started {
-		return ptr(pending(v1beta1.ReasonChatNotReady, "The message waits until the chat is ready: see the chat's conditions.")), err
+		return new(pending(v1beta1.ReasonChatNotReady, "The message waits until the chat is ready: see the chat's conditions.")), err
 	}
-	delivered := ptr(pending(v1beta1.ReasonDelivered, "The message waits for the next turn."))
+	delivered := new(pending(v1beta1.ReasonDelivered, "The message waits for the next turn."))
 	if len(message.Spec.Attachments) > 0 && state.HasHandled(message.Name) {
 		return delivered, nil // a ConfigMap that changes later has no effect
 	}
@@ -293,16 +293,7 @@ func (r *Reconciler) ChatStarted(ctx context.Context, chat types.NamespacedName)
 }
 
 func (r *Reconciler) unhandled(ctx context.Context, namespace string, which client.MatchingFields) []reconcile.Request {
-	var list v1beta1.AgentMessageList
-	if err := r.Client.List(ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy); err != nil {
-		return nil // the cache is not ready; its initial events enqueue them
-	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		m := &list.Items[i]
-		if m.Spec.Role == v1beta1.RoleUser && !cluster.HasFinalPhase(m) {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(m)})
-		}
-	}
-	return requests
+	return cluster.Requests(ctx, r.Client, &v1beta1.AgentMessageList{}, func(m *v1beta1.AgentMessage) bool {
+		return m.Spec.Role == v1beta1.RoleUser && !cluster.HasFinalPhase(m)
+	}, client.InNamespace(namespace), which)
 }

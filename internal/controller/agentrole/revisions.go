@@ -70,8 +70,7 @@ func (r *Reconciler) revise(ctx context.Context, object *v1beta1.AgentRole, read
 	if err != nil {
 		return p, err
 	}
-	p.Current = current
-	if slices.Contains(p.Kept, current) {
+	if p.Current = current; slices.Contains(p.Kept, current) {
 		return p, nil
 	}
 	if len(data) > maxRevisionBytes {
@@ -183,10 +182,7 @@ func (r *Reconciler) createRevision(ctx context.Context, object *v1beta1.AgentRo
 func (r *Reconciler) usedRevisions(ctx context.Context, object *v1beta1.AgentRole) (map[string]bool, error) {
 	wanted, _, _ := strings.Cut(object.Annotations[v1beta1.AnnotationPromote], "/")
 	used := map[string]bool{object.Status.PromotedRevision: true, object.Status.PreviousRevision: true, wanted: true}
-	var in []client.ListOption
-	if object.Namespace != r.Finder.OperatorNamespace { // trees of every namespace may use a shared role
-		in = append(in, client.InNamespace(object.Namespace))
-	}
+	in := client.InNamespace(r.Finder.ReferringNamespace(object.Namespace))
 	add := func(pins []v1beta1.RoleRevision) {
 		for _, pin := range pins {
 			if pin.Role == object.Name {
@@ -195,7 +191,7 @@ func (r *Reconciler) usedRevisions(ctx context.Context, object *v1beta1.AgentRol
 		}
 	}
 	var tasks v1beta1.AgentTaskList
-	if err := r.Client.List(ctx, &tasks, append(in, client.UnsafeDisableDeepCopy)...); err != nil {
+	if err := r.Client.List(ctx, &tasks, in, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the tasks that use role %s/%s: %w", object.Namespace, object.Name, err)
 	}
 	for i := range tasks.Items {
@@ -204,7 +200,7 @@ func (r *Reconciler) usedRevisions(ctx context.Context, object *v1beta1.AgentRol
 		}
 	}
 	var chats v1beta1.AgentChatList
-	if err := r.Client.List(ctx, &chats, append(in, client.UnsafeDisableDeepCopy)...); err != nil {
+	if err := r.Client.List(ctx, &chats, in, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the chats that use role %s/%s: %w", object.Namespace, object.Name, err)
 	}
 	for i := range chats.Items {

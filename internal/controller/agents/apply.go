@@ -72,8 +72,8 @@ func taskOf(owner Owner, child agent.ChildSpec) *v1beta1.AgentTask {
 	task.Spec = v1beta1.AgentTaskSpec{
 		Chat: owner.Chat, Type: v1beta1.TaskAgent, Role: child.Role, Instruction: child.Task, ContextFiles: child.ContextFiles,
 		SuccessCriteria: child.SuccessCriteria, Context: v1beta1.ContextMode(child.Context), WorkingDir: child.WorkingDir, ContinueFrom: child.ContinueFrom,
+		Group: groupName(child.Group),
 	}
-	task.Spec.Group = groupName(child.Group)
 	if owner.Chat != "" {
 		task.Spec.TriggerMessage = child.Trigger
 		if child.PostsBefore > 0 {

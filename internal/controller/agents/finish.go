@@ -92,19 +92,9 @@ func (r *Reconciler) isReported(ctx context.Context, task *v1beta1.AgentTask) (b
 
 // finishedTasks returns requests for the finished tasks of a chat whose TTL has changed.
 func (r *Reconciler) finishedTasks(ctx context.Context, chat client.Object) []ctrl.Request {
-	var tasks v1beta1.AgentTaskList
-	ours := []client.ListOption{client.InNamespace(chat.GetNamespace()), client.MatchingFields{cluster.ChatField: chat.GetName()}, client.UnsafeDisableDeepCopy}
-	if err := r.Runner.Client.List(ctx, &tasks, ours...); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Cannot list the finished tasks of a chat", "AgentChat", client.ObjectKeyFromObject(chat))
-		return nil
-	}
-	var requests []ctrl.Request
-	for i := range tasks.Items {
-		if tasks.Items[i].Status.CompletionTime != nil {
-			requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&tasks.Items[i])})
-		}
-	}
-	return requests
+	finished := func(task *v1beta1.AgentTask) bool { return task.Status.CompletionTime != nil }
+	return cluster.Requests(ctx, r.Runner.Client, &v1beta1.AgentTaskList{}, finished,
+		client.InNamespace(chat.GetNamespace()), client.MatchingFields{cluster.ChatField: chat.GetName()})
 }
 
 // ttlChanged selects the updates of a chat that change the TTL of its finished tasks.

@@ -153,11 +153,9 @@ func (r *Reconciler) assignFork(ctx context.Context, task *v1beta1.AgentTask) (*
 	if spec.Workspace != nil {
 		spec.WorkingDir = o.config.Task.WorkingDir
 	}
-	if task.Spec.Role == "" {
-		if task.Spec.ModelProvider == "" {
-			_, spec.ModelProvider, _ = strings.Cut(o.record.Provider, "/")
-			spec.Model = cmp.Or(spec.Model, o.record.Model)
-		}
+	if task.Spec.Role == "" && task.Spec.ModelProvider == "" {
+		_, spec.ModelProvider, _ = strings.Cut(o.record.Provider, "/")
+		spec.Model = cmp.Or(spec.Model, o.record.Model)
 	}
 	return forked, nil
 }
@@ -166,8 +164,7 @@ func (r *Reconciler) assignFork(ctx context.Context, task *v1beta1.AgentTask) (*
 func (r *Reconciler) firstFact(ctx context.Context, f *facts) (ledger.Agent, agent.Fact, error) {
 	task, ok := f.lineage.Root.(*v1beta1.AgentTask)
 	if !ok || f.SubAgent == nil || f.SubAgent.Spec.Depth > 1 || task.Spec.Fork == nil {
-		record, started, err := r.prepare(ctx, f)
-		return record, started, err
+		return r.prepare(ctx, f)
 	}
 	return r.prepareFork(ctx, f, task)
 }

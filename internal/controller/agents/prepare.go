@@ -51,13 +51,10 @@ func (r *Reconciler) prepare(ctx context.Context, f *facts) (ledger.Agent, agent
 	}
 	if f.Task != nil {
 		started.Labels = append(parent.LabelsFor(f.Task.Name), v1beta1.ContentNames(f.Task.Spec.ContentLabels)...)
-	} else {
-		started.Labels = append(parent.LabelsFor(f.SubAgent.Spec.Task), v1beta1.ContentNames(f.SubAgent.Spec.ContentLabels)...)
-	}
-	if f.Task != nil {
 		setToolRun(&started.Config, f.Task, parent)
 		return record, started, nil
 	}
+	started.Labels = append(parent.LabelsFor(f.SubAgent.Spec.Task), v1beta1.ContentNames(f.SubAgent.Spec.ContentLabels)...)
 	record.Provider, record.Model = resolved.Provider, resolved.Model
 	setAssignment(&started.Config, f.SubAgent, parent)
 	started, err = r.continueFrom(ctx, f.SubAgent, record.Root, started)

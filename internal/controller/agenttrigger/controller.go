@@ -83,10 +83,8 @@ func fired() predicate.Predicate {
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, ok := e.ObjectOld.(*v1beta1.AgentTrigger)
 			after, alsoOK := e.ObjectNew.(*v1beta1.AgentTrigger)
-			if !ok || !alsoOK {
-				return false
-			}
-			return after.Status.Firings != before.Status.Firings || after.Annotations[v1beta1.AnnotationFire] != before.Annotations[v1beta1.AnnotationFire]
+			return ok && alsoOK && (after.Status.Firings != before.Status.Firings ||
+				after.Annotations[v1beta1.AnnotationFire] != before.Annotations[v1beta1.AnnotationFire])
 		},
 	}
 }
@@ -243,7 +241,7 @@ func (r *Reconciler) fireWatch(ctx context.Context, t *v1beta1.AgentTrigger, pro
 	w, err := r.Watches.of(ctx, t, program, func(err error) { r.Recorder.warn(about, string(v1beta1.DropExpressionFailed), err.Error()) })
 	var cannot *problem
 	if errors.As(err, &cannot) {
-		return false, r.reportProblem(ctx, t, cannot.reason, cannot.message)
+		return false, r.writeCondition(ctx, t, status.NotReady(t.Generation, cannot.reason, cannot.message))
 	}
 	if err != nil {
 		return false, err
@@ -275,9 +273,7 @@ func (r *Reconciler) clearWatchProblem(ctx context.Context, t *v1beta1.AgentTrig
 	if !isWatchProblem(t) {
 		return nil
 	}
-	next := *t.Status.DeepCopy()
-	setCondition(&next, readiness(t, nil))
-	return r.Recorder.write(ctx, t, next)
+	return r.writeCondition(ctx, t, readiness(t, nil))
 }
 
 func isWatchProblem(t *v1beta1.AgentTrigger) bool {

@@ -121,15 +121,15 @@ func (r *Reconciler) create(ctx context.Context, t *v1beta1.AgentTrigger, p v1be
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
 		return nil, &refusal{v1beta1.DropRefused, fmt.Errorf("the API server refuses the %s: %w", p.Kind, err)}
 	case apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, "NamespaceTerminating"):
-		return nil, errors.Join(err, r.reportProblem(ctx, t, v1beta1.ReasonCreationRefused, err.Error()))
+		return nil, errors.Join(err, r.writeCondition(ctx, t, status.NotReady(t.Generation, v1beta1.ReasonCreationRefused, err.Error())))
 	}
 	return nil, fmt.Errorf("create %s %s/%s: %w", p.Kind, t.Namespace, p.Name, err)
 }
 
-// reportProblem shows a problem of a trigger that is not in its spec.
-func (r *Reconciler) reportProblem(ctx context.Context, t *v1beta1.AgentTrigger, reason, message string) error {
+// writeCondition writes the Ready condition of a trigger, for a problem that is not in its spec, or the end of one.
+func (r *Reconciler) writeCondition(ctx context.Context, t *v1beta1.AgentTrigger, c metav1.Condition) error {
 	next := *t.Status.DeepCopy()
-	setCondition(&next, status.NotReady(t.Generation, reason, message))
+	setCondition(&next, c)
 	return r.Recorder.write(ctx, t, next)
 }
 

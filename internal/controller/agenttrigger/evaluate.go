@@ -41,7 +41,7 @@ func (e *pending) isFor(wanted *pending) bool {
 	return e.uid == wanted.uid && e.generation == wanted.generation && e.firing == wanted.firing
 }
 
-// result is what the expressions of a trigger result in.
+// result is the result of the expressions of a trigger.
 type result struct {
 	matches bool
 	work    trigger.Work

@@ -182,17 +182,16 @@ func (r *Recorder) refresh(ctx context.Context, t *v1beta1.AgentTrigger, now tim
 	next.Pending = pending
 	var active []string
 	for _, name := range next.Active {
-		isPending := slices.ContainsFunc(pending, func(p v1beta1.PendingFiring) bool { return p.Name == name })
-		ended := false
-		if !isPending {
-			var err error
-			if ended, err = r.hasEnded(ctx, t, name); err != nil {
+		if !slices.ContainsFunc(pending, func(p v1beta1.PendingFiring) bool { return p.Name == name }) {
+			ended, err := r.hasEnded(ctx, t, name)
+			if err != nil {
 				return next, err
 			}
+			if ended {
+				continue
+			}
 		}
-		if !ended {
-			active = append(active, name)
-		}
+		active = append(active, name)
 	}
 	next.Active = active
 	return next, nil
@@ -326,11 +325,8 @@ func (r *Recorder) hasEnded(ctx context.Context, t *v1beta1.AgentTrigger, name s
 		if err != nil {
 			return false, err
 		}
-		switch o := object.(type) {
-		case *v1beta1.AgentTask:
-			return o.Status.CompletionTime != nil, nil
-		case *v1beta1.AgentMessage:
-			return cluster.HasFinalPhase(o), nil
+		if object != nil {
+			return ended(object), nil
 		}
 	}
 	return true, nil

@@ -194,7 +194,7 @@ func (w *watcher) released(latched []string) map[string]bool {
 	return out
 }
 
-// unlatched drops what is known about objects that were unlatched.
+// unlatched removes the conditions of objects that were unlatched.
 func (w *watcher) unlatched(objects map[string]bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

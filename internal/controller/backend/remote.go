@@ -46,8 +46,7 @@ func (m *Models) remoteRole(ctx context.Context, a ledger.Agent) (*v1beta1.Agent
 		}
 		object.Spec.Remote = read.Remote
 	}
-	switch {
-	case object.Spec.Remote == nil || object.Spec.Remote.A2A.URL != a.Model:
+	if object.Spec.Remote == nil || object.Spec.Remote.A2A.URL != a.Model {
 		return nil, fmt.Errorf("the AgentRole %s/%s has another remote agent now: start the task again", namespace, name)
 	}
 	if namespace != a.Namespace {

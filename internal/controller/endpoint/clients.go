@@ -61,11 +61,8 @@ func (c *Clients) Get(ctx context.Context, object *v1beta1.ModelProvider) (model
 		return nil, err
 	}
 	name, revision := object.Namespace+"/"+object.Name, fmt.Sprintf("%s/%d/%s", object.UID, object.Generation, certificates)
-	c.mu.Lock()
-	cached, ok := c.kept[name]
-	c.mu.Unlock()
-	if ok && cached.revision == revision {
-		return cached.client, nil
+	if cached := c.cached(name, revision); cached != nil {
+		return cached, nil
 	}
 	transport, err := c.transport(ctx, object)
 	if err != nil {
@@ -77,6 +74,25 @@ func (c *Clients) Get(ctx context.Context, object *v1beta1.ModelProvider) (model
 	}
 	c.keep(name, keptClient{revision: revision, client: client, transport: transport})
 	return client, nil
+}
+
+// cached returns the client of a revision, or nil.
+func (c *Clients) cached(name, revision string) model.Client {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cached, ok := c.kept[name]; ok && cached.revision == revision {
+		return cached.client
+	}
+	return nil
+}
+
+// httpClient returns an HTTP client with the wrapped transport.
+func (c *Clients) httpClient(transport *http.Transport) *http.Client {
+	made := wire.NewHTTPClient(transport)
+	if c.Transport != nil {
+		made.Transport = c.Transport(made.Transport)
+	}
+	return made
 }
 
 func (c *Clients) keep(name string, made keptClient) {
@@ -125,10 +141,7 @@ func maker[C model.Client](newClient func(wire.Endpoint) (C, error)) func(wire.E
 
 func (c *Clients) make(object *v1beta1.ModelProvider, transport *http.Transport, timeout time.Duration) (model.Client, error) {
 	object = object.DeepCopy() // a write of its status overwrites it, while a probe may be reading the key
-	endpoint := wire.Endpoint{BaseURL: object.Spec.BaseURL, Timeout: timeout, HTTPClient: wire.NewHTTPClient(transport)}
-	if c.Transport != nil {
-		endpoint.HTTPClient.Transport = c.Transport(endpoint.HTTPClient.Transport)
-	}
+	endpoint := wire.Endpoint{BaseURL: object.Spec.BaseURL, Timeout: timeout, HTTPClient: c.httpClient(transport)}
 	if HasKey(object) {
 		endpoint.Key = func(ctx context.Context) (string, error) { return c.Key(ctx, object) }
 	}
@@ -184,11 +197,7 @@ func (c *Clients) Check(ctx context.Context, object *v1beta1.ModelProvider) erro
 	_, err := c.Fingerprint(ctx, object)
 	var missing *resolve.Missing
 	if c.Delayed != nil && errors.As(err, &missing) && missing.Reason == v1beta1.ReasonAPIKeyFileNotFound {
-		namespace := object.Namespace
-		if namespace == c.Finder.OperatorNamespace {
-			namespace = "" // it may be shared with all of them
-		}
-		c.Delayed.Add(namespace)
+		c.Delayed.Add(c.Finder.ReferringNamespace(object.Namespace))
 	}
 	return err
 }

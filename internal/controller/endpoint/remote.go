@@ -38,19 +38,15 @@ func (c *Clients) CheckRemote(ctx context.Context, r role.Role) error {
 // Remote returns the client of a remote role. Its headers are read for each call; it is replaced when the role changes, or has another revision.
 func (c *Clients) Remote(object *v1beta1.AgentRole, roleRevision string) (model.Client, error) {
 	name, revision := object.Namespace+"/"+remotePrefix+object.Name, fmt.Sprintf("%s/%d/%s", object.UID, object.Generation, roleRevision)
-	c.mu.Lock()
-	cached, ok := c.kept[name]
-	c.mu.Unlock()
-	if ok && cached.revision == revision {
-		return cached.client, nil
+	if cached := c.cached(name, revision); cached != nil {
+		return cached, nil
 	}
 	agent := object.Spec.Remote.A2A
 	transport := outbound.New(c.Outbound)
-	endpoint := wire.Endpoint{BaseURL: agent.URL, Timeout: a2a.MaxDuration, HTTPClient: wire.NewHTTPClient(transport), Header: c.Finder.Headers(object.Namespace, agent.HeadersFrom)}
-	if c.Transport != nil {
-		endpoint.HTTPClient.Transport = c.Transport(endpoint.HTTPClient.Transport)
-	}
-	client, err := a2a.NewClient(endpoint)
+	client, err := a2a.NewClient(wire.Endpoint{
+		BaseURL: agent.URL, Timeout: a2a.MaxDuration, HTTPClient: c.httpClient(transport),
+		Header: c.Finder.Headers(object.Namespace, agent.HeadersFrom),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("the remote agent of the AgentRole %s/%s cannot be used: %w", object.Namespace, object.Name, err)
 	}
