@@ -110,10 +110,7 @@ func (f Finder) OfAgent(ctx context.Context, a ledger.Agent) (*Location, error) 
 			return location, nil
 		}
 	}
-	var object client.Object = &v1beta1.SubAgent{}
-	if a.Kind == "AgentTask" {
-		object = &v1beta1.AgentTask{}
-	}
+	object := cluster.NewObject(a.Kind)
 	if err := f.Reader.Cached(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, object); err != nil {
 		return nil, fmt.Errorf("get the agent %s/%s: %w", a.Namespace, a.Name, err)
 	}
