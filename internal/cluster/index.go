@@ -15,9 +15,9 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// ChatField indexes tasks and messages by their chat, TaskField indexes messages by their standalone task, OwnerField indexes sub-agents by
-// the UID of their task, TriggerField indexes tasks and messages by the UID of the trigger that created them, and HeldField
-// those with the finalizer of a firing by the name of the trigger.
+// ChatField indexes tasks and messages by their chat, TaskField indexes messages by their standalone task, OwnerField
+// indexes sub-agents by the UID of their task, TriggerField indexes tasks and messages by the UID of the trigger that
+// created them, and HeldField those with the finalizer of a firing by the name of the trigger.
 const (
 	ChatField    = "spec.chat"
 	TaskField    = "spec.task"

@@ -17,8 +17,8 @@ import (
 // maxLiveReads bounds the objects that are read from the API server at the same time.
 const maxLiveReads = 16
 
-// Live reads from the API server. Concurrent reads of the same object share one request: a caller gets the result of a request that was
-// sent after its call, never an earlier one.
+// Live reads from the API server. Concurrent reads of the same object share one request: a caller gets the result of a
+// request that was sent after its call, never an earlier one.
 type Live struct {
 	client.Reader
 

@@ -43,8 +43,8 @@ func (t Tree) Task(name string) *v1beta1.AgentTask { return t.tasks[name] }
 // SubAgent returns the sub-agent of a task, or nil.
 func (t Tree) SubAgent(task *v1beta1.AgentTask) *v1beta1.SubAgent { return t.subAgents[task.UID] }
 
-// AgentUID returns the engine UID of a task's work: its sub-agent's, or its own if it is one tool call. It is empty for a task without a
-// sub-agent.
+// AgentUID returns the engine UID of a task's work: its sub-agent's, or its own if it is one tool call. It is empty for
+// a task without a sub-agent.
 func (t Tree) AgentUID(task *v1beta1.AgentTask) string {
 	if task.Spec.Type == v1beta1.TaskTool {
 		return string(task.UID)

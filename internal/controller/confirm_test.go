@@ -138,8 +138,8 @@ func TestObject_DeletedDuringRecovery(t *testing.T) {
 	}
 }
 
-// TestObject_CreatedInAnotherShard deletes a chat and creates another one with its name, and only then reconciles the name. The
-// operator of the old chat ends its agent, and that of the new one acts on the new one.
+// TestObject_CreatedInAnotherShard deletes a chat and creates another one with its name, and only then reconciles the
+// name. The operator of the old chat ends its agent, and that of the new one acts on the new one.
 func TestObject_CreatedInAnotherShard(t *testing.T) {
 	kept, record := ledgerWithChat(t)
 	name := types.NamespacedName{Namespace: record.Namespace, Name: record.Name}

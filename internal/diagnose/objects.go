@@ -55,8 +55,8 @@ type object struct {
 	} `json:"status"`
 }
 
-// objects reports what the conditions of all objects of the namespace report, as the table of conditions has it. Other checks report the
-// providers in reported, and kinds that the user may not list.
+// objects reports what the conditions of all objects of the namespace report, as the table of conditions has it. Other
+// checks report the providers in reported, and kinds that the user may not list.
 func (t Target) objects(ctx context.Context, reported []string) []Finding {
 	var all report
 	for _, k := range kinds {
@@ -82,7 +82,8 @@ func (t Target) objects(ctx context.Context, reported []string) []Finding {
 	return all.finish()
 }
 
-// report collects the findings about objects: groups of those with the same kind and reason, or of those that wait for the same cause.
+// report collects the findings about objects: groups of those with the same kind and reason, or of those that wait for
+// the same cause.
 type report struct{ groups []group }
 
 type group struct {

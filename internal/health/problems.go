@@ -60,7 +60,8 @@ type Problem struct {
 // Key identifies a problem while it lasts.
 func (p Problem) Key() string { return string(p.Kind) + "/" + p.Object }
 
-// OfInstallation reports whether the problem is about the installation or the configuration, and not about work that waits because of it.
+// OfInstallation reports whether the problem is about the installation or the configuration, and not about work that
+// waits because of it.
 func (p Problem) OfInstallation() bool { return !waits(p) }
 
 // Namespace is a namespace to check, with the permissions of the client.
@@ -75,7 +76,8 @@ type Namespace struct {
 	Heartbeat *Observer
 }
 
-// Problems returns the problems of the installation and of the namespace, the worst first. What the person may not read is left out.
+// Problems returns the problems of the installation and of the namespace, the worst first. What the person may not read
+// is left out.
 func (n Namespace) Problems(ctx context.Context) ([]Problem, error) {
 	problems, err := n.heartbeat(ctx)
 	if err != nil {
@@ -124,8 +126,8 @@ func (n Namespace) configured(ctx context.Context, result *collection, chats []r
 	return nil
 }
 
-// maxDetails bounds how many objects of a kind are read for the message of a problem. One for each problem suffices, unless they change
-// in the meantime.
+// maxDetails bounds how many objects of a kind are read for the message of a problem. One for each problem suffices,
+// unless they change in the meantime.
 const maxDetails = 8
 
 // waiting adds why the work of objects waits.
@@ -209,7 +211,8 @@ func (n Namespace) used(ctx context.Context, chats []row) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
-// providers adds the providers in use that are not ready: those of the namespace, and shared ones of the operator's namespace.
+// providers adds the providers in use that are not ready: those of the namespace, and shared ones of the operator's
+// namespace.
 func (n Namespace) providers(ctx context.Context, result *collection, own []v1beta1.ModelProvider, used []string) {
 	for _, name := range used {
 		i := slices.IndexFunc(own, func(p v1beta1.ModelProvider) bool { return p.Name == name })

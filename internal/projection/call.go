@@ -25,8 +25,8 @@ func setCall(w *v1beta1.Waiting, tool, arguments string) {
 	w.ArgumentsDigest = agent.CallDigest(tool, arguments)
 }
 
-// callArguments returns the arguments of a call for a status, and whether they are left out: a person must be able to decide from the
-// object as from the text of the model, so a part of them or a rounded number is not shown.
+// callArguments returns the arguments of a call for a status, and whether they are left out: a person must be able to
+// decide from the object as from the text of the model, so a part of them or a rounded number is not shown.
 func callArguments(text string) (arguments *runtime.RawExtension, omitted bool) {
 	if text == "" {
 		return nil, false
@@ -55,8 +55,8 @@ const (
 	shortestValue = 16
 )
 
-// callText returns a call for the person who decides about it. If it is too long, its long arguments are shortened and not its end: otherwise one
-// long argument (a commit message) could hide another (what is published).
+// callText returns a call for the person who decides about it. If it is too long, its long arguments are shortened and
+// not its end: otherwise one long argument (a commit message) could hide another (what is published).
 func callText(tool, arguments string) string {
 	text := tool + " " + arguments
 	if utf8.RuneCountInString(text) <= maxWaitingText {

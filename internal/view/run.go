@@ -109,8 +109,8 @@ func RunOfTask(task *v1beta1.AgentTask) Run {
 	return r.ordered(task.CreationTimestamp, r.Badge.state())
 }
 
-// ordered returns the row with its state and its place: those that wait for a person first, the longest wait before the others, then those
-// that work, and then those that were active last.
+// ordered returns the row with its state and its place: those that wait for a person first, the longest wait before the
+// others, then those that work, and then those that were active last.
 func (r Run) ordered(created metav1.Time, state State) Run {
 	r.State = state
 	switch state {

@@ -31,7 +31,8 @@ type Ask struct {
 	Agent string `json:"agent,omitempty"`
 	// Call is the ID of the tool call. It is empty for the approval of a task of type Tool, which has only one call.
 	Call string `json:"call,omitempty"`
-	// Tool and Arguments describe a call that needs approval. Arguments is JSON, or a shortened text for people if it is Truncated.
+	// Tool and Arguments describe a call that needs approval. Arguments is JSON, or a shortened text for people if it is
+	// Truncated.
 	Tool      string `json:"tool,omitempty"`
 	Arguments string `json:"arguments,omitempty"`
 	// Question is the text of a question.
@@ -108,8 +109,8 @@ func (a Ask) WithArguments(arguments string) (Ask, bool) {
 	return a, true
 }
 
-// IsAbout reports whether the ask may be about a call of a history, which WithArguments then compares. A call that is asked
-// about again has another id than in the reply of the model.
+// IsAbout reports whether the ask may be about a call of a history, which WithArguments then compares. A call that is
+// asked about again has another id than in the reply of the model.
 func (a Ask) IsAbout(id, tool string) bool { return id == a.Call || a.Digest != "" && tool == a.Tool }
 
 // CheckMayDecide returns an error if a user may not decide about a call.
@@ -173,8 +174,8 @@ func (s Snapshot) standaloneAsks() []Ask {
 	return asks
 }
 
-// Requesters returns the people who requested a standalone task: its creator, or the author of its trigger and the person who fired that. It
-// is empty if they are not known.
+// Requesters returns the people who requested a standalone task: its creator, or the author of its trigger and the
+// person who fired that. It is empty if they are not known.
 func Requesters(task *v1beta1.AgentTask) []string {
 	switch {
 	case task.Spec.User == "":
@@ -220,7 +221,8 @@ func textOf(arguments *runtime.RawExtension) string {
 	return string(plainjson.Unescape(arguments.Raw))
 }
 
-// RootTask returns the name of the standalone task at the root of a task, which may have the workspace of all tasks below it.
+// RootTask returns the name of the standalone task at the root of a task, which may have the workspace of all tasks
+// below it.
 func (s Snapshot) RootTask(name string) string {
 	if task := s.Task(name); task != nil {
 		return s.rootTask(*task).Name

@@ -105,8 +105,8 @@ func factsOf(found *objects, chat *v1beta1.AgentChat) projection.ChatFacts {
 	return facts
 }
 
-// checkNoRepeatedWrites checks the workshop's log: each write happened at most once, by key and by step. Every write has an intent in the
-// ledger, and no denied write happened.
+// checkNoRepeatedWrites checks the workshop's log: each write happened at most once, by key and by step. Every write
+// has an intent in the ledger, and no denied write happened.
 func (w *world) checkNoRepeatedWrites(ctx context.Context) error {
 	log := w.tools.executions() // read before the ledger, which has the intent first
 	lives, err := w.readAgents(ctx)
@@ -150,8 +150,8 @@ func (w *world) checkNoRepeatedWrites(ctx context.Context) error {
 	return wrong.err()
 }
 
-// checkNoRepeatedCalls compares the model's log with the ledger. An interrupted call may be repeated, but not one with a recorded end,
-// whichever operator was running, suspended or resumed.
+// checkNoRepeatedCalls compares the model's log with the ledger. An interrupted call may be repeated, but not one with
+// a recorded end, whichever operator was running, suspended or resumed.
 func (w *world) checkNoRepeatedCalls(ctx context.Context) error {
 	requests, err := w.requests(ctx) // read before the ledger, which has the intent first
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// checkHandledOnce checks every message that the API server accepted from the user. A Handled message is in the events of its agent
-// once; a Rejected one is not.
+// checkHandledOnce checks every message that the API server accepted from the user. A Handled message is in the events
+// of its agent once; a Rejected one is not.
 func (w *world) checkHandledOnce(ctx context.Context) error {
 	found, lives, err := w.readAll(ctx)
 	if err != nil {
@@ -143,8 +143,8 @@ func (w *world) checkOwners(ctx context.Context) error {
 	return wrong.err()
 }
 
-// checkChildren compares the children in an agent's state with those that exist or were never created: while the API server is
-// unavailable no task can be created, and the agent may not need it any more afterwards.
+// checkChildren compares the children in an agent's state with those that exist or were never created: while the API
+// server is unavailable no task can be created, and the agent may not need it any more afterwards.
 func checkChildren(wrong *problems, name string, l *agentRecord, exist []string, began map[string]bool) {
 	c, pending, neverCreated := l.state.Children, 0, map[string]bool{}
 	for _, e := range l.events {
@@ -225,8 +225,8 @@ func (w *world) checkDeletion(ctx context.Context) error {
 	return err
 }
 
-// isUndeliverable reports whether an object is a message of the user to something that was deleted before it arrived: it stays Pending
-// without an owner.
+// isUndeliverable reports whether an object is a message of the user to something that was deleted before it arrived:
+// it stays Pending without an owner.
 func isUndeliverable(o client.Object) bool {
 	message, ok := o.(*v1beta1.AgentMessage)
 	return ok && message.Spec.Role == v1beta1.RoleUser && metav1.GetControllerOf(message) == nil

@@ -15,7 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/fault"
 )
 
-// ofReplicas returns the faults of a run with several replicas. Cuts and suspensions end by themselves while the next faults occur.
+// ofReplicas returns the faults of a run with several replicas. Cuts and suspensions end by themselves while the next
+// faults occur.
 func (f *faultInjector) ofReplicas() []faultKind {
 	list := []faultKind{
 		{"a replica is killed", f.killReplica},

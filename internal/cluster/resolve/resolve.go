@@ -42,8 +42,8 @@ type Finder struct {
 	OperatorNamespace string
 }
 
-// ReferringNamespace returns the namespace of the objects that may refer to an object of a namespace. It is empty for the
-// operator's namespace: all namespaces may refer to the objects there.
+// ReferringNamespace returns the namespace of the objects that may refer to an object of a namespace. It is empty for
+// the operator's namespace: all namespaces may refer to the objects there.
 func (f Finder) ReferringNamespace(namespace string) string {
 	if namespace == f.OperatorNamespace {
 		return ""

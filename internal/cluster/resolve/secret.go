@@ -19,8 +19,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// Secrets caches the Secrets that model calls and tools use. An entry is valid while its version is the one in the metadata cache, so most
-// calls need no read from the API server, and a changed key takes effect at once.
+// Secrets caches the Secrets that model calls and tools use. An entry is valid while its version is the one in the
+// metadata cache, so most calls need no read from the API server, and a changed key takes effect at once.
 type Secrets struct {
 	mu   sync.Mutex
 	kept map[types.NamespacedName]*corev1.Secret

@@ -194,8 +194,8 @@ func (r *Reconciler) facts(ctx context.Context, chat *v1beta1.AgentChat) (projec
 	return facts, nil
 }
 
-// isLater reports whether message a came after message b. The API server's timestamps are whole seconds: within the same second, an answer
-// comes after its question, and the operator's posts are numbered.
+// isLater reports whether message a came after message b. The API server's timestamps are whole seconds: within the
+// same second, an answer comes after its question, and the operator's posts are numbered.
 func isLater(a, b *v1beta1.AgentMessage) bool {
 	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
 		return b.CreationTimestamp.Before(&a.CreationTimestamp)

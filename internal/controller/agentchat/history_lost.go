@@ -26,9 +26,9 @@ const (
 	lostAdvice  = " The messages of the chat still exist, but its agents no longer have them. The next message starts a new conversation."
 )
 
-// handleLostHistory shows that the history of a chat is lost, completely or because it was quarantined. It reports whether
-// the chat must wait for the next message, which starts a new conversation. A message on which the operator failed does not
-// count as the next one.
+// handleLostHistory shows that the history of a chat is lost, completely or because it was quarantined. It reports
+// whether the chat must wait for the next message, which starts a new conversation. A message on which the operator
+// failed does not count as the next one.
 func (r *Reconciler) handleLostHistory(ctx context.Context, chat *v1beta1.AgentChat, why *agent.HistoryLoss) (ctrl.Result, bool, error) {
 	message, at, after := lostMessage, agent.Time(0), time.Time{}
 	if why != nil {
@@ -54,7 +54,8 @@ func (r *Reconciler) handleLostHistory(ctx context.Context, chat *v1beta1.AgentC
 	return result, true, err
 }
 
-// lostRetryDelay is the delay before a waiting message starts the new conversation, so that clients see the condition first.
+// lostRetryDelay is the delay before a waiting message starts the new conversation, so that clients see the condition
+// first.
 const lostRetryDelay = time.Second
 
 // isMessagePending reports whether the chat has a message from after the given time that no turn has taken.
@@ -73,7 +74,8 @@ func (r *Reconciler) isMessagePending(ctx context.Context, chat *v1beta1.AgentCh
 	return false, nil
 }
 
-// conversationID returns an id that separates the names of a new conversation from those of all earlier ones of the same chat.
+// conversationID returns an id that separates the names of a new conversation from those of all earlier ones of the
+// same chat.
 func conversationID(uid types.UID, at time.Time) string {
 	const letters = "bcdfghjklmnpqrstvwxz2456789"
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", uid, at.UnixNano()))

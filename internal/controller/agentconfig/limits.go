@@ -11,11 +11,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
-// The limits of an agent have three sources. The role limits one run. The spec of a chat or standalone task limits its tree. A task may
-// limit its sub-agent further than the role does; the spec of the sub-agent contains the result.
+// The limits of an agent have three sources. The role limits one run. The spec of a chat or standalone task limits its
+// tree. A task may limit its sub-agent further than the role does; the spec of the sub-agent contains the result.
 
-// Default limits of chats and standalone trees. The API server sets the defaults of a chat; objects that were created before the fields
-// existed do not have them.
+// Default limits of chats and standalone trees. The API server sets the defaults of a chat; objects that were created
+// before the fields existed do not have them.
 const (
 	defaultMaxTurnsPerMessage  = 25
 	defaultMaxTasksPerMessage  = 100
@@ -35,7 +35,8 @@ func ofRole(r role.Role) agent.Limits {
 	}
 }
 
-// ofChat returns the limits of an orchestrator: those of its role, and those of the chat for the whole tree where they are tighter.
+// ofChat returns the limits of an orchestrator: those of its role, and those of the chat for the whole tree where they
+// are tighter.
 func ofChat(limits agent.Limits, spec v1beta1.ChatLimits) agent.Limits {
 	limits.MaxTokens = tighter(limits.MaxTokens, spec.MaxTotalTokens)
 	limits.MaxCostMicros = tighter(limits.MaxCostMicros, spec.MaxCostMicros)
@@ -63,8 +64,8 @@ func ofToolRun(limits agent.Limits, spec v1beta1.TaskLimits) agent.Limits {
 	return limits
 }
 
-// OfTask returns the limits in the spec of a task's sub-agent: those of its role, or those of the task where they are tighter. top reports
-// whether the task is standalone: its tree is limited even if its spec sets no limits.
+// OfTask returns the limits in the spec of a task's sub-agent: those of its role, or those of the task where they are
+// tighter. top reports whether the task is standalone: its tree is limited even if its spec sets no limits.
 func OfTask(r role.Role, task *v1beta1.TaskLimits, maxDepth int32, top bool) v1beta1.AgentLimits {
 	if task == nil {
 		task = &v1beta1.TaskLimits{}

@@ -1,7 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agentconfig computes the configuration of agents from the objects that describe them: role, model, tools and limits.
+// Package agentconfig computes the configuration of agents from the objects that describe them: role, model, tools and
+// limits.
 package agentconfig
 
 import (
@@ -53,8 +54,8 @@ type Subject struct {
 	// Provider and Model are those that the object itself names; they override the role's and the defaults.
 	Provider, Model string
 	Depth, MaxDepth int
-	// ChatLimits, AgentLimits and TaskLimits come from the spec of an orchestrator's chat, of a sub-agent or of a tool run's task; nil sets
-	// none.
+	// ChatLimits, AgentLimits and TaskLimits come from the spec of an orchestrator's chat, of a sub-agent or of a tool
+	// run's task; nil sets none.
 	ChatLimits  *v1beta1.ChatLimits
 	AgentLimits *v1beta1.AgentLimits
 	TaskLimits  *v1beta1.TaskLimits
@@ -138,7 +139,8 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 	return out, out.needsPrice()
 }
 
-// checkRole returns an error if a role cannot lead a chat: some of its fields are about the result of a task, and a chat has none.
+// checkRole returns an error if a role cannot lead a chat: some of its fields are about the result of a task, and a
+// chat has none.
 func (s Subject) checkRole(definition role.Role) error {
 	if s.Kind != agent.Orchestrator {
 		return nil
@@ -171,7 +173,8 @@ func (s Subject) limits(definition role.Role) agent.Limits {
 	return limits
 }
 
-// checkLedgerQuota returns the UID of an agent's namespace. If the namespace has used up its ledger quota, the error is one of the ledger.
+// checkLedgerQuota returns the UID of an agent's namespace. If the namespace has used up its ledger quota, the error is
+// one of the ledger.
 func (r *Resolver) checkLedgerQuota(ctx context.Context, s Subject) (string, error) {
 	uid, err := r.Finder.NamespaceUID(ctx, s.Namespace, s.Object.GetCreationTimestamp().Time)
 	if err != nil {
@@ -219,7 +222,8 @@ func (r *Resolver) quotaPrice(ctx context.Context, namespace string, out *Resolv
 	return nil
 }
 
-// retries returns the number of retries of a model call. Every fallback gets one attempt, even if the provider allows fewer retries.
+// retries returns the number of retries of a model call. Every fallback gets one attempt, even if the provider allows
+// fewer retries.
 func retries(spec v1beta1.ModelProviderSpec) int {
 	if spec.MaxRetries == nil {
 		return len(spec.Fallbacks)

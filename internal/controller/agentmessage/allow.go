@@ -14,8 +14,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent/pattern"
 )
 
-// allow records an allowance of a chat. Its orchestrator approves the call that the message decides, and all others that the allowance
-// covers, in the step that records it: one fact, so a crash cannot separate the decision from the allowance.
+// allow records an allowance of a chat. Its orchestrator approves the call that the message decides, and all others
+// that the allowance covers, in the step that records it: one fact, so a crash cannot separate the decision from the
+// allowance.
 func (r *Reconciler) allow(ctx context.Context, chat client.Object, message *v1beta1.AgentMessage, uid string, ask agent.AskPerson) (*outcome, error) {
 	state, _, err := r.Runner.State(ctx, string(chat.GetUID()))
 	if err != nil {
@@ -35,7 +36,8 @@ func (r *Reconciler) allow(ctx context.Context, chat client.Object, message *v1b
 	return new(handled()), r.record(ctx, string(chat.GetUID()), fact)
 }
 
-// checkAllowance rejects an allowance that does not cover the call which its message approves, or that the chat has no room for.
+// checkAllowance rejects an allowance that does not cover the call which its message approves, or that the chat has no
+// room for.
 func checkAllowance(task string, ask agent.AskPerson, patterns []pattern.Argument, existing int) *outcome {
 	switch {
 	case ask.DenyRequesters:
@@ -70,7 +72,8 @@ func (r *Reconciler) revoke(ctx context.Context, chat client.Object, message *v1
 	return new(handled()), r.record(ctx, string(chat.GetUID()), fact)
 }
 
-// hasRecorded reports whether the orchestrator of a chat has recorded a message, although the status of the message may not show it yet.
+// hasRecorded reports whether the orchestrator of a chat has recorded a message, although the status of the message may
+// not show it yet.
 func (r *Reconciler) hasRecorded(ctx context.Context, chat client.Object, message *v1beta1.AgentMessage) (bool, error) {
 	state, _, err := r.Runner.State(ctx, string(chat.GetUID()))
 	return err == nil && state.HasHandled(message.Name), err

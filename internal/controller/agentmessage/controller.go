@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agentmessage delivers the messages of users: to the orchestrator, to an agent that asked a question, to a call that waits for a
-// decision, or to a task that is to be cancelled.
+// Package agentmessage delivers the messages of users: to the orchestrator, to an agent that asked a question, to a
+// call that waits for a decision, or to a task that is to be cancelled.
 package agentmessage
 
 import (
@@ -47,8 +47,8 @@ type Reconciler struct {
 	checker  tool.Checker
 }
 
-// workers is the number of messages that are handled in parallel. pendingGrace is how long a message may wait for a turn before its status
-// shows it as pending.
+// workers is the number of messages that are handled in parallel. pendingGrace is how long a message may wait for a
+// turn before its status shows it as pending.
 const (
 	workers      = 8
 	pendingGrace = time.Second
@@ -126,8 +126,8 @@ func (r *Reconciler) reportOutage(ctx context.Context, owner client.Object, mess
 	return ctrl.Result{RequeueAfter: status.OutageRetryDelay()}, nil
 }
 
-// record records a fact of an agent. It does not wait for a ledger that does not respond: the fact stays in the agent's mailbox, and the
-// next attempt reads the outcome.
+// record records a fact of an agent. It does not wait for a ledger that does not respond: the fact stays in the agent's
+// mailbox, and the next attempt reads the outcome.
 func (r *Reconciler) record(ctx context.Context, uid string, fact agent.Fact, images ...ledger.Image) error {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
@@ -180,9 +180,9 @@ func (r *Reconciler) adopt(ctx context.Context, owner client.Object, message *v1
 	return nil
 }
 
-// confirmOwner checks that the API server has the cached chat or task. An object that was deleted, and perhaps created again, must not
-// adopt a message for its successor: the garbage collector would delete the message. The cache will soon be current, so the error is a
-// conflict.
+// confirmOwner checks that the API server has the cached chat or task. An object that was deleted, and perhaps created
+// again, must not adopt a message for its successor: the garbage collector would delete the message. The cache will
+// soon be current, so the error is a conflict.
 func (r *Reconciler) confirmOwner(ctx context.Context, owner client.Object) error {
 	fresh := owner.DeepCopyObject().(client.Object)
 	err := r.Runner.Live(ctx, client.ObjectKeyFromObject(owner), fresh)
@@ -214,7 +214,8 @@ func (r *Reconciler) handle(ctx context.Context, owner client.Object, message *v
 	return r.deliverMessage(ctx, owner, message)
 }
 
-// wasTaken reports whether the orchestrator of a chat has taken a message into a turn and waits until its status shows it.
+// wasTaken reports whether the orchestrator of a chat has taken a message into a turn and waits until its status shows
+// it.
 func (r *Reconciler) wasTaken(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage) (bool, error) {
 	if message.Spec.Chat == "" {
 		return false, nil

@@ -61,8 +61,8 @@ func (r *Reconciler) writeStatus(ctx context.Context, message *v1beta1.AgentMess
 	return status.Update(ctx, r.Client, message)
 }
 
-// target finds the agent or tool run of the task that a message names. The task must be the message's own task, or belong to the tree of
-// its chat or task.
+// target finds the agent or tool run of the task that a message names. The task must be the message's own task, or
+// belong to the tree of its chat or task.
 func (r *Reconciler) target(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage, name string) (*target, *outcome, error) {
 	none := rejected(v1beta1.ReasonTaskNotFound, "There is no task %q here.", name)
 	if addressed, ok := owner.(*v1beta1.AgentTask); ok && addressed.Spec.Chat != "" {
@@ -166,7 +166,8 @@ func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v
 	return new(handled()), r.record(ctx, uid, fact)
 }
 
-// answer answers the question of a standalone task, or one of the agents below it: the question that the task shows, or the oldest.
+// answer answers the question of a standalone task, or one of the agents below it: the question that the task shows, or
+// the oldest.
 func (r *Reconciler) answer(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage) (*outcome, error) {
 	about, rejection, err := r.target(ctx, owner, message, message.Spec.StandaloneTask())
 	if rejection != nil || err != nil {

@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agentrole writes the status of AgentRoles: whether they can be used, or what to create or fix. It also records their revisions,
-// and promotes them.
+// Package agentrole writes the status of AgentRoles: whether they can be used, or what to create or fix. It also
+// records their revisions, and promotes them.
 package agentrole
 
 import (
@@ -32,7 +32,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/validation/catalog"
 )
 
-// AfterRevision is the point at which tests crash the process: a revision is kept, and the status of the role does not have it.
+// AfterRevision is the point at which tests crash the process: a revision is kept, and the status of the role does not
+// have it.
 const AfterRevision engine.Point = "after-revision"
 
 // Reconciler writes the status of AgentRoles.
@@ -49,8 +50,8 @@ type Reconciler struct {
 	uses configMapUses
 }
 
-// SetupWithManager registers the controller. Roles depend on other roles, providers, tool servers, config maps and Secrets, so changes of
-// these reconcile the roles that may depend on them.
+// SetupWithManager registers the controller. Roles depend on other roles, providers, tool servers, config maps and
+// Secrets, so changes of these reconcile the roles that may depend on them.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	everyRole := handler.EnqueueRequestsFromMapFunc(r.allRoles)
 	return ctrl.NewControllerManagedBy(mgr).
@@ -152,7 +153,8 @@ func (r *Reconciler) check(ctx context.Context, object *v1beta1.AgentRole, read 
 	return r.ready(ctx, object)
 }
 
-// ready returns the condition of a role that can be used. Tools that do not exist do not prevent that: an agent has those that do.
+// ready returns the condition of a role that can be used. Tools that do not exist do not prevent that: an agent has
+// those that do.
 func (r *Reconciler) ready(ctx context.Context, object *v1beta1.AgentRole) (metav1.Condition, error) {
 	contents, err := catalog.Cluster{Finder: r.Finder}.Of(ctx, object.Namespace, object)
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=agentevaluations,verbs=get;list;watch
 
-// evaluationOf returns the evaluation that promotes the revisions of a gated role. It is nil if it does not exist, or is that of another role.
+// evaluationOf returns the evaluation that promotes the revisions of a gated role. It is nil if it does not exist, or
+// is that of another role.
 func (r *Reconciler) evaluationOf(ctx context.Context, object *v1beta1.AgentRole) (string, *v1beta1.AgentEvaluation, error) {
 	if !role.Gated(object) || object.Spec.Promotion.Evaluation == "" {
 		return "", nil, nil

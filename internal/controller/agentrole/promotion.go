@@ -27,7 +27,8 @@ type promotion struct {
 	Request, User string
 	// Unkept is why the current revision cannot be recorded, or "".
 	Unkept string
-	// EvaluationName is the AgentEvaluation that promotes; empty if only people do. Evaluation is nil if there is none for this role.
+	// EvaluationName is the AgentEvaluation that promotes; empty if only people do. Evaluation is nil if there is none for
+	// this role.
 	EvaluationName string
 	Evaluation     *v1beta1.AgentEvaluation
 }
@@ -89,8 +90,8 @@ func (p promotion) judge(s *v1beta1.AgentRoleStatus) *problem {
 	return nil
 }
 
-// verdict returns the verdict of the evaluation about the current revision, compared with the promoted one; empty if there is none. One that a
-// user has replaced is not evaluated again.
+// verdict returns the verdict of the evaluation about the current revision, compared with the promoted one; empty if
+// there is none. One that a user has replaced is not evaluated again.
 func (p promotion) verdict(s v1beta1.AgentRoleStatus) v1beta1.Verdict {
 	if p.Evaluation == nil || p.Current == "" || s.CurrentRevision == s.PromotedRevision || s.CurrentRevision == s.RejectedRevision {
 		return ""
@@ -128,7 +129,8 @@ func (p promotion) choice() string {
 	return fmt.Sprintf("Promote one of these with `kubectl nestor role promote %s REVISION`: %s.", p.Name, strings.Join(p.Kept, ", "))
 }
 
-// ready returns the Ready condition of a role: that of the role as it is written, unless a person must act on its promotion.
+// ready returns the Ready condition of a role: that of the role as it is written, unless a person must act on its
+// promotion.
 func (p promotion) ready(written metav1.Condition, s v1beta1.AgentRoleStatus, wrong *problem) metav1.Condition {
 	if written.Status != metav1.ConditionTrue {
 		if p.Gated && p.keeps(s.PromotedRevision) {
@@ -146,7 +148,8 @@ func (p promotion) ready(written metav1.Condition, s v1beta1.AgentRoleStatus, wr
 	return ready
 }
 
-// withWaiting returns the conditions of a role with Reconciling, if its current revision waits for its promotion. ready is its Ready condition.
+// withWaiting returns the conditions of a role with Reconciling, if its current revision waits for its promotion. ready
+// is its Ready condition.
 func (p promotion) withWaiting(s v1beta1.AgentRoleStatus, ready metav1.Condition) []metav1.Condition {
 	if !p.Gated || ready.Reason != v1beta1.ReasonReady || s.CurrentRevision == s.PromotedRevision || s.PromotedRevision == "" {
 		return conditions.Without(s.Conditions, v1beta1.ConditionReconciling)

@@ -52,7 +52,8 @@ func Cache(options cache.Options) cache.Options {
 	return options
 }
 
-// revise keeps the current revision of a role, and returns what decides about its promotion. read is invalid if readErr is not nil.
+// revise keeps the current revision of a role, and returns what decides about its promotion. read is invalid if readErr
+// is not nil.
 func (r *Reconciler) revise(ctx context.Context, object *v1beta1.AgentRole, read role.Role, readErr error) (promotion, error) {
 	p := promotion{Name: object.Name, Gated: r.Finder.Gated(object), User: shorten.Head(object.Annotations[v1beta1.AnnotationPromoteUser], maxUser),
 		Request: shorten.Head(object.Annotations[v1beta1.AnnotationPromote], maxRequest)}
@@ -108,8 +109,8 @@ func (r *Reconciler) keptRevisions(ctx context.Context, object *v1beta1.AgentRol
 	return kept, nil
 }
 
-// keepRevision creates the ControllerRevision of a revision that the cache does not have, deletes the oldest ones that nothing needs, and
-// returns those that are left, newest first.
+// keepRevision creates the ControllerRevision of a revision that the cache does not have, deletes the oldest ones that
+// nothing needs, and returns those that are left, newest first.
 func (r *Reconciler) keepRevision(ctx context.Context, object *v1beta1.AgentRole, revision string, data []byte) ([]string, error) {
 	all, err := r.liveRevisions(ctx, object)
 	if err != nil {

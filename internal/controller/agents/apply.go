@@ -22,12 +22,13 @@ import (
 // Owner is the object of an agent. It owns the objects that are created for the agent.
 type Owner struct {
 	Object client.Object
-	// Chat is the name of the chat, empty for a standalone task. Parent is the name of the sub-agent, empty for an orchestrator.
+	// Chat is the name of the chat, empty for a standalone task. Parent is the name of the sub-agent, empty for an
+	// orchestrator.
 	Chat, Parent string
 }
 
-// Apply creates, cancels and posts the Kubernetes objects that an agent's state asks for; the engine handles the effects on other agents.
-// Apply is level-triggered: it may be called at any time, any number of times.
+// Apply creates, cancels and posts the Kubernetes objects that an agent's state asks for; the engine handles the
+// effects on other agents. Apply is level-triggered: it may be called at any time, any number of times.
 func (r *Runner) Apply(ctx context.Context, owner Owner, s agent.State) error {
 	var errs []error
 	var children errgroup.Group

@@ -33,7 +33,8 @@ type Reconciler struct {
 	Tracker *Tracker
 	// Unresolved holds the objects that wait for a reference.
 	Unresolved *cluster.Unresolved
-	// Unreported holds the expired tasks whose outcome the parent has not recorded. It reconciles them when a parent records one or ends.
+	// Unreported holds the expired tasks whose outcome the parent has not recorded. It reconciles them when a parent
+	// records one or ends.
 	Unreported *cluster.Unresolved
 
 	checker tool.Checker

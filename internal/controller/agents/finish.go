@@ -20,8 +20,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/status"
 )
 
-// finish handles a task whose status shows its end. The engine reports the outcome of an agent to its parent; if the task never had an
-// agent, finish reports the failure.
+// finish handles a task whose status shows its end. The engine reports the outcome of an agent to its parent; if the
+// task never had an agent, finish reports the failure.
 func (r *Reconciler) finish(ctx context.Context, task *v1beta1.AgentTask) (ctrl.Result, error) {
 	parent := metav1.GetControllerOf(task)
 	if task.Status.Error == nil || parent == nil {
@@ -59,8 +59,8 @@ func (r *Reconciler) expire(ctx context.Context, task *v1beta1.AgentTask) (ctrl.
 	if !r.Runner.Settled(task) {
 		return ctrl.Result{}, nil
 	}
-	// The parent must have recorded the outcome: it would treat a missing task as deleted. It may record it after isReported has read its
-	// state, so the task waits before that.
+	// The parent must have recorded the outcome: it would treat a missing task as deleted. It may record it after
+	// isReported has read its state, so the task waits before that.
 	r.Unreported.Set(client.ObjectKeyFromObject(task), true)
 	if reported, err := r.isReported(ctx, task); err != nil || !reported {
 		return ctrl.Result{}, err

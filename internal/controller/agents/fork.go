@@ -61,7 +61,8 @@ type origin struct {
 	config agent.Config
 }
 
-// findOrigin reads the run of a fork. The creator of the task may read its transcript, which the admission policy has checked by its name.
+// findOrigin reads the run of a fork. The creator of the task may read its transcript, which the admission policy has
+// checked by its name.
 func (r *Reconciler) findOrigin(ctx context.Context, task *v1beta1.AgentTask) (origin, error) {
 	fork := task.Spec.Fork
 	never := func(format string, args ...any) error {
@@ -107,8 +108,8 @@ func (r *Reconciler) findOrigin(ctx context.Context, task *v1beta1.AgentTask) (o
 	return o, nil
 }
 
-// readEvents reads the events of a run, up to the first that cannot be read, and returns the state after them. There is at least one. each is
-// called with the state after each event.
+// readEvents reads the events of a run, up to the first that cannot be read, and returns the state after them. There is
+// at least one. each is called with the state after each event.
 func (r *Reconciler) readEvents(ctx context.Context, record ledger.Agent, each func(sequence int64, s agent.State)) ([]agent.Event, agent.State, error) {
 	var events []agent.Event
 	var state agent.State
@@ -237,8 +238,8 @@ func (r *Reconciler) prepareFork(ctx context.Context, f *facts, task *v1beta1.Ag
 	return record, forked, nil
 }
 
-// filesOfFork saves the files with which the workspace of a fork begins. They include the changes of the run if the fork begins at its
-// end: no call, and no other agent in the workspace, has changed files after the place of the fork.
+// filesOfFork saves the files with which the workspace of a fork begins. They include the changes of the run if the
+// fork begins at its end: no call, and no other agent in the workspace, has changed files after the place of the fork.
 func (r *Reconciler) filesOfFork(ctx context.Context, f *facts, task *v1beta1.AgentTask, o origin, root rootOfRun) (workspace.ForkFiles, error) {
 	if task.Spec.Workspace == nil || r.Runner.Files == nil {
 		return workspace.ForkFiles{}, nil
@@ -264,8 +265,8 @@ func callsFollow(events []agent.Event) bool {
 	})
 }
 
-// forkConfig returns the configuration of a fork that replaces the role or the model: that of the record, with the prompt, the includes and
-// the skills of the role, and with the model.
+// forkConfig returns the configuration of a fork that replaces the role or the model: that of the record, with the
+// prompt, the includes and the skills of the role, and with the model.
 func (r *Reconciler) forkConfig(ctx context.Context, f *facts, task *v1beta1.AgentTask, o origin) (agentconfig.Resolved, error) {
 	subject := subjectOf(f)
 	subject.Revisions = forkRevisions(task)

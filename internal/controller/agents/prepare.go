@@ -20,7 +20,8 @@ import (
 // defaultRole is the role whose approval rules apply to the tool of a standalone task.
 const defaultRole = "orchestrator"
 
-// prepare resolves the references of an agent or tool run and its place in its tree, and returns its record and first event.
+// prepare resolves the references of an agent or tool run and its place in its tree, and returns its record and first
+// event.
 func (r *Reconciler) prepare(ctx context.Context, f *facts) (ledger.Agent, agent.Started, error) {
 	if f.Task != nil && f.lineage.Chat == nil {
 		err := r.Runner.Config.Tools.CheckUse(ctx, f.Task)

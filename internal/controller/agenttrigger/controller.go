@@ -234,7 +234,8 @@ func (r *Reconciler) fireSchedule(ctx context.Context, t *v1beta1.AgentTrigger, 
 	return decision.Outcome == trigger.Wait, err
 }
 
-// fireWatch records the firings for objects for which the condition has become true. It reports whether one of them must wait.
+// fireWatch records the firings for objects for which the condition has become true. It reports whether one of them
+// must wait.
 func (r *Reconciler) fireWatch(ctx context.Context, t *v1beta1.AgentTrigger, program *trigger.Program) (waits bool, err error) {
 	// The Events of a trigger are about this generation: the watcher of another one has its own.
 	about := t.DeepCopy()

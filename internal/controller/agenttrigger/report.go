@@ -28,7 +28,8 @@ const (
 	maxNote = 1000
 )
 
-// reportObject returns the watched object of a firing, or nil. A person who fires a trigger chooses the object, so nothing is reported to it.
+// reportObject returns the watched object of a firing, or nil. A person who fires a trigger chooses the object, so
+// nothing is reported to it.
 func reportObject(spec v1beta1.AgentTriggerSpec, f trigger.Firing) *v1beta1.WatchedObject {
 	if spec.Watch == nil || spec.Watch.Report != v1beta1.ReportEvent || spec.Task == nil || f.Manual || f.Input.Object == nil {
 		return nil

@@ -87,7 +87,8 @@ func (r *Reconciler) deleteOldest(ctx context.Context, tasks []*v1beta1.AgentTas
 	return nil
 }
 
-// version returns the resource version of a task as a number. The end is the last write of most tasks, and times have whole seconds.
+// version returns the resource version of a task as a number. The end is the last write of most tasks, and times have
+// whole seconds.
 func version(task *v1beta1.AgentTask) uint64 {
 	number, _ := strconv.ParseUint(task.ResourceVersion, 10, 64) // versions that are not numbers have no order and compare as equal
 	return number

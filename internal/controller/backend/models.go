@@ -30,8 +30,8 @@ type Models struct {
 	Clients   *endpoint.Clients
 }
 
-// Route implements engine.Models. A provider is identified by namespace/name. It is read before each call, so that an agent cannot continue
-// to use a provider that was deleted or is no longer shared with its namespace.
+// Route implements engine.Models. A provider is identified by namespace/name. It is read before each call, so that an
+// agent cannot continue to use a provider that was deleted or is no longer shared with its namespace.
 func (m *Models) Route(ctx context.Context, a ledger.Agent) (string, error) {
 	if _, _, remote := endpoint.RemoteRole(a.Provider); remote {
 		_, err := m.remoteRole(ctx, a)
@@ -78,8 +78,8 @@ func (m *Models) Endpoint(ctx context.Context, a ledger.Agent, name string) (eng
 	return chosen, nil
 }
 
-// permitted returns the provider of an agent if the agent's namespace may use it. A fallback needs no permission of its own because the
-// provider names it.
+// permitted returns the provider of an agent if the agent's namespace may use it. A fallback needs no permission of its
+// own because the provider names it.
 func (m *Models) permitted(ctx context.Context, a ledger.Agent) (*v1beta1.ModelProvider, error) {
 	object, err := m.provider(ctx, a.Provider, m.Finder.Find)
 	if err != nil {

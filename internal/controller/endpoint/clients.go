@@ -53,8 +53,8 @@ type keptClient struct {
 	transport *http.Transport
 }
 
-// Get returns the client of a provider. Its key and headers are read for each call; it is replaced when the provider or its
-// certificates change.
+// Get returns the client of a provider. Its key and headers are read for each call; it is replaced when the provider or
+// its certificates change.
 func (c *Clients) Get(ctx context.Context, object *v1beta1.ModelProvider) (model.Client, error) {
 	certificates, err := c.certificatesVersion(ctx, object)
 	if err != nil {
@@ -107,7 +107,8 @@ func (c *Clients) keep(name string, made keptClient) {
 	c.kept[name] = made
 }
 
-// Probe returns a client of its own for a check of a provider, with another timeout. The caller calls release after its use.
+// Probe returns a client of its own for a check of a provider, with another timeout. The caller calls release after its
+// use.
 func (c *Clients) Probe(ctx context.Context, object *v1beta1.ModelProvider, timeout time.Duration) (client model.Client, release func(), err error) {
 	transport, err := c.transport(ctx, object)
 	if err != nil {
@@ -202,8 +203,8 @@ func (c *Clients) Check(ctx context.Context, object *v1beta1.ModelProvider) erro
 	return err
 }
 
-// Fingerprint returns a hash that changes with the provider's key, headers and certificates, without revealing them. The error
-// for something that is missing is a *resolve.Missing.
+// Fingerprint returns a hash that changes with the provider's key, headers and certificates, without revealing them.
+// The error for something that is missing is a *resolve.Missing.
 func (c *Clients) Fingerprint(ctx context.Context, object *v1beta1.ModelProvider) (string, error) {
 	if err := c.checkIdentity(object); err != nil {
 		return "", err

@@ -27,7 +27,8 @@ func usesOperatorIdentity(spec *v1beta1.ModelProviderSpec) bool {
 		spec.GoogleCloud != nil && ptr.Deref(spec.GoogleCloud.UseOperatorIdentity, false)
 }
 
-// checkIdentity refuses the identity of the operator's pod to providers in other namespaces, whose authors are not its owners.
+// checkIdentity refuses the identity of the operator's pod to providers in other namespaces, whose authors are not its
+// owners.
 func (c *Clients) checkIdentity(object *v1beta1.ModelProvider) error {
 	if !usesOperatorIdentity(&object.Spec) || object.Namespace == c.Finder.OperatorNamespace && object.Namespace != "" {
 		return nil

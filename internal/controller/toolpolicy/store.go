@@ -293,8 +293,8 @@ func (s *Store) addTarget(ctx context.Context, in engine.PolicyInput, input *pol
 	})
 }
 
-// addRoot adds the people and the workspace of the chat or standalone task at the root of the agent's tree. The name of a person who is
-// not known is empty.
+// addRoot adds the people and the workspace of the chat or standalone task at the root of the agent's tree. The name of
+// a person who is not known is empty.
 func (s *Store) addRoot(ctx context.Context, in engine.PolicyInput, input *policy.Input) error {
 	root, err := in.Root(ctx)
 	if err != nil {

@@ -32,11 +32,12 @@ type podUse struct {
 	token    string
 	// outcomes records how pods with this name ended, for the calls in them.
 	outcomes map[types.UID]string
-	// recreated is the note that the pod replaced an earlier one; empty if it did not. notified has the agents that were notified.
+	// recreated is the note that the pod replaced an earlier one; empty if it did not. notified has the agents that were
+	// notified.
 	recreated string
 	notified  map[string]bool
-	// restored is the pod that has got kept changes. served counts the calls that have ended, stored is how many of them the changes in the
-	// ledger contain, and keepFailing is since when changes cannot be read.
+	// restored is the pod that has got kept changes. served counts the calls that have ended, stored is how many of them
+	// the changes in the ledger contain, and keepFailing is since when changes cannot be read.
 	restored       types.UID
 	served, stored int
 	keepFailing    time.Time
