@@ -49,7 +49,6 @@ func scanEvent(r row) (ledger.Event, error) {
 	return e, err
 }
 
-// scanEventText scans an event for its texts.
 func scanEventText(r row) (ledger.Event, error) {
 	e, _, err := scanStoredEvent(r)
 	return e, err

@@ -94,7 +94,6 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int64, 
 const pinTree = `UPDATE agents SET pinned_until = $1
 	WHERE (uid = $2 OR root_uid = $2) AND expired_at IS NULL AND (pinned_until IS NULL OR pinned_until < $1)`
 
-// Pin implements ledger.Upkeep.
 func (s *Store) Pin(ctx context.Context, uids []string, until time.Time) error {
 	uids = slices.Sorted(slices.Values(uids)) // in the locking order of every writer
 	return s.fail("pin", s.driver.Write(ctx, func(tx Tx) error {
