@@ -61,23 +61,23 @@ func (w *world) checkMessagesFinal(ctx context.Context) error {
 }
 
 func follow(wrong *problems, m *v1beta1.AgentMessage, lives map[string]*agentRecord) {
-	heard := 0
+	times := 0
 	for _, l := range lives {
 		if l.damaged && (l.record.Name == m.Spec.Task || m.Spec.Approval != nil && l.record.Name == m.Spec.Approval.Task) {
 			return // the events with the message cannot be read any more
 		}
 		for _, e := range l.events {
 			if isAbout(e.Fact, m, l) {
-				heard++
+				times++
 			}
 		}
 	}
 	switch {
 	case m.Spec.Cancel != nil: // the outcome of the job shows whether it took effect
-	case m.Status.Phase == v1beta1.MessageHandled && heard != 1:
-		wrong.add("message %s is Handled (%s), but the ledger contains it %d times", m.Name, m.Status.Reason, heard)
-	case m.Status.Phase == v1beta1.MessageRejected && heard > 0:
-		wrong.add("message %s is Rejected (%s), but the ledger contains it %d times", m.Name, m.Status.Reason, heard)
+	case m.Status.Phase == v1beta1.MessageHandled && times != 1:
+		wrong.add("message %s is Handled (%s), but the ledger contains it %d times", m.Name, m.Status.Reason, times)
+	case m.Status.Phase == v1beta1.MessageRejected && times > 0:
+		wrong.add("message %s is Rejected (%s), but the ledger contains it %d times", m.Name, m.Status.Reason, times)
 	}
 }
 
@@ -167,12 +167,7 @@ func checkChildren(wrong *problems, name string, l *agentRecord, exist []string,
 }
 
 func (w *world) isOrder(name string) bool {
-	for _, o := range w.orders {
-		if o.name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.orders, func(o *order) bool { return o.name == name })
 }
 
 func (o *objects) alive() map[types.UID]string {

@@ -142,7 +142,7 @@ func (f *faultInjector) start(ctx context.Context) error {
 	if err := fleet.resize(ctx, f.world.settings.replicas.count); err != nil {
 		return err
 	}
-	return fleet.awaitReady(ctx)
+	return fleet.waitForReady(ctx)
 }
 
 // kill kills the operator, or all replicas.

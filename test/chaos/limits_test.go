@@ -99,13 +99,11 @@ type lastWrite struct {
 // Unwrap lets http.ResponseController find the original.
 func (w *lastWrite) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader implements http.ResponseWriter.
 func (w *lastWrite) WriteHeader(status int) {
 	w.at = time.Now()
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write implements http.ResponseWriter.
 func (w *lastWrite) Write(data []byte) (int, error) {
 	w.at = time.Now()
 	return w.ResponseWriter.Write(data)

@@ -15,7 +15,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/fault"
 )
 
-// ofReplicas returns the faults of a run with several replicas. Cuts and suspensions end by themselves while the next
+// ofReplicas returns the faults of a run with several replicas. Cuts and suspensions end automatically while the next
 // faults occur.
 func (f *faultInjector) ofReplicas() []faultKind {
 	list := []faultKind{
@@ -219,5 +219,5 @@ func (f *faultInjector) healReplicas(ctx context.Context) error {
 	if err := f.world.fleet.resize(ctx, f.world.settings.replicas.count); err != nil {
 		return err
 	}
-	return f.world.fleet.awaitReady(ctx)
+	return f.world.fleet.waitForReady(ctx)
 }
