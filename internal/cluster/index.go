@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -93,6 +94,12 @@ func heldBy(object client.Object) string {
 		return object.GetLabels()[v1beta1.LabelTrigger]
 	}
 	return ""
+}
+
+// ChatKey returns the namespace and name of the chat of a task or message, and whether it has one.
+func ChatKey(object client.Object) (types.NamespacedName, bool) {
+	name := ChatOf(object)
+	return types.NamespacedName{Namespace: object.GetNamespace(), Name: name}, name != ""
 }
 
 // ChatOf returns the chat of a task or message, or "".

@@ -92,8 +92,8 @@ func (r Reader) Confirm(ctx context.Context, a ledger.Agent) (client.Object, Lin
 // Deleted reports whether the object of an agent was deleted, and whether one of its ancestors was. Both are read from
 // the API server.
 func (r Reader) Deleted(ctx context.Context, a ledger.Agent) (object, ancestor bool, err error) {
-	found, above, err := r.Confirm(ctx, a)
-	return err == nil && found == nil, above.Gone, err
+	live, above, err := r.Confirm(ctx, a)
+	return err == nil && live == nil, above.Gone, err
 }
 
 // agentObject reads the object of an agent. It returns nil if the object does not exist or is being deleted.

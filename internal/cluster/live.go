@@ -48,7 +48,6 @@ func NewLive(api client.Reader) *Live {
 	return &Live{Reader: api, slots: make(chan struct{}, maxLiveReads), reads: map[objectKey]*sharedRead{}}
 }
 
-// Get implements client.Reader.
 func (l *Live) Get(ctx context.Context, name client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	called := time.Now()
 	key := objectKey{reflect.TypeOf(object), object.GetObjectKind().GroupVersionKind(), name}

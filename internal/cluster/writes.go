@@ -206,7 +206,6 @@ func (c *Client) addOwn(err error, name client.ObjectKey, object client.Object) 
 	return nil
 }
 
-// List implements client.Reader.
 func (c *Client) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	if err := c.Client.List(ctx, list, options...); err != nil {
 		return err
@@ -278,7 +277,6 @@ func matches(object client.Object, which client.ListOptions) bool {
 	return true
 }
 
-// Create implements client.Writer.
 func (c *Client) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
 	err := c.Client.Create(ctx, object, options...)
 	if err == nil {
@@ -287,7 +285,6 @@ func (c *Client) Create(ctx context.Context, object client.Object, options ...cl
 	return err
 }
 
-// Update implements client.Writer.
 func (c *Client) Update(ctx context.Context, object client.Object, options ...client.UpdateOption) error {
 	err := c.Client.Update(ctx, object, options...)
 	if err == nil {
@@ -296,7 +293,6 @@ func (c *Client) Update(ctx context.Context, object client.Object, options ...cl
 	return err
 }
 
-// Delete implements client.Writer.
 func (c *Client) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
 	err := c.Client.Delete(ctx, object, options...)
 	if err == nil {
@@ -305,7 +301,6 @@ func (c *Client) Delete(ctx context.Context, object client.Object, options ...cl
 	return err
 }
 
-// Status implements client.StatusClient.
 func (c *Client) Status() client.SubResourceWriter { return statusWriter{c.Client.Status(), c} }
 
 type statusWriter struct {

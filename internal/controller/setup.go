@@ -264,7 +264,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 				lost.add(a)
 			}
 			if there {
-				trackers[a.Kind].Know(types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, types.UID(a.UID))
+				trackers[a.Kind].Add(types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, types.UID(a.UID))
 			}
 			return err != nil || there // after an error the agent continues
 		},

@@ -31,8 +31,7 @@ type wakers struct {
 	notifications func(client.Object)
 	// chatBegan is called for each chat that starts to accept messages.
 	chatBegan func(context.Context, types.NamespacedName)
-	// find finds a live agent.
-	find func(uid string) (ledger.Agent, bool)
+	find      func(uid string) (ledger.Agent, bool)
 }
 
 // workChanged enqueues the objects whose status shows something that is not in the state of an agent: that a model call

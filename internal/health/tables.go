@@ -18,7 +18,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// acceptTable is how kubectl asks for tables.
+// acceptTable is the Accept header with which kubectl requests tables.
 const acceptTable = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
 // errNoTable means that the API server has no table with the columns: it has other CRDs.

@@ -49,14 +49,14 @@ func exactValue(text string) any {
 	return value
 }
 
-// longestValue and shortestValue bound what is left of the texts in the arguments of a call that is too long.
+// longestValue and shortestValue bound the lengths to which the arguments of a call that is too long are shortened.
 const (
 	longestValue  = 512
 	shortestValue = 16
 )
 
 // callText returns a call for the person who decides about it. If it is too long, its long arguments are shortened and
-// not its end: otherwise one long argument (a commit message) could hide another (what is published).
+// not its end: otherwise one long argument (a commit message) could hide another (the published files).
 func callText(tool, arguments string) string {
 	text := tool + " " + arguments
 	if utf8.RuneCountInString(text) <= maxWaitingText {

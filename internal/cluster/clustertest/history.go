@@ -52,20 +52,17 @@ func (h *History) Write(object client.Object, remove bool) {
 	h.versions = append(h.versions, next)
 }
 
-// Create implements client.Writer.
 func (h *History) Create(_ context.Context, object client.Object, _ ...client.CreateOption) error {
 	object.SetUID(types.UID(fmt.Sprintf("uid-%d", len(h.versions))))
 	h.Write(object, false)
 	return nil
 }
 
-// Update implements client.Writer.
 func (h *History) Update(_ context.Context, object client.Object, _ ...client.UpdateOption) error {
 	h.Write(object, false)
 	return nil
 }
 
-// Delete implements client.Writer.
 func (h *History) Delete(_ context.Context, object client.Object, _ ...client.DeleteOption) error {
 	h.Write(object, true)
 	return nil
@@ -83,7 +80,6 @@ type View struct {
 	At func(reflect.Type) int
 }
 
-// Get implements client.Reader.
 func (v View) Get(_ context.Context, name client.ObjectKey, object client.Object, _ ...client.GetOption) error {
 	kind := reflect.TypeOf(object)
 	for _, stored := range v.versions[v.At(kind)] {
@@ -95,7 +91,6 @@ func (v View) Get(_ context.Context, name client.ObjectKey, object client.Object
 	return apierrors.NewNotFound(schema.GroupResource{}, name.Name)
 }
 
-// List implements client.Reader.
 func (v View) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
 	items, err := meta.GetItemsPtr(list)
 	if err != nil {

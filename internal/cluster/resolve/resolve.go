@@ -57,7 +57,6 @@ type Missing struct {
 	Message string
 }
 
-// Error implements error.
 func (m *Missing) Error() string { return m.Message }
 
 // Provider finds a ModelProvider that a namespace may use.

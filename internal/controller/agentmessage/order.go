@@ -32,8 +32,8 @@ type sequence struct {
 	// locks are selected by the chat or task that a message is for.
 	locks [64]sync.Mutex
 
-	mu   sync.Mutex
-	seen map[types.NamespacedName]position
+	mu        sync.Mutex
+	positions map[types.NamespacedName]position
 }
 
 // position is the position of a message in the order of creation.
@@ -58,17 +58,17 @@ func (o *sequence) add(m *v1beta1.AgentMessage) position {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	name := client.ObjectKeyFromObject(m)
-	known, ok := o.seen[name]
-	if ok && known.uid == m.UID {
-		return known
+	place, ok := o.positions[name]
+	if ok && place.uid == m.UID {
+		return place
 	}
 	version, _ := strconv.ParseUint(m.ResourceVersion, 10, 64) // versions that are not numbers have no order and compare as equal
-	known = position{uid: m.UID, version: version}
-	if o.seen == nil {
-		o.seen = map[types.NamespacedName]position{}
+	place = position{uid: m.UID, version: version}
+	if o.positions == nil {
+		o.positions = map[types.NamespacedName]position{}
 	}
-	o.seen[name] = known
-	return known
+	o.positions[name] = place
+	return place
 }
 
 // take records that a message was delivered to its chat or task.
@@ -77,14 +77,14 @@ func (o *sequence) take(m *v1beta1.AgentMessage) {
 	position.taken = true
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.seen[client.ObjectKeyFromObject(m)] = position
+	o.positions[client.ObjectKeyFromObject(m)] = position
 }
 
 // remove drops a message that has its final phase or is deleted.
 func (o *sequence) remove(name types.NamespacedName) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.seen, name)
+	delete(o.positions, name)
 }
 
 // handleInOrder handles a message after all earlier ones of the same chat or task, which it handles first. Their own

@@ -56,9 +56,9 @@ func (p promotion) judge(s *v1beta1.AgentRoleStatus) *problem {
 		s.PromotedRevision = p.Current // the first one
 	}
 	wanted, _, _ := strings.Cut(p.Request, "/")
-	found := true
+	exists := true
 	if p.Request != "" && p.Request != s.HandledPromotion {
-		if found = p.keeps(wanted); found {
+		if exists = p.keeps(wanted); exists {
 			p.promote(s, wanted)
 		}
 	}
@@ -69,11 +69,11 @@ func (p promotion) judge(s *v1beta1.AgentRoleStatus) *problem {
 	switch {
 	case p.Unkept != "":
 		return &problem{Reason: v1beta1.ReasonRevisionNotKept, Message: p.Unkept, Usable: p.keeps(s.PromotedRevision)}
-	case s.PromotedRevision == "": // the role cannot be read, and its condition says why
+	case s.PromotedRevision == "": // the role cannot be read, and its condition has the reason
 		return nil
 	case !p.keeps(s.PromotedRevision):
 		return &problem{Reason: v1beta1.ReasonRevisionNotFound, Message: fmt.Sprintf("The promoted revision %s does not exist, so no run begins. %s", s.PromotedRevision, p.choice())}
-	case !found:
+	case !exists:
 		return &problem{Reason: v1beta1.ReasonRevisionNotFound, Usable: true,
 			Message: fmt.Sprintf("The annotation %s names the revision %s, which does not exist; runs begin with %s. %s", v1beta1.AnnotationPromote, wanted, s.PromotedRevision, p.choice())}
 	case s.CurrentRevision == s.RejectedRevision:
@@ -96,11 +96,12 @@ func (p promotion) verdict(s v1beta1.AgentRoleStatus) v1beta1.Verdict {
 	if p.Evaluation == nil || p.Current == "" || s.CurrentRevision == s.PromotedRevision || s.CurrentRevision == s.RejectedRevision {
 		return ""
 	}
-	found := p.Evaluation.Status
-	if found.CandidateRevision != s.CurrentRevision || found.BaselineRevision != s.PromotedRevision || found.ResolvedGeneration != p.Evaluation.Generation {
+	result := p.Evaluation.Status
+	if result.CandidateRevision != s.CurrentRevision || result.BaselineRevision != s.PromotedRevision ||
+		result.ResolvedGeneration != p.Evaluation.Generation {
 		return ""
 	}
-	return found.Verdict
+	return result.Verdict
 }
 
 // promote handles the request to promote a revision.

@@ -79,7 +79,6 @@ func (r *Reconciler) show(ctx context.Context, f *facts) error {
 // startError is the reason why work never starts with the current spec.
 type startError struct{ v1beta1.RunError }
 
-// Error implements error.
 func (e *startError) Error() string { return e.Message }
 
 func startErrorf(kind v1beta1.ErrorKind, format string, args ...any) error {

@@ -78,8 +78,8 @@ func (r *Reconciler) isReported(ctx context.Context, task *v1beta1.AgentTask) (b
 	if owner == nil {
 		return true, nil
 	}
-	state, found, err := r.Runner.State(ctx, string(owner.UID))
-	if err != nil || !found || state.Phase.Terminal() {
+	state, started, err := r.Runner.State(ctx, string(owner.UID))
+	if err != nil || !started || state.Phase.Terminal() {
 		return err == nil, err
 	}
 	for _, child := range state.Children.Live {

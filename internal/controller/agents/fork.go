@@ -170,7 +170,6 @@ func (r *Reconciler) firstFact(ctx context.Context, f *facts) (ledger.Agent, age
 	return r.prepareFork(ctx, f, task)
 }
 
-// prepareFork returns the record and the first fact of a fork.
 func (r *Reconciler) prepareFork(ctx context.Context, f *facts, task *v1beta1.AgentTask) (ledger.Agent, agent.Fact, error) {
 	o, err := r.findOrigin(ctx, task)
 	if err == nil {

@@ -147,7 +147,6 @@ type PostRefusedError struct {
 	Err  error
 }
 
-// Error implements error.
 func (e *PostRefusedError) Error() string { return fmt.Sprintf("post message %s: %s", e.Name, e.Err) }
 
 // Unwrap returns the API server's error.

@@ -115,7 +115,6 @@ func setToolRun(config *agent.Config, task *v1beta1.AgentTask, parent agent.Stat
 	config.WaitForStartPublished = !config.Repeatable(task.Spec.Tool)
 }
 
-// setAssignment configures the work of a sub-agent.
 func setAssignment(config *agent.Config, sub *v1beta1.SubAgent, parent agent.State) {
 	config.Task = agent.Task{
 		Instruction: sub.Spec.Instruction, ContextFiles: sub.Spec.ContextFiles, SuccessCriteria: sub.Spec.SuccessCriteria, WorkingDir: sub.Spec.WorkingDir,

@@ -51,8 +51,8 @@ func (k *Tracker) Fetch(ctx context.Context, name types.NamespacedName, object c
 	return true, nil
 }
 
-// Know stores the UID of an object whose agent was taken over, unless an object with the same name is known already.
-func (k *Tracker) Know(name types.NamespacedName, uid types.UID) {
+// Add stores the UID of an object whose agent was taken over, unless the tracker has an object with this name.
+func (k *Tracker) Add(name types.NamespacedName, uid types.UID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if _, ok := k.uids[name]; !ok {

@@ -248,8 +248,8 @@ func (r *Reconciler) fireWatch(ctx context.Context, t *v1beta1.AgentTrigger, pro
 		return false, err
 	}
 	for {
-		f, found := w.next()
-		if !found {
+		f, ok := w.next()
+		if !ok {
 			break
 		}
 		decision, err := r.Recorder.record(ctx, t, f, r.Recorder.evaluateLater)

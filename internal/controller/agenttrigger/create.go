@@ -80,7 +80,6 @@ type refusal struct {
 	err    error
 }
 
-// Error implements error.
 func (r *refusal) Error() string { return r.err.Error() }
 
 // unfire turns a recorded firing that cannot become work into a dropped one.

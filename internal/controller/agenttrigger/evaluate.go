@@ -60,7 +60,6 @@ func NewEvaluator(wake func(types.NamespacedName)) *Evaluator {
 	}
 }
 
-// now evaluates the expressions of a trigger for a firing.
 func (e *Evaluator) now(ctx context.Context, namespace string, program *trigger.Program, f trigger.Firing) result {
 	var out result
 	out.err = e.slots.Run(ctx, namespace, func(ctx context.Context) (err error) {

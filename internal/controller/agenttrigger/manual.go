@@ -127,5 +127,4 @@ func (r *Reconciler) refuseInvalid(ctx context.Context, t *v1beta1.AgentTrigger,
 	return r.refuseFire(ctx, t, fireResult{ID: fire.ID, Outcome: outcomeInvalid, Message: shorten.Head(problem.Error(), maxResultMessage)})
 }
 
-// maxResultMessage bounds the message of a result.
 const maxResultMessage = 512

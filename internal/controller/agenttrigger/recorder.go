@@ -155,7 +155,7 @@ func (r *Recorder) decide(ctx context.Context, t *v1beta1.AgentTrigger, current 
 	}
 	evaluated, known := how(ctx, t, program, f)
 	switch {
-	case !known || ctx.Err() != nil: // an evaluation that was cancelled says nothing about the firing
+	case !known || ctx.Err() != nil: // a cancelled evaluation has no verdict on the firing
 		return current, trigger.Decision{Outcome: trigger.Wait}
 	case evaluated.err != nil:
 		return drop(evaluated.err)

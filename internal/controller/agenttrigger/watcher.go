@@ -58,13 +58,10 @@ type candidate struct {
 	again *candidate
 }
 
-// OnAdd implements cache.ResourceEventHandler.
 func (w *watcher) OnAdd(object any, _ bool) { w.changed(nil, object) }
 
-// OnUpdate implements cache.ResourceEventHandler.
 func (w *watcher) OnUpdate(before, object any) { w.changed(before, object) }
 
-// OnDelete implements cache.ResourceEventHandler.
 func (w *watcher) OnDelete(object any) {
 	if unknown, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
 		object = unknown.Obj
@@ -99,7 +96,7 @@ func (w *watcher) changed(before, after any) {
 			w.failed(err)
 		}
 	}
-	if late { // that the operator was busy says nothing about the object, which would fire again if this counted as false
+	if late { // the operator was busy; an object that counted as false now would fire again
 		w.keep(f.Object)
 		return
 	}

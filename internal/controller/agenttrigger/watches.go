@@ -60,7 +60,6 @@ type source struct {
 // problem is why a trigger cannot watch.
 type problem struct{ reason, message string }
 
-// Error implements error.
 func (p *problem) Error() string { return p.message }
 
 // of returns the watcher of a trigger, or a *problem. Failed is called with the errors of evaluations.

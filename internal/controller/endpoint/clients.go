@@ -86,7 +86,6 @@ func (c *Clients) cached(name, revision string) model.Client {
 	return nil
 }
 
-// httpClient returns an HTTP client with the wrapped transport.
 func (c *Clients) httpClient(transport *http.Transport) *http.Client {
 	made := wire.NewHTTPClient(transport)
 	if c.Transport != nil {

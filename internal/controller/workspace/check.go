@@ -74,7 +74,6 @@ func (d *directories) check(path string) (actual string, err error) {
 	return "", unavailable("The directory %s is not below one that --local-workspaces names: %s.", path, strings.Join(d.options.LocalRoots, ", "))
 }
 
-// resolve returns the directory of an owner.
 func (d *directories) resolve(p Location) (actual string, err error) {
 	path := p.Workspace.Directory.Path
 	if d.options.OwnDirectory != nil {

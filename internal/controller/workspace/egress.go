@@ -107,7 +107,6 @@ func (p *pods) serviceOf(ctx context.Context, namespace, host string) (*corev1.S
 	return &service, nil
 }
 
-// addressesOf returns the addresses of a git server.
 func (p *pods) addressesOf(ctx context.Context, host string, service *corev1.Service) ([]netip.Addr, error) {
 	var addresses []netip.Addr
 	if address, err := netip.ParseAddr(host); err == nil {

@@ -47,7 +47,6 @@ func (r chatWorkspace) stopped() {
 // staleChats is a cache in which no chat has a status.
 type staleChats struct{ client.Client }
 
-// Get implements client.Reader.
 func (c staleChats) Get(ctx context.Context, name client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	err := c.Client.Get(ctx, name, object, options...)
 	if chat, ok := object.(*v1beta1.AgentChat); ok {

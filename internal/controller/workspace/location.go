@@ -19,7 +19,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// defaultIdle is the default idle timeout of a workspace.
 const defaultIdle = 15 * time.Minute
 
 const defaultRetain = 24 * time.Hour

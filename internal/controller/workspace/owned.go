@@ -20,7 +20,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
-// Anyone who sees a chat or task can compute the names of its workspace's objects. So an object that is found by name
+// Anyone who can read a chat or task can compute the names of its workspace's objects. So an object that is found by name
 // is used only if the chat or task owns it, by UID. Users who may create such an object can forge the owner;
 // therefore the security-relevant parts, the selector of a Service and the rules of a policy, are compared too.
 

@@ -293,17 +293,17 @@ func (p *pods) send(ctx context.Context, location Location, request gitpush.Requ
 	}
 	name := types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}
 	p.uses.start(name)
-	found, err := p.waitForPod(ctx, spec, name, func(ctx context.Context, found *corev1.Pod) (bool, string, error) {
+	current, err := p.waitForPod(ctx, spec, name, func(ctx context.Context, ready *corev1.Pod) (bool, string, error) {
 		if _, err := p.token(ctx, spec, name); err != nil {
 			return false, "", err
 		}
-		return true, "", p.restoreServiceAndPolicy(ctx, spec, found)
+		return true, "", p.restoreServiceAndPolicy(ctx, spec, ready)
 	})
 	if err != nil {
 		p.uses.end(name)
 		return result, err
 	}
-	defer p.dismiss(ctx, name, found)
+	defer p.dismiss(ctx, name, current)
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
 	answer, err := p.requestAgain(ctx, spec, name, http.MethodPost, "publish", body)

@@ -49,12 +49,12 @@ func newPodUses(now func() time.Time) *podUses {
 
 // entry returns the use of a pod name. The caller holds the lock.
 func (u *podUses) entry(name types.NamespacedName) *podUse {
-	found, ok := u.byName[name]
+	use, ok := u.byName[name]
 	if !ok {
-		found = &podUse{stored: -1, last: u.now(), changed: make(chan struct{}), notified: map[string]bool{}, outcomes: map[types.UID]string{}}
-		u.byName[name] = found
+		use = &podUse{stored: -1, last: u.now(), changed: make(chan struct{}), notified: map[string]bool{}, outcomes: map[types.UID]string{}}
+		u.byName[name] = use
 	}
-	return found
+	return use
 }
 
 func (u *podUses) update(name types.NamespacedName, do func(*podUse)) {
