@@ -38,7 +38,8 @@ func (r *Reconciler) handleLostHistory(ctx context.Context, chat *v1beta1.AgentC
 		}
 	}
 	waits, err := r.isMessagePending(ctx, chat, after)
-	if reported, _ := r.lossReported.Load(chat.UID); err != nil || waits && reported == at {
+	reported, _ := r.lossReported.Load(chat.UID)
+	if err != nil || (waits && reported == at) {
 		return ctrl.Result{}, false, err
 	}
 	condition := status.NotReady(chat.Generation, v1beta1.ReasonHistoryLost, message+lostAdvice)

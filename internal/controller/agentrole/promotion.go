@@ -58,7 +58,8 @@ func (p promotion) judge(s *v1beta1.AgentRoleStatus) *problem {
 	wanted, _, _ := strings.Cut(p.Request, "/")
 	exists := true
 	if p.Request != "" && p.Request != s.HandledPromotion {
-		if exists = p.keeps(wanted); exists {
+		exists = p.keeps(wanted)
+		if exists {
 			p.promote(s, wanted)
 		}
 	}

@@ -71,7 +71,8 @@ func (r *Reconciler) revise(ctx context.Context, object *v1beta1.AgentRole, read
 	if err != nil {
 		return p, err
 	}
-	if p.Current = current; slices.Contains(p.Kept, current) {
+	p.Current = current
+	if slices.Contains(p.Kept, current) {
 		return p, nil
 	}
 	if len(data) > maxRevisionBytes {
