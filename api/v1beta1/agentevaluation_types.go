@@ -65,9 +65,8 @@ type AgentEvaluationSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=100
 	Cases []EvaluationCase `json:"cases"`
-	// judge is an isolated AgentRole of this namespace that reads the task and the result of each run, and whose data
-	// expressions of expect read as judge. A case that reads it needs an expression that does not, and its cost is not that of
-	// a revision.
+	// judge is an isolated AgentRole of this namespace that reads the task and the result of each run; expressions of expect read
+	// its data as judge. A case that reads it needs another expression that does not.
 	// +optional
 	Judge Name `json:"judge,omitempty"`
 	// toolResults is where the results of calls come from: Recorded, or ReadOnly, which also runs read-only tools. A run

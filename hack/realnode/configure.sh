@@ -29,6 +29,12 @@ state = "/run/containerd-state"
       runtime_type = "io.containerd.runc.v2"
       [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
         SystemdCgroup = false
+    # A second handler, for the tests of runtime classes.
+    [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.isolated]
+      runtime_type = "io.containerd.runc.v2"
+      [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.isolated.options]
+        SystemdCgroup = false
+        Root = "$RUN/isolated"
   [plugins.'io.containerd.cri.v1.runtime'.cni]
     bin_dirs = ["$NODE_BIN/cni"]
     conf_dir = "$CONF/cni"

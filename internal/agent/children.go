@@ -88,8 +88,8 @@ type Group struct {
 	Summary string `json:"summary,omitempty"`
 	// Dropped groups belong to work that a person cancelled as a whole; their results are discarded.
 	Dropped bool `json:"dropped,omitempty"`
-	// LabelsBefore is one more than the number of labels that the agent had when it requested the children. Zero is unknown.
-	LabelsBefore int `json:"labelsBefore,omitempty"`
+	// Labels is the number of labels that the agent had when it requested the children.
+	Labels int `json:"labels,omitempty"`
 }
 
 // Children are the delegated tasks of an agent. A started child is pending or completed, and a completed one never becomes

@@ -131,7 +131,7 @@ func continueAgent(s State, c BatchCall) (State, BatchCall) {
 // the results of its tools until another input arrives.
 func startGroup(s State, c BatchCall, g Group, specs ...ChildSpec) (State, BatchCall) {
 	g.ID, g.Label, g.Trigger, g.Origin = c.ID, c.Tool, s.Turn.InReplyTo, Origin{Thread: s.Thread(), ModelCall: c.ModelCall, Attempt: c.Attempt, Call: c.ID}
-	g.At, g.LabelsBefore = s.Clock.Now, len(s.Labels)+1
+	g.At, g.Labels = s.Clock.Now, len(s.Labels)
 	if s.SharedSummary != nil && slices.ContainsFunc(specs, func(spec ChildSpec) bool { return spec.Context == ContextSummary }) {
 		g.Summary = s.SharedSummary.Text
 	}

@@ -57,7 +57,6 @@ const (
 	SourceRemoteAgent = "remote agent"
 	SourceSkills      = "skills"
 	SourceTools       = "tool descriptions"
-	SourceEarlier     = "earlier release"
 )
 
 // Labels are the content labels of a context in the order in which they arrived. Labels are only added.
@@ -117,10 +116,10 @@ func (s State) LabelsFor(child string) []string {
 		return s.LabelNames()
 	}
 	g := s.Children.group(s.Children.Live[i].Group)
-	if g < 0 || s.Children.Live[i].Tool != "" || s.Children.Live[i].Context == ContextFull || s.Children.Groups[g].LabelsBefore == 0 {
+	if g < 0 || s.Children.Live[i].Tool != "" || s.Children.Live[i].Context == ContextFull {
 		return s.LabelNames()
 	}
-	return s.Labels[:min(s.Children.Groups[g].LabelsBefore-1, len(s.Labels))].Names()
+	return s.Labels[:min(s.Children.Groups[g].Labels, len(s.Labels))].Names()
 }
 
 func (s State) withLabels(names []string, source, call string) State {
@@ -170,22 +169,6 @@ func (s State) withConfigLabels() State {
 	}
 	if s.Config.Remote {
 		s = s.withLabels(s.Config.RemoteContent.names(), SourceRemoteAgent, "")
-	}
-	return s
-}
-
-// labelEarlierContent labels the snapshot of a release without labels, unless nothing from outside can be in it.
-func (s State) labelEarlierContent() State {
-	outside := s.Summary != "" || s.Children.Finished > 0
-	for m := range s.History.Backward() {
-		outside = outside || m.Speaker == ToolSpeaker || len(m.Images) > 0
-	}
-	for _, c := range s.Batch {
-		outside = outside || c.State == CallDone
-	}
-	s = s.withConfigLabels()
-	if outside {
-		s = s.withLabels([]string{LabelUntrusted}, SourceEarlier, "")
 	}
 	return s
 }

@@ -232,27 +232,3 @@ func TestLabels_EmptySetHasNoBytes(t *testing.T) {
 		t.Errorf("a state without labels is %s, %v", data, err)
 	}
 }
-
-func TestDecodeState_OfAReleaseWithoutLabels(t *testing.T) {
-	decode := func(history string) State {
-		s, err := DecodeState([]byte(`{"v":1,"state":{"config":{"kind":"SubAgent","name":"a","role":{"name":"r","allow":null},"depth":1,"maxDepth":2,"limits":{}},"phase":"Acting","clock":{},"history":` + history + `}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	if s := decode(`[{"speaker":"user","text":"hi"}]`); len(s.Labels) != 0 {
-		t.Errorf("a conversation without tools has %v", s.Labels)
-	}
-	s := decode(`[{"speaker":"tool","text":"hi","call":"c"}]`)
-	if diff := cmp.Diff(Labels{{Name: LabelUntrusted, Source: SourceEarlier}}, s.Labels); diff != "" {
-		t.Error(diff)
-	}
-	data, err := EncodeState(State{Config: s.Config, Phase: PhaseActing, History: s.History})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := DecodeState(data); err != nil || len(again.Labels) != 0 {
-		t.Errorf("a snapshot of this release got %v, %v", again.Labels, err)
-	}
-}

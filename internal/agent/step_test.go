@@ -29,12 +29,17 @@ func stepReturnsAddedOutstandingEffects(t *rapid.T) func(step) {
 
 func stepDoesNotModifyInput(t *rapid.T, sim *simulation) {
 	before := encode(sim.state)
-	given := sim.state
+	given, count := sim.state, len(sim.events)
 	for range 10 {
 		sim.next()
 	}
 	if encode(given) != before {
 		t.Fatal("later steps modified an earlier state")
+	}
+	after := encode(sim.state)
+	Replay(given, rapid.Permutation(sim.events[count:]).Draw(t, "another continuation")) // as forks of the same run do
+	if encode(sim.state) != after {
+		t.Fatal("another continuation of an earlier state modified this one")
 	}
 }
 

@@ -95,14 +95,12 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 
 // Snapshot is a state with its version, as stored in a ledger.
 type Snapshot struct {
-	Version int `json:"v"`
-	// Labelled reports that the release that wrote it knew content labels.
-	Labelled bool  `json:"labelled,omitempty"`
-	State    State `json:"state"`
+	Version int   `json:"v"`
+	State   State `json:"state"`
 }
 
 func EncodeState(s State) ([]byte, error) {
-	return plainjson.Marshal(Snapshot{Version: stateVersion, Labelled: true, State: s})
+	return plainjson.Marshal(Snapshot{Version: stateVersion, State: s})
 }
 
 func DecodeState(data []byte) (State, error) {
@@ -112,9 +110,6 @@ func DecodeState(data []byte) (State, error) {
 	}
 	if snapshot.Version < 1 || snapshot.Version > stateVersion {
 		return State{}, fmt.Errorf("state has version %d, this program reads 1 to %d: replay the events instead", snapshot.Version, stateVersion)
-	}
-	if !snapshot.Labelled {
-		snapshot.State = snapshot.State.labelEarlierContent()
 	}
 	return snapshot.State.withFrame(), nil
 }

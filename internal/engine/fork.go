@@ -4,6 +4,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/engine/exchange"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/recording"
 )
 
 // beginning is the state of an origin at the place of a fork, to which the first fact of the fork applies.
@@ -30,67 +32,38 @@ func (a *actor) beginFork(batch []delivery) error {
 		return nil
 	}
 	record := batch[i].create
-	origin, err := a.readOrigin(batch, record.Origin, record.OriginSeq)
+	// The first read has the whole record if the fork uses it; see loadRecord.
+	until := record.OriginSeq
+	if f := a.forkIn(batch); f.UsesRecord() {
+		until = max(until, f.End)
+	}
+	origin, err := a.engine.ReadRun(a.engine.ctx, record.Origin, until)
 	if err != nil {
 		return err
 	}
-	request, err := a.engine.requestOfOrigin(record.Origin, origin.lastTurn)
+	sequence := min(record.OriginSeq, origin.Last())
+	request, err := a.engine.requestOfOrigin(record.Origin, lastTurn(origin, sequence))
 	if err != nil {
 		return err
 	}
-	a.beginning = &beginning{origin.state, record.OriginSeq, request}
+	a.beginning = &beginning{origin.State(sequence), record.OriginSeq, request}
 	return nil
 }
 
-// originRun is the recorded run of a fork's origin.
-type originRun struct {
-	events []agent.Event
-	// state is the state at the place of the fork, and lastTurn the last one up to there in which a model call of a turn was outstanding.
-	state, lastTurn agent.State
+// ReadRun returns the recorded run of an agent with all events up to one of them, if they can be read. It may have more.
+func (s *shared) ReadRun(ctx context.Context, uid string, last int64) (*recording.Run, error) {
+	return s.runs.Read(ctx, uid, last)
 }
 
-// readOrigin reads the origin of a fork up to the place of the fork, and also its record if the fork uses it: the events of a long run take
-// time to decode.
-func (a *actor) readOrigin(batch []delivery, uid string, sequence int64) (originRun, error) {
-	fork, until := a.forkIn(batch), sequence
-	if fork.UsesRecord() && a.recorded == nil {
-		until = max(until, fork.End)
-	}
-	origin, err := a.engine.eventsOfOrigin(uid, sequence, until)
-	if err == nil && fork.UsesRecord() && a.recorded == nil {
-		a.recorded = origin.record(sequence)
-	}
-	return origin, err
-}
-
-// record returns what a fork at an event has as its record.
-func (o originRun) record(sequence int64) *agent.Record {
-	return agent.NewRecord(o.state, slices.Clone(o.events[min(int(sequence), len(o.events)):]))
-}
-
-// eventsOfOrigin returns the events of an agent up to one, or up to the first that cannot be read, for a fork at an event.
-func (e *Engine) eventsOfOrigin(uid string, sequence, until int64) (originRun, error) {
-	rows, err := e.allEvents(e.ctx, uid)
-	if err != nil {
-		return originRun{}, err
-	}
-	var origin originRun
-	var state agent.State
-	for _, row := range rows {
-		next, event, err := agent.DecodeAndApply(state, row.Data)
-		if row.Seq > until || err != nil {
-			return origin, nil //nolint:nilerr // an event of another release ends what can be read
-		}
-		state, origin.events = next, append(origin.events, event)
-		if row.Seq > sequence {
-			continue
-		}
-		origin.state = state
-		if c := state.ModelCall; c != nil && c.Purpose == agent.PurposeTurn {
-			origin.lastTurn = state
+// lastTurn returns the last state of a run up to an event in which a model call of a turn was outstanding.
+func lastTurn(r *recording.Run, sequence int64) agent.State {
+	for ; sequence > 0; sequence-- {
+		s := r.State(sequence)
+		if s.ModelCall != nil && s.ModelCall.Purpose == agent.PurposeTurn {
+			return s
 		}
 	}
-	return origin, nil
+	return agent.State{}
 }
 
 // requestOfOrigin returns the request of the last model call before the place of a fork, given the state in which it was outstanding, so that
@@ -129,11 +102,13 @@ func (a *actor) loadRecord(batch []delivery) error {
 	if a.recorded != nil || !f.UsesRecord() {
 		return nil
 	}
-	origin, err := a.engine.eventsOfOrigin(f.Origin, f.Sequence, f.End)
-	if err == nil {
-		a.recorded = origin.record(f.Sequence)
+	origin, err := a.engine.ReadRun(a.engine.ctx, f.Origin, f.End)
+	if err != nil {
+		return err
 	}
-	return err
+	begin, end := min(f.Sequence, origin.Last()), min(f.End, origin.Last())
+	a.recorded = agent.NewRecord(origin.State(begin), slices.Clone(origin.Events[begin:max(begin, end)]))
+	return nil
 }
 
 // recall answers the calls of a fork from its record, in the step that makes them.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nestor-dev/nestor/internal/engine/admission"
 	"github.com/nestor-dev/nestor/internal/engine/slots"
+	"github.com/nestor-dev/nestor/internal/recording"
 )
 
 // shared has the state that the engines of a process share: the slots and quotas of namespaces, whose trees may be in
@@ -20,6 +21,8 @@ type shared struct {
 	admission *admission.Queue
 	index     *agentIndex
 	owners    *owners
+	// runs has the origins of forks.
+	runs *recording.Runs
 	// steps and calls have separate workers: a step needs a much deeper stack than a call, and calls wait for long.
 	steps, calls *workers
 
@@ -30,8 +33,8 @@ type shared struct {
 func newShared(options Options) *shared {
 	options = options.withDefaults()
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &shared{options: options, slots: slots.New(options.Shares), index: newAgentIndex(), owners: &owners{ledger: options.Ledger}, ctx: ctx, cancel: cancel,
-		steps: newWorkers(ctx.Done()), calls: newWorkers(ctx.Done())}
+	s := &shared{options: options, slots: slots.New(options.Shares), index: newAgentIndex(), owners: &owners{ledger: options.Ledger},
+		runs: recording.NewRuns(options.Ledger), ctx: ctx, cancel: cancel, steps: newWorkers(ctx.Done()), calls: newWorkers(ctx.Done())}
 	s.admission = admission.New(ctx, admission.Options{
 		Ledger: options.Ledger, Scheduler: options.Scheduler, Quotas: options.Quotas, QuotaUsageChanged: options.QuotaUsageChanged, NamespaceUID: options.NamespaceUID,
 		LedgerQuota: options.LedgerQuota, ReportError: options.ReportError, Now: options.Now, RetryDelay: options.LedgerRetryDelay,

@@ -4,7 +4,6 @@
 package ledger
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -95,67 +94,80 @@ func (p *Piece) UnmarshalJSON(data []byte) error {
 // ErrBrokenChain means that a request cannot be rebuilt from the previous ones.
 var ErrBrokenChain = errors.New("the request does not follow from the one before it")
 
-// document is a request as a list of parts, so that an edit copies no bytes.
-type document [][]byte
-
-// slice returns the document between two offsets.
-func (d document) slice(from, to int64) (document, error) {
-	if from < 0 || to < from {
-		return nil, fmt.Errorf("%w: bytes %d to %d", ErrBrokenChain, from, to)
-	}
-	var slice document
-	at := int64(0)
-	for _, part := range d {
-		end := at + int64(len(part))
-		if end > from && at < to {
-			slice = append(slice, part[max(from-at, 0):min(to, end)-at])
-		}
-		at = end
-	}
-	if to > at {
-		return nil, fmt.Errorf("%w: bytes %d to %d of %d", ErrBrokenChain, from, to, at)
-	}
-	return slice, nil
+// span is a part of a request: size bytes of the previous request from an offset, or text.
+type span struct {
+	from, size int64
+	text       []byte
 }
 
-func (d document) edit(edit Edit) (document, error) {
-	var next document
-	for _, p := range edit {
+// chain is a chain of requests: the first one, and the parts of each other one.
+type chain struct {
+	first []byte
+	links [][]span
+}
+
+// spans returns the parts of the request that an edit makes of a request with so many bytes, and its size.
+func (e Edit) spans(before int64) (spans []span, size int64, err error) {
+	for _, p := range e {
+		next := span{text: []byte(p.Text)}
 		switch {
 		case p.Values != nil:
 			for _, value := range p.Values {
-				next = append(next, []byte(","), value)
+				next.text = append(append(next.text, ','), value...)
 			}
-		case p.To > 0:
-			kept, err := d.slice(p.From, p.To)
-			if err != nil {
-				return nil, err
+		case p.From != 0 || p.To != 0:
+			if p.From < 0 || p.To < p.From || p.To > before {
+				return nil, 0, fmt.Errorf("%w: bytes %d to %d of %d", ErrBrokenChain, p.From, p.To, before)
 			}
-			next = append(next, kept...)
-		default:
-			next = append(next, []byte(p.Text))
+			next = span{from: p.From, size: p.To - p.From}
 		}
+		if next.text != nil {
+			next.size = int64(len(next.text))
+		}
+		spans, size = append(spans, next), size+next.size
 	}
-	return next, nil
+	return spans, size, nil
+}
+
+// append appends the bytes of a request between two offsets. It follows only the parts that are needed back through the chain, so the last
+// request of a conversation costs no more than the edits themselves.
+func (c chain) append(out []byte, place int, from, to int64) []byte {
+	if place == 0 {
+		return append(out, c.first[from:to]...)
+	}
+	for _, s := range c.links[place-1] {
+		begin, end := max(from, 0), min(to, s.size)
+		switch {
+		case begin >= end:
+		case s.text != nil:
+			out = append(out, s.text[begin:end]...)
+		default:
+			out = c.append(out, place-1, s.from+begin, s.from+end)
+		}
+		from, to = from-s.size, to-s.size
+	}
+	return out
 }
 
 // Rebuild returns the last request of a chain. The first request is complete, each other one is an edit of the previous one.
-func Rebuild(chain []json.RawMessage) (json.RawMessage, error) {
-	if len(chain) == 0 {
+func Rebuild(requests []json.RawMessage) (json.RawMessage, error) {
+	if len(requests) == 0 {
 		return nil, fmt.Errorf("%w: the chain is empty", ErrBrokenChain)
 	}
-	whole := document{chain[0]}
-	for place, data := range chain[1:] {
+	whole, size := chain{first: requests[0]}, int64(len(requests[0]))
+	for i, data := range requests[1:] {
 		var edit Edit
-		if err := json.Unmarshal(data, &edit); err != nil {
-			return nil, fmt.Errorf("%w: link %d: %w", ErrBrokenChain, place+1, err)
+		err := json.Unmarshal(data, &edit)
+		if err != nil {
+			return nil, fmt.Errorf("%w: link %d: %w", ErrBrokenChain, i+1, err)
 		}
-		var err error
-		if whole, err = whole.edit(edit); err != nil {
+		var spans []span
+		if spans, size, err = edit.spans(size); err != nil {
 			return nil, err
 		}
+		whole.links = append(whole.links, spans)
 	}
-	return bytes.Join(whole, nil), nil
+	return whole.append(make([]byte, 0, size), len(whole.links), 0, size), nil
 }
 
 // CommonPrefix returns the length of the common prefix of a and b in bytes. It does not split a character of b.

@@ -197,14 +197,15 @@ func (c *Cluster) startAPIServer(ctx context.Context, assets string, options Opt
 
 // Stop stops the control plane and waits until its processes have ended. It may be called after a failed start.
 func (c *Cluster) Stop() error {
-	// If one process is dead, the others could wait for it for a long time: the guard kills them.
-	crashed := c.guard != nil && c.guard.deadProgram() != ""
+	// If one process is dead, the others could wait for it for a long time. A temporary cluster has no state to keep, and
+	// the API server takes a second to stop. In both cases the guard kills them.
+	kill := c.guard != nil && (c.temporary || c.guard.deadProgram() != "")
 	var errs []error
-	if !crashed {
+	if !kill {
 		errs = c.stopProcesses()
 	}
 	if c.guard != nil {
-		errs = append(errs, c.guard.close(!crashed && len(errs) == 0))
+		errs = append(errs, c.guard.close(!kill && len(errs) == 0))
 	}
 	if c.temporary {
 		errs = append(errs, os.RemoveAll(c.stateDir))

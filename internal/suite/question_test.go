@@ -75,7 +75,7 @@ func TestCompile_Judge(t *testing.T) {
 	}
 }
 
-// TestCheckJudged: the data is typed, and what the judge does not know is inconclusive.
+// TestCheckJudged: the judge's data is typed. A property that it lacks fails the expectation, and data that cannot be read is inconclusive.
 func TestCheckJudged(t *testing.T) {
 	const data = `{"polite":true,"score":4,"tone":"warm"}`
 	for _, c := range []struct{ expect, data, want string }{

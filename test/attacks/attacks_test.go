@@ -37,6 +37,7 @@ func TestAttacks(t *testing.T) {
 	w := start(t)
 	for name, attacks := range classes {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // the last attack of a class may wait for long, and would do so alone
 			for _, a := range attacks {
 				t.Run(a.name, func(t *testing.T) { a.execute(t, w) })
 			}

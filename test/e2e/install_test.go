@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -36,7 +37,7 @@ func (c *cluster) values(more ...string) []string {
 		set = append(set, "image.repository="+operator, "image.tag="+c.tag, "workspace.image.repository=nestor-workspace", "gateway.image.repository=nestor-gateway")
 	}
 	var args []string
-	for _, value := range append(set, more...) {
+	for _, value := range slices.Concat(set, allowedPlacements, more) {
 		args = append(args, "--set", value)
 	}
 	return args

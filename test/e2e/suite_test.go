@@ -46,6 +46,7 @@ var _ = Describe("Nestor", Ordered, ContinueOnFailure, func() {
 		installSpecs(c)
 		tourSpecs(c)
 		workspaceSpecs(c)
+		isolationSpecs(c)
 		publishSpecs(c)
 		policySpecs(c)
 		crashSpecs(c)

@@ -56,6 +56,7 @@ func evaluationCrashes(w *world) {
 			status := must(ctx, r.evaluation("poems")).Status
 			Expect(status.Verdict).To(Equal(v1beta1.VerdictPassed))
 			Expect(status.CandidateRevision).To(Equal(after.PromotedRevision))
+			Expect(r.revisionsOf(ctx, "poet")).To(And(ContainElement(after.PromotedRevision), HaveLen(i+2)), "each revision is kept once")
 			tasks := r.lanes(ctx, "poems")
 			Expect(tasks).To(HaveLen(4))
 			for _, task := range tasks {

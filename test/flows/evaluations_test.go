@@ -11,10 +11,13 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 // MakeEvaluation builds an evaluation of the role poet. All poems in the record must be sonnets with the number of verses that was recorded.
@@ -240,6 +243,73 @@ func evaluations(w *world) {
 			status := must(ctx, r.evaluation("poems")).Status
 			Expect(status.Cases[0]).To(And(HaveField("Outcome", v1beta1.CaseInconclusive), HaveField("Message", HavePrefix("The judge has no result: "))))
 			Expect(status.Candidate).To(And(HaveField("Failed", BeZero()), HaveField("Inconclusive", BeEquivalentTo(2))))
+		})
+
+		It("a judge that changes judges all runs again before the verdict, and none after it", func(ctx SpecContext) {
+			r := w.newNamespace(ctx)
+			role, critic := MakeGatedRole("poet", "You write odes."), makeCritic("You judge poems.")
+			role.Spec.Promotion.Evaluation, critic.Spec.ModelProvider = "poems", "court"
+			silent, requests := silentModel()
+			r.create(ctx, role, critic, MakeProvider("court", silent).Obj())
+			r.promoted(ctx, "poet", upToDate)
+			r.recordPoems(ctx)
+			r.create(ctx, makeJudged("poems"))
+			change(ctx, r, r.role("poet"), prompt("You write sonnets."))
+			Eventually(func() int { return len(requests) }).WithContext(ctx).ShouldNot(BeZero())
+			earlier := must(ctx, r.evaluation("poems")).Status.JudgeRevision
+			change(ctx, r, r.role("critic"), func(critic *v1beta1.AgentRole) {
+				critic.Spec.SystemPrompt, critic.Spec.ModelProvider = "You judge poems kindly.", ""
+			})
+
+			r.promoted(ctx, "poet", upToDate)
+			judged := must(ctx, r.evaluation("poems")).Status
+			Expect(judged.JudgeRevision).NotTo(Equal(earlier))
+			tasks := r.lanes(ctx, "poems")
+			Expect(tasks).To(HaveLen(8), "those of the earlier judge were deleted")
+			var names []string
+			for _, task := range tasks {
+				names = append(names, task.Name)
+				if task.Spec.Role == "critic" {
+					Expect(task.Status.RoleRevision).To(Equal(judged.JudgeRevision))
+				}
+			}
+
+			change(ctx, r, r.role("critic"), prompt("You judge nothing."))
+			Eventually(r.role("critic")).WithContext(ctx).Should(HaveField("Status.CurrentRevision", Not(Equal(judged.JudgeRevision))))
+			later := makeJudged("later")
+			r.create(ctx, later)
+			Eventually(r.evaluation("later")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready")))
+			Expect(must(ctx, r.evaluation("poems")).Status).To(Equal(judged))
+			for _, task := range r.lanes(ctx, "poems") {
+				Expect(task.Name).To(BeElementOf(names))
+			}
+		})
+
+		It("the namespace of an evaluation can be deleted, whatever is pinned", func(ctx SpecContext) {
+			r := w.newNamespace(ctx)
+			silent, requests := silentModel()
+			r.create(ctx, MakeGatedRole("poet", "You write odes."))
+			r.promoted(ctx, "poet", upToDate)
+			r.recordPoems(ctx)
+			r.create(ctx, MakeEvaluation("poems"))
+			change(ctx, r, r.provider("default"), func(provider *v1beta1.ModelProvider) { provider.Spec.BaseURL = silent })
+			waitForObserved(ctx, r.provider("default"))
+			change(ctx, r, r.role("poet"), prompt("You write sonnets."))
+			Eventually(func() int { return len(requests) }).WithContext(ctx).ShouldNot(BeZero())
+			origin := string(r.agent(ctx, "rain").UID)
+			var agents []ledger.Agent
+			var namespace corev1.Namespace
+			Expect(w.API.Get(ctx, client.ObjectKey{Name: r.namespace}, &namespace)).To(Succeed())
+			Expect(w.API.Delete(ctx, &namespace)).To(Succeed())
+			Eventually(func(ctx context.Context) error {
+				return w.API.Get(ctx, client.ObjectKey{Name: r.namespace}, &namespace)
+			}).WithContext(ctx).Should(Satisfy(apierrors.IsNotFound))
+			Eventually(func(ctx context.Context) ([]ledger.Agent, error) {
+				list, err := w.history.Agents(ctx, ledger.AgentFilter{Scope: ledger.Scope{Namespace: r.namespace}}, ledger.Page{})
+				agents = list.Items
+				return list.Items, err
+			}).WithContext(ctx).Should(HaveEach(WithTransform(ledger.Agent.Live, BeFalse())))
+			Expect(agents).To(ContainElement(HaveField("UID", origin)), "the record of a case stays until its pin ends")
 		})
 
 		It("an evaluation that cannot be made says why", func(ctx SpecContext) {

@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/utils/ptr"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/test/stack"
@@ -59,6 +60,34 @@ func sharing(w *world) {
 			Eventually(r.posts).WithContext(ctx).Should(HavePost(WithText("Hello, Carol!"), ReplyingTo("third")))
 			Eventually(w.shardsByOwner).WithContext(ctx).Should(HaveExactElements(stack.Shards))
 			Expect(must(ctx, w.requestsOf(must(ctx, r.chat).UID))).To(HaveLen(3), "no request is repeated")
+		})
+
+		It("make each trial of an evaluation once, and one continues with it when the other is gone", func(ctx SpecContext) {
+			r := w.newNamespace(ctx)
+			role, evaluation := MakeGatedRole("poet", "You write odes."), MakeEvaluation("poems")
+			role.Spec.Promotion.Evaluation, evaluation.Spec.Repeats = "poems", ptr.To[int32](3)
+			r.create(ctx, role)
+			r.promoted(ctx, "poet", upToDate)
+			r.recordPoems(ctx)
+			r.create(ctx, evaluation)
+			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveStatus(ContainSubstring("True Ready")))
+			rival, err := w.LaunchRival()
+			Expect(err).NotTo(HaveOccurred())
+			defer func() { Expect(rival.Kill()).To(Succeed()) }()
+			Eventually(w.shardsByOwner).WithContext(ctx).Should(HaveExactElements(stack.Shards/2, stack.Shards/2))
+			change(ctx, r, r.role("poet"), func(role *v1beta1.AgentRole) { role.Spec.SystemPrompt = "You write sonnets." })
+			Eventually(r.evaluation("poems")).WithContext(ctx).Should(HaveField("Status.CompletedTasks", BeNumerically(">", 0)))
+			Expect(rival.Kill()).To(Succeed())
+
+			promoted := r.promoted(ctx, "poet", upToDate)
+			status := must(ctx, r.evaluation("poems")).Status
+			Expect(status).To(And(HaveField("Verdict", v1beta1.VerdictPassed), HaveField("CandidateRevision", promoted.PromotedRevision)))
+			Expect(r.revisionsOf(ctx, "poet")).To(ConsistOf(promoted.PreviousRevision, promoted.PromotedRevision))
+			tasks := r.lanes(ctx, "poems")
+			Expect(tasks).To(HaveLen(12))
+			for _, task := range tasks {
+				Expect(must(ctx, w.requestsOf(r.agent(ctx, task.Name).UID))).To(HaveLen(2), task.Name)
+			}
 		})
 
 		It("notify about each task in order, although the receiver is down until one of them is gone", func(ctx SpecContext) {

@@ -203,17 +203,21 @@ func roleRevisions(w *world) {
 				change(ctx, r, r.role("poet"), func(role *v1beta1.AgentRole) { role.Spec.SystemPrompt = fmt.Sprintf("You write %d odes.", i) })
 				last = r.promoted(ctx, "poet", func(s v1beta1.AgentRoleStatus) bool { return s.CurrentRevision != last.CurrentRevision })
 			}
-			Eventually(func(ctx context.Context) ([]string, error) {
-				var list appsv1.ControllerRevisionList
-				err := r.API.List(ctx, &list, r.inNamespace(), client.MatchingLabels{v1beta1.LabelRole: "poet"})
-				var revisions []string
-				for _, kept := range list.Items {
-					revisions = append(revisions, kept.Labels[v1beta1.LabelRevision])
-				}
-				return revisions, err
-			}).WithContext(ctx).Should(And(HaveLen(11), ContainElements(first.PromotedRevision, last.CurrentRevision)))
+			Eventually(func(ctx context.Context) []string { return r.revisionsOf(ctx, "poet") }).WithContext(ctx).Should(And(HaveLen(11), ContainElements(first.PromotedRevision, last.CurrentRevision)))
 			prompt, _ := r.promptOf(ctx, "one", "poet")
 			Expect(prompt).To(HavePrefix("You write odes."))
 		})
 	})
+}
+
+// revisionsOf returns the revisions of a role that are kept.
+func (r *testNamespace) revisionsOf(ctx context.Context, role string) []string {
+	GinkgoHelper()
+	var list appsv1.ControllerRevisionList
+	Expect(r.API.List(ctx, &list, r.inNamespace(), client.MatchingLabels{v1beta1.LabelRole: role})).To(Succeed())
+	var revisions []string
+	for _, kept := range list.Items {
+		revisions = append(revisions, kept.Labels[v1beta1.LabelRevision])
+	}
+	return revisions
 }

@@ -42,6 +42,8 @@ const OperatorNamespace = operator.Namespace
 type Options struct {
 	// Ledger is SQLite or PostgreSQL; empty means SQLite.
 	Ledger string
+	// Durable lets commits of a PostgreSQL ledger wait for the disk, for measurements.
+	Durable bool
 	// Scripts are the scripts of the model: files, or builtin:NAME. If empty, all built-in ones are used.
 	Scripts []string
 	// ModelFlags are additional flags of nestor-scripted-model.
@@ -179,8 +181,12 @@ func (s *Stack) openLedger(ctx context.Context) error {
 		s.LedgerURL = "sqlite:" + filepath.Join(dir, "ledger.db")
 		return nil
 	}
+	serve := pgserver.New
+	if s.options.Durable {
+		serve = pgserver.NewDurable
+	}
 	var err error
-	if s.Postgres, err = pgserver.New(ctx); err != nil {
+	if s.Postgres, err = serve(ctx); err != nil {
 		return err
 	}
 	s.LedgerURL, err = s.Postgres.NewDatabase(ctx)

@@ -92,22 +92,23 @@ func (r *Reconciler) slotOf(ctx context.Context, e *v1beta1.AgentEvaluation, w w
 		s.running = true
 		return s, nil
 	}
+	s.ended = 1
 	var judge *v1beta1.AgentTask
 	if judged {
 		judge = take(own, judgeName(e, task))
 	}
-	found, err := r.trialOf(ctx, e, w, task, judge, compiled)
-	if err != nil {
-		return s, err
-	}
-	s.ended = 1
-	switch {
-	case found.question == "":
-		s.trial, s.ended = &found.trial, s.tasks
-	case judge == nil:
-		s.missing = judgeTask(e, task, found)
-	default:
+	if judge != nil && !ended(judge) {
 		s.running = true
+		return s, nil
+	}
+	checked, err := r.trialOf(ctx, e, w, task, judge, compiled)
+	switch {
+	case err != nil:
+		return s, err
+	case checked.question == "":
+		s.trial, s.ended = &checked.trial, s.tasks
+	default:
+		s.missing = judgeTask(e, task, checked)
 	}
 	return s, nil
 }

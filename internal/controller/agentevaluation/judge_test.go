@@ -86,7 +86,7 @@ func TestJudgment(t *testing.T) {
 	}
 }
 
-// TestSlotOf: what exists decides what comes next. The trials are those that an earlier reconcile has read.
+// TestSlotOf: the next step of a run follows from the tasks that exist. An earlier reconcile has read the trials.
 func TestSlotOf(t *testing.T) {
 	e := judgedBy("critic", "one")
 	e.Spec.Cases = []v1beta1.EvaluationCase{{Name: "all", Expect: []string{"result.text != ''", "judge.polite"}}}

@@ -16,6 +16,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/recording"
 	"github.com/nestor-dev/nestor/internal/suite"
 )
 
@@ -68,12 +69,9 @@ func (t *trials) forget(name types.NamespacedName) {
 	delete(t.kept, name)
 }
 
-// trialOf checks a task that has ended. The judge's task is nil if there is none.
+// trialOf checks a task that has ended. The judge's task is nil until it has ended.
 func (r *Reconciler) trialOf(ctx context.Context, e *v1beta1.AgentEvaluation, w wanted, task, judge *v1beta1.AgentTask, compiled *suite.Suite) (checked, error) {
 	name, key := client.ObjectKeyFromObject(e), trialKey{evaluation: e.UID, task: task.UID, generation: e.Generation}
-	if judge != nil && !ended(judge) {
-		judge = nil
-	}
 	if judge != nil {
 		key.judge = judge.UID
 	}
@@ -88,7 +86,7 @@ func (r *Reconciler) trialOf(ctx context.Context, e *v1beta1.AgentEvaluation, w 
 	return c, nil
 }
 
-// check checks a task. The judge's task is one that has ended, or nil.
+// check checks a task.
 func (r *Reconciler) check(ctx context.Context, e *v1beta1.AgentEvaluation, w wanted, task, judge *v1beta1.AgentTask, compiled *suite.Suite) (checked, error) {
 	final := func(message string) (checked, error) {
 		return checked{trial: suite.Inconclusive(task.Name, message)}, nil
@@ -138,26 +136,15 @@ func (r *Reconciler) check(ctx context.Context, e *v1beta1.AgentEvaluation, w wa
 func (r *Reconciler) read(ctx context.Context, uid string, task *v1beta1.AgentTask) (suite.Run, bool, error) {
 	var reader suite.Reader
 	var state agent.State
-	for after := int64(0); ; {
-		page, err := r.Ledger.Events(ctx, uid, after, ledger.MaxLimit)
-		if errors.Is(err, ledger.ErrNotFound) {
-			return suite.Run{}, false, nil
-		}
-		if err != nil {
-			return suite.Run{}, false, fmt.Errorf("read the history of %s: %w", uid, err)
-		}
-		if len(page) == 0 {
-			break
-		}
-		for _, row := range page {
-			next, event, err := agent.DecodeAndApply(state, row.Data)
-			if err != nil {
-				return suite.Run{}, false, nil //nolint:nilerr // the trial has a message about it
-			}
-			state = next
-			reader.Read(event)
-		}
-		after += int64(len(page))
+	err := recording.Read(ctx, r.Ledger, uid, func(e agent.Event, s agent.State) {
+		reader.Read(e)
+		state = s
+	})
+	switch {
+	case errors.Is(err, ledger.ErrNotFound) || errors.Is(err, recording.ErrUnreadable):
+		return suite.Run{}, false, nil
+	case err != nil:
+		return suite.Run{}, false, err
 	}
 	if state.Outcome == nil {
 		return suite.Run{}, false, nil

@@ -22,6 +22,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/agentconfig"
 	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/ledger"
+	"github.com/nestor-dev/nestor/internal/recording"
 	"github.com/nestor-dev/nestor/internal/shard"
 )
 
@@ -53,10 +54,8 @@ func noteOfFiles(task *v1beta1.AgentTask, files workspace.ForkFiles) string {
 // origin is the recorded run that a task forks.
 type origin struct {
 	record ledger.Agent
-	events []agent.Event
+	run    *recording.Run
 	point  agent.ForkPoint
-	// state is the newest one.
-	state agent.State
 	// config is its configuration at the point.
 	config agent.Config
 }
@@ -90,13 +89,16 @@ func (r *Reconciler) findOrigin(ctx context.Context, task *v1beta1.AgentTask) (o
 	if fork.Sequence != nil {
 		finder.Sequence = *fork.Sequence
 	}
-	if o.events, o.state, err = r.readEvents(ctx, record, finder.Add); err != nil {
+	if o.run, err = r.readRun(ctx, record); err != nil {
 		return origin{}, err
+	}
+	for sequence := range o.run.Last() {
+		finder.Add(sequence+1, o.run.State(sequence+1))
 	}
 	o.point = finder.Point
 	o.config = o.point.State.Config
 	if o.point.Sequence == 0 {
-		started, ok := o.events[0].Fact.(agent.Started)
+		started, ok := o.run.Events[0].Fact.(agent.Started)
 		if !ok {
 			return origin{}, never("the history of the run %s cannot be read.", name)
 		}
@@ -108,32 +110,13 @@ func (r *Reconciler) findOrigin(ctx context.Context, task *v1beta1.AgentTask) (o
 	return o, nil
 }
 
-// readEvents reads the events of a run, up to the first that cannot be read, and returns the state after them. There is
-// at least one. each is called with the state after each event.
-func (r *Reconciler) readEvents(ctx context.Context, record ledger.Agent, each func(sequence int64, s agent.State)) ([]agent.Event, agent.State, error) {
-	var events []agent.Event
-	var state agent.State
-	for {
-		page, err := r.Runner.Ledger.Events(ctx, record.UID, int64(len(events)), ledger.MaxLimit)
-		if err != nil {
-			return nil, state, err
-		}
-		for _, row := range page {
-			next, event, err := agent.DecodeAndApply(state, row.Data)
-			if err != nil {
-				page = nil
-				break
-			}
-			state, events = next, append(events, event)
-			each(int64(len(events)), state)
-		}
-		switch {
-		case len(events) == 0:
-			return nil, state, startErrorf(v1beta1.ErrorInvalidSpec, "spec.fork: the history of the run %s cannot be read.", record.Name)
-		case len(page) == 0:
-			return events, state, nil
-		}
+// readRun reads a run. It has at least one event.
+func (r *Reconciler) readRun(ctx context.Context, record ledger.Agent) (*recording.Run, error) {
+	run, err := r.Runner.Engine.ReadRun(ctx, record.UID, record.LastSeq)
+	if err == nil && run.Last() == 0 {
+		err = startErrorf(v1beta1.ErrorInvalidSpec, "spec.fork: the history of the run %s cannot be read.", record.Name)
 	}
+	return run, err
 }
 
 // assignFork returns the task of a fork with what its sub-agent shows of the run.
@@ -179,7 +162,7 @@ func (r *Reconciler) prepareFork(ctx context.Context, f *facts, task *v1beta1.Ag
 		return ledger.Agent{}, nil, err
 	}
 	fork := agent.Fork{
-		Origin: o.record.UID, Sequence: o.point.Sequence, End: int64(len(o.events)),
+		Origin: o.record.UID, Sequence: o.point.Sequence, End: o.run.Last(),
 		Replies: agent.ReplySource(cmp.Or(task.Spec.Fork.ModelReplies, v1beta1.RepliesLive)),
 		Results: agent.ResultSource(cmp.Or(task.Spec.Fork.ToolResults, v1beta1.ResultsRecorded)),
 	}
@@ -215,7 +198,7 @@ func (r *Reconciler) prepareFork(ctx context.Context, f *facts, task *v1beta1.Ag
 		taskName = f.SubAgent.Spec.Task
 	}
 	if fork.Sequence == 0 {
-		first := o.events[0].Fact.(agent.Started) // findOrigin has checked it
+		first := o.run.Events[0].Fact.(agent.Started) // findOrigin has checked it
 		config.Name, config.TaskName, config.Fork, config.Origin = f.GetName(), taskName, &fork, agent.Origin{}
 		if task.Spec.Instruction != "" {
 			config.Task.Instruction = task.Spec.Instruction
@@ -247,7 +230,7 @@ func (r *Reconciler) filesOfFork(ctx context.Context, f *facts, task *v1beta1.Ag
 	if root.object != nil { // otherwise it was deleted
 		run.Owner = root.object
 	}
-	if alone := o.record.Chat == "" && o.record.Root == o.record.UID; alone && !o.record.Live() && !callsFollow(o.events[o.point.Sequence:]) {
+	if alone := o.record.Chat == "" && o.record.Root == o.record.UID; alone && !o.record.Live() && !callsFollow(o.run.Events[o.point.Sequence:]) {
 		run.EndTime = o.record.FinishedAt
 	}
 	return r.Runner.Files.BeginFork(ctx, task, f.uid, run)
@@ -299,7 +282,7 @@ type rootOfRun struct {
 }
 
 func (r *Reconciler) findRoot(ctx context.Context, o origin) (rootOfRun, error) {
-	record, state, found := o.record, o.state, true
+	record, state, found := o.record, o.run.State(o.run.Last()), true
 	var err error
 	if record.Root != record.UID {
 		state, found, err = r.recordedState(ctx, record.Root)
@@ -366,6 +349,9 @@ func (r *Reconciler) recordedState(ctx context.Context, uid string) (agent.State
 	if err != nil {
 		return agent.State{}, false, err
 	}
-	_, state, err := r.readEvents(ctx, record, func(int64, agent.State) {})
-	return state, err == nil, err
+	run, err := r.readRun(ctx, record)
+	if err != nil {
+		return agent.State{}, false, err
+	}
+	return run.State(run.Last()), true, nil
 }

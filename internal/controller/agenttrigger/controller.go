@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -35,8 +36,10 @@ const (
 	workers = 4
 	// waitDelay is the delay before a firing is tried again for which the record has no space.
 	waitDelay = time.Second
-	// watchRetryDelay is the delay before the operator checks again whether it may watch a kind.
-	watchRetryDelay = 30 * time.Second
+	// minWatchRetryDelay and maxWatchRetryDelay bound the delay before the operator checks again whether it may watch a
+	// kind.
+	minWatchRetryDelay = time.Second
+	maxWatchRetryDelay = 30 * time.Second
 )
 
 // Reconciler acts on the recorded firings of triggers, and fires their schedules.
@@ -170,9 +173,10 @@ func (r *Reconciler) reconcile(ctx context.Context, t *v1beta1.AgentTrigger) (ct
 	if err := r.tidy(ctx, t); err != nil {
 		return ctrl.Result{}, err
 	}
+	problem := watchProblem(t)
 	switch {
-	case isWatchProblem(t):
-		return ctrl.Result{RequeueAfter: watchRetryDelay}, nil
+	case problem != nil:
+		return ctrl.Result{RequeueAfter: watchRetryDelay(problem, now)}, nil
 	case waits:
 		return ctrl.Result{RequeueAfter: waitDelay}, nil
 	case t.Status.NextScheduleTime != nil:
@@ -271,13 +275,24 @@ func (r *Reconciler) fireWatch(ctx context.Context, t *v1beta1.AgentTrigger, pro
 }
 
 func (r *Reconciler) clearWatchProblem(ctx context.Context, t *v1beta1.AgentTrigger) error {
-	if !isWatchProblem(t) {
+	if watchProblem(t) == nil {
 		return nil
 	}
 	return r.writeCondition(ctx, t, readiness(t, nil))
 }
 
-func isWatchProblem(t *v1beta1.AgentTrigger) bool {
+// watchProblem returns the Ready condition of a trigger that may not watch its kind, or whose kind does not exist, or
+// nil.
+func watchProblem(t *v1beta1.AgentTrigger) *metav1.Condition {
 	c := meta.FindStatusCondition(t.Status.Conditions, v1beta1.ConditionReady)
-	return t.Spec.Watch != nil && !t.Spec.Suspend && c != nil && (c.Reason == v1beta1.ReasonKindNotFound || c.Reason == v1beta1.ReasonWatchNotAllowed)
+	if t.Spec.Watch == nil || t.Spec.Suspend || c == nil || c.Reason != v1beta1.ReasonKindNotFound && c.Reason != v1beta1.ReasonWatchNotAllowed {
+		return nil
+	}
+	return c
+}
+
+// watchRetryDelay returns how long the problem has lasted, within bounds: a permission is often granted soon after it was
+// found missing.
+func watchRetryDelay(problem *metav1.Condition, now time.Time) time.Duration {
+	return min(max(now.Sub(problem.LastTransitionTime.Time), minWatchRetryDelay), maxWatchRetryDelay)
 }

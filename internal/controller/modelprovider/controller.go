@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -106,9 +107,22 @@ func (r *Reconciler) check(ctx context.Context, object *v1beta1.ModelProvider) (
 		r.prober.probe(name, revision, client, release)
 	}
 	if !ok {
+		if earlier := readyBefore(object); earlier != nil && !r.prober.hasProbed(name) {
+			return *earlier, failureTTL, nil
+		}
 		return status.NotChecked(generation, "Listing the provider's models."), failureTTL, nil
 	}
 	return conditionOf(generation, result), max(result.validFor(time.Now()), time.Second), nil
+}
+
+// readyBefore returns the condition that an operator before this one wrote, if the provider was ready. It is kept during
+// the first probe: a restart would otherwise write each provider twice, and wake everything that uses it.
+func readyBefore(object *v1beta1.ModelProvider) *metav1.Condition {
+	earlier := meta.FindStatusCondition(object.Status.Conditions, v1beta1.ConditionReady)
+	if earlier == nil || earlier.Status != metav1.ConditionTrue || earlier.ObservedGeneration != object.Generation {
+		return nil
+	}
+	return earlier
 }
 
 // conditionOf returns the condition for a probe's result. A provider that responds with something other than a list

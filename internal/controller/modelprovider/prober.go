@@ -61,6 +61,14 @@ func (p *prober) result(name types.NamespacedName, revision string) (probeResult
 	return v, ok && v.revision == revision
 }
 
+// hasProbed reports whether there is a result for any revision of a provider.
+func (p *prober) hasProbed(name types.NamespacedName) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, ok := p.results[name]
+	return ok
+}
+
 // probe starts a probe unless one is running.
 func (p *prober) probe(name types.NamespacedName, revision string, client model.Client, release func()) {
 	p.mu.Lock()

@@ -142,7 +142,7 @@ func (w *bareMeasurement) readServer(ctx context.Context, result *report.Result)
 
 func emptyLedger(ctx context.Context, ledger string) (url string, remove func() error, err error) {
 	if ledger == stack.PostgreSQL {
-		server, err := pgserver.New(ctx)
+		server, err := pgserver.NewDurable(ctx)
 		if err != nil {
 			return "", nil, err
 		}

@@ -42,9 +42,9 @@ func Fork(turns int) Scenario {
 		var created []time.Time
 		var err error
 		for i := range forks {
-			one := &tasks{prefix: fmt.Sprintf("fork-%d-", i), want: "Success", reached: make([]time.Time, 1), phases: make([]string, 1), left: 1}
-			one.bodies = [][]byte{fmt.Appendf(nil, `{"apiVersion":"nestor.dev/v1beta1","kind":"AgentTask","metadata":{"name":"%s0"},`+
-				`"spec":{"type":"Agent","instruction":"Go on.","fork":{"uid":"%s","task":"%s"}}}`, one.prefix, origin.UID, origin.Spec.Task)}
+			one := newTasksWithSpec(fmt.Sprint("fork-", i), 1, "Success", func(int) string {
+				return fmt.Sprintf(`{"type":"Agent","instruction":"Go on.","fork":{"uid":"%s","task":"%s"}}`, origin.UID, origin.Spec.Task)
+			})
 			if err = one.run(ctx, r); err != nil {
 				break
 			}

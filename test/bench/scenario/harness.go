@@ -55,7 +55,7 @@ func startHarness(ctx context.Context, env Environment, s Scenario) (r *harness,
 	defer func() { err = errors.Join(err, os.Remove(script)) }()
 	// Recording and validating requests is for tests: here the model should use little CPU.
 	options := stack.Options{
-		Ledger: env.Ledger, Programs: env.Programs, Scripts: []string{script},
+		Ledger: env.Ledger, Durable: true, Programs: env.Programs, Scripts: []string{script},
 		ModelFlags: []string{"--record=-1", "--strict=false"}, OperatorFlags: env.OperatorFlags,
 		Build: []string{ToolPackage}, NoOperator: !s.gateway, Gateway: s.gateway,
 	}

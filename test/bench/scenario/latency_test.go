@@ -14,8 +14,10 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// TestSmallLatencyRuns measures each latency a few times on a real stack.
+// TestSmallLatencyRuns measures each latency a few times on a real stack. The stacks run beside each other: they wait for
+// most of the time.
 func TestSmallLatencyRuns(t *testing.T) {
+	t.Parallel()
 	ctrl.SetLogger(logr.Discard())
 	env := Environment{Ledger: stack.SQLite, Timeout: 5 * time.Minute, Logf: t.Logf, Programs: programs(t)}
 	for name, tc := range map[string]struct {
@@ -27,6 +29,7 @@ func TestSmallLatencyRuns(t *testing.T) {
 		"cancel":   {CancelDepth3(2, 20), []string{report.LatencyCancel}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			result := tc.scenario.Run(t.Context(), env)
 			if result.Error != "" || result.Failures != 0 {
 				t.Fatalf("%s", result)

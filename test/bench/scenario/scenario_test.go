@@ -92,6 +92,7 @@ func TestWallEndsWithLastTask(t *testing.T) {
 
 // TestASmallRun measures three agents on a real stack.
 func TestASmallRun(t *testing.T) {
+	t.Parallel()
 	ctrl.SetLogger(logr.Discard())
 	env := Environment{Ledger: stack.SQLite, Timeout: 5 * time.Minute, Logf: t.Logf, Programs: programs(t)}
 	result := Agents(3, 2, 0, CalculatorTool).Run(t.Context(), env)
@@ -122,6 +123,7 @@ func TestASmallRun(t *testing.T) {
 }
 
 func TestASmallLiveRun(t *testing.T) {
+	t.Parallel()
 	ctrl.SetLogger(logr.Discard())
 	const latency = 500 * time.Millisecond
 	result := Live(3, fewTurns, latency).Run(t.Context(), Environment{Ledger: stack.SQLite, Timeout: 5 * time.Minute, Logf: t.Logf, Programs: programs(t)})

@@ -43,11 +43,15 @@ func newTasks(prefix string, n int, want string) *tasks {
 }
 
 func newTasksWithRole(prefix, role string, n int, want string) *tasks {
+	return newTasksWithSpec(prefix, n, want, func(i int) string {
+		return fmt.Sprintf(`{"type":"Agent","role":"%s","instruction":"Work %d"}`, role, i)
+	})
+}
+
+func newTasksWithSpec(prefix string, n int, want string, spec func(int) string) *tasks {
 	t := &tasks{prefix: prefix + "-", want: want, reached: make([]time.Time, n), phases: make([]string, n), left: n}
 	for i := range n {
-		t.bodies = append(t.bodies, fmt.Appendf(nil,
-			`{"apiVersion":"nestor.dev/v1beta1","kind":"AgentTask","metadata":{"name":"%s%d"},"spec":{"type":"Agent","role":"%s","instruction":"Work %d"}}`,
-			t.prefix, i, role, i))
+		t.bodies = append(t.bodies, fmt.Appendf(nil, `{"apiVersion":"nestor.dev/v1beta1","kind":"AgentTask","metadata":{"name":"%s%d"},"spec":%s}`, t.prefix, i, spec(i)))
 	}
 	return t
 }

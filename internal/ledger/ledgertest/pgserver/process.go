@@ -56,11 +56,18 @@ func (s *Server) launch() error {
 	defer func() { _ = log.Close() }()                         // the server has a copy
 	cmd := exec.Command(filepath.Join(s.programs, "postgres"), //nolint:noctx // It outlives every context but the process.
 		"-D", s.data(), "-k", s.dir, "-p", strconv.Itoa(s.port),
-		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=on", "-c", "max_connections=200")
+		"-c", "listen_addresses=127.0.0.1", "-c", "fsync="+s.fsync(), "-c", "max_connections=200")
 	s.prepare(cmd)
 	cmd.Stdout, cmd.Stderr = log, log
 	s.running, err = lifeline.Start(cmd, syscall.SIGQUIT)
 	return err
+}
+
+func (s *Server) fsync() string {
+	if s.durable {
+		return "on"
+	}
+	return "off"
 }
 
 // hasExited reports whether the server is not running.

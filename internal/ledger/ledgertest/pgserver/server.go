@@ -34,12 +34,19 @@ type Server struct {
 	port     int
 	account  *syscall.Credential
 	running  *lifeline.Process
+	// durable turns fsync on.
+	durable bool
 
 	databases atomic.Int64
 }
 
 // New creates an empty server and starts it. It returns ErrNotInstalled if there is none.
-func New(ctx context.Context) (*Server, error) {
+func New(ctx context.Context) (*Server, error) { return start(ctx, false) }
+
+// NewDurable is New with fsync on, for measurements: a commit waits for the disk, as in production.
+func NewDurable(ctx context.Context) (*Server, error) { return start(ctx, true) }
+
+func start(ctx context.Context, durable bool) (*Server, error) {
 	bin, err := programs(ctx)
 	if err != nil {
 		return nil, err
@@ -52,7 +59,7 @@ func New(ctx context.Context) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create directory for PostgreSQL: %w", err)
 	}
-	s := &Server{programs: bin, dir: dir, account: who}
+	s := &Server{programs: bin, dir: dir, account: who, durable: durable}
 	for _, step := range []func(context.Context) error{s.initialize, s.choosePort, s.Start} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, s.Close())
