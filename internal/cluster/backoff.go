@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// A failed reconcile is retried soon, then less and less often. The operator gets no event when a quota that rejected an answer is raised,
-// or when the API server is available again, so mostBackoff bounds the time until it notices. The default of controller-runtime is a
-// quarter of an hour.
+// A failed reconcile is retried soon, then less and less often. The operator gets no event when a quota that rejected
+// an answer is raised, or when the API server is available again, so mostBackoff bounds the time until it notices. The
+// default of controller-runtime is a quarter of an hour.
 const (
 	firstBackoff = 5 * time.Millisecond
 	mostBackoff  = 30 * time.Second

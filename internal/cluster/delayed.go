@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Delayed retries runs that wait for something that is not watched: a directory, a file, or a claim, because watching all claims
-// of a cluster costs too much.
+// Delayed retries runs that wait for something that is not watched: a directory, a file, or a claim, because watching
+// all claims of a cluster costs too much.
 type Delayed struct {
 	// Retry retries the pending runs of a namespace; nil retries nothing.
 	Retry func(namespace string)

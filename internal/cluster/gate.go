@@ -98,8 +98,8 @@ func (g Gate) read(ctx context.Context, name types.NamespacedName, object client
 	return g.Objects.Cache.Get(ctx, name, object, client.UnsafeDisableDeepCopy) == nil
 }
 
-// treeHash returns the hash of an object's tree. The tree of a live agent is known even if an ancestor of its object
-// was deleted.
+// treeHash returns the hash of an object's tree. The engine has the tree of a live agent, even if an ancestor of its
+// object was deleted.
 func (g Gate) treeHash(ctx context.Context, object client.Object) int {
 	if a, ok := g.Engine.FindLive(string(object.GetUID())); ok {
 		return max(a.ShardHash, 0)

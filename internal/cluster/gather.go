@@ -96,7 +96,7 @@ type objectRef struct {
 
 // read reads the object that is meant. It returns nil if there is none.
 func (r objectRef) read(ctx context.Context, from Read, namespace string) (client.Object, error) {
-	object := newObject(r.kind)
+	object := NewObject(r.kind)
 	err := from(ctx, types.NamespacedName{Namespace: namespace, Name: r.name}, object)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
@@ -114,7 +114,7 @@ func (r objectRef) read(ctx context.Context, from Read, namespace string) (clien
 func (t Tree) missing(object client.Object) (objectRef, bool) {
 	for range maxLineage {
 		ref := metav1.GetControllerOf(object)
-		if ref == nil || newObject(ref.Kind) == nil {
+		if ref == nil || NewObject(ref.Kind) == nil {
 			return objectRef{}, false
 		}
 		if object = t.objects[ref.UID]; object == nil {

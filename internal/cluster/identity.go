@@ -90,8 +90,8 @@ func (r Reader) FindSubAgent(ctx context.Context, task *v1beta1.AgentTask) (*v1b
 
 func findSubAgent(ctx context.Context, task *v1beta1.AgentTask, read Read) (*v1beta1.SubAgent, error) {
 	names := SubAgentNames(task)
-	if known := task.Status.SubAgent; known != "" && known != task.Name {
-		names = append([]string{known}, names...)
+	if shown := task.Status.SubAgent; shown != "" && shown != task.Name {
+		names = append([]string{shown}, names...)
 	}
 	for _, name := range names {
 		var sub v1beta1.SubAgent
@@ -110,5 +110,5 @@ func findSubAgent(ctx context.Context, task *v1beta1.AgentTask, read Read) (*v1b
 // owner has the same name.
 func OwnedByOther(object, owner client.Object) bool {
 	ref := metav1.GetControllerOf(object)
-	return ref != nil && ref.UID != owner.GetUID() && newObject(ref.Kind) != nil
+	return ref != nil && ref.UID != owner.GetUID() && NewObject(ref.Kind) != nil
 }

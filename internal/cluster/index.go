@@ -10,14 +10,15 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// ChatField indexes tasks and messages by their chat, TaskField indexes messages by their standalone task, OwnerField indexes sub-agents by
-// the UID of their task, TriggerField indexes tasks and messages by the UID of the trigger that created them, and HeldField
-// those with the finalizer of a firing by the name of the trigger.
+// ChatField indexes tasks and messages by their chat, TaskField indexes messages by their standalone task, OwnerField
+// indexes sub-agents by the UID of their task, TriggerField indexes tasks and messages by the UID of the trigger that
+// created them, and HeldField those with the finalizer of a firing by the name of the trigger.
 const (
 	ChatField    = "spec.chat"
 	TaskField    = "spec.task"
@@ -93,6 +94,12 @@ func heldBy(object client.Object) string {
 		return object.GetLabels()[v1beta1.LabelTrigger]
 	}
 	return ""
+}
+
+// ChatKey returns the namespace and name of the chat of a task or message, and whether it has one.
+func ChatKey(object client.Object) (types.NamespacedName, bool) {
+	name := ChatOf(object)
+	return types.NamespacedName{Namespace: object.GetNamespace(), Name: name}, name != ""
 }
 
 // ChatOf returns the chat of a task or message, or "".

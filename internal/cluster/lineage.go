@@ -19,7 +19,8 @@ const maxLineage = 16
 
 // Lineage contains the ancestors of an object in a tree, found by the UIDs of owner references.
 type Lineage struct {
-	// Gone reports that an ancestor was deleted or is being deleted: the object waits for the garbage collector, or is an orphan.
+	// Gone reports that an ancestor was deleted or is being deleted: the object waits for the garbage collector, or is an
+	// orphan.
 	Gone bool
 	// Parent is the chat or sub-agent that asked for the object; nil for a standalone task and its sub-agent.
 	Parent client.Object
@@ -29,8 +30,9 @@ type Lineage struct {
 	Chat *v1beta1.AgentChat
 }
 
-// needsOwner reports whether an object without an owner was orphaned: with --cascade=orphan the garbage collector removes the reference. The
-// label is all that is left then. Planted on a standalone task, it ends that task, which its author can do anyway.
+// needsOwner reports whether an object without an owner was orphaned: with --cascade=orphan the garbage collector
+// removes the reference. The label is all that is left then. Planted on a standalone task, it ends that task, which its
+// author can do anyway.
 func needsOwner(object client.Object) bool {
 	switch o := object.(type) {
 	case *v1beta1.SubAgent:
@@ -41,7 +43,8 @@ func needsOwner(object client.Object) bool {
 	return false
 }
 
-func newObject(kind string) client.Object {
+// NewObject returns an empty object of a kind that has agents, or nil for another kind.
+func NewObject(kind string) client.Object {
 	switch kind {
 	case "AgentChat":
 		return &v1beta1.AgentChat{}
@@ -53,8 +56,8 @@ func newObject(kind string) client.Object {
 	return nil
 }
 
-// HasObject reports whether the object of an agent and all its ancestors exist. With confirm set, a negative result is confirmed with the
-// API server.
+// HasObject reports whether the object of an agent and all its ancestors exist. With confirm set, a negative result is
+// confirmed with the API server.
 func (r Reader) HasObject(ctx context.Context, a ledger.Agent, confirm bool) (bool, error) {
 	object, err := agentObject(ctx, a, r.Observed)
 	if err == nil && object == nil && confirm {
@@ -86,15 +89,16 @@ func (r Reader) Confirm(ctx context.Context, a ledger.Agent) (client.Object, Lin
 	return object, t.Lineage(object), nil
 }
 
-// Deleted reports whether the object of an agent was deleted, and whether one of its ancestors was. Both are read from the API server.
+// Deleted reports whether the object of an agent was deleted, and whether one of its ancestors was. Both are read from
+// the API server.
 func (r Reader) Deleted(ctx context.Context, a ledger.Agent) (object, ancestor bool, err error) {
-	found, above, err := r.Confirm(ctx, a)
-	return err == nil && found == nil, above.Gone, err
+	live, above, err := r.Confirm(ctx, a)
+	return err == nil && live == nil, above.Gone, err
 }
 
 // agentObject reads the object of an agent. It returns nil if the object does not exist or is being deleted.
 func agentObject(ctx context.Context, a ledger.Agent, read Read) (client.Object, error) {
-	object := newObject(a.Kind)
+	object := NewObject(a.Kind)
 	if object == nil {
 		return nil, fmt.Errorf("agent %s has the unknown kind %s", a.UID, a.Kind)
 	}

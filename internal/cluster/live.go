@@ -17,8 +17,8 @@ import (
 // maxLiveReads bounds the objects that are read from the API server at the same time.
 const maxLiveReads = 16
 
-// Live reads from the API server. Concurrent reads of the same object share one request: a caller gets the result of a request that was
-// sent after its call, never an earlier one.
+// Live reads from the API server. Concurrent reads of the same object share one request: a caller gets the result of a
+// request that was sent after its call, never an earlier one.
 type Live struct {
 	client.Reader
 
@@ -48,7 +48,6 @@ func NewLive(api client.Reader) *Live {
 	return &Live{Reader: api, slots: make(chan struct{}, maxLiveReads), reads: map[objectKey]*sharedRead{}}
 }
 
-// Get implements client.Reader.
 func (l *Live) Get(ctx context.Context, name client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	called := time.Now()
 	key := objectKey{reflect.TypeOf(object), object.GetObjectKind().GroupVersionKind(), name}

@@ -15,8 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// Edited selects objects that are created, deleted, or whose spec changes. An object that was deleted and created again while a watch was
-// interrupted appears as one update, from generation 1 to generation 1.
+// Edited selects objects that are created, deleted, or whose spec changes. An object that was deleted and created again
+// while a watch was interrupted appears as one update, from generation 1 to generation 1.
 func Edited() predicate.Predicate {
 	recreated := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() }}
 	return predicate.Or(predicate.GenerationChangedPredicate{}, recreated)
@@ -61,8 +61,9 @@ func Orphaned() predicate.Predicate {
 	}
 }
 
-// IsHeld reports whether the firing that created a task or message is not confirmed. The work of such an object must not
-// start. The finalizer counts only on an object of a trigger: on other objects it was planted, and must not stop their work.
+// IsHeld reports whether the firing that created a task or message is not confirmed. The work of such an object must
+// not start. The finalizer counts only on an object of a trigger: on other objects it was planted, and must not stop
+// their work.
 func IsHeld(object client.Object) bool {
 	return hasFiringFinalizer(object) && isOwnedByTrigger(object)
 }
@@ -71,8 +72,8 @@ func hasFiringFinalizer(object client.Object) bool {
 	return slices.Contains(object.GetFinalizers(), v1beta1.FinalizerFiring)
 }
 
-// isOwnedByTrigger reports whether the trigger in an object's annotation is its owner. For a task that owner must be the
-// controller: the task of an agent has another one.
+// isOwnedByTrigger reports whether the trigger in an object's annotation is its owner. For a task that owner must be
+// the controller: the task of an agent has another one.
 func isOwnedByTrigger(object client.Object) bool {
 	uid := TriggerUID(object)
 	if _, isTask := object.(*v1beta1.AgentTask); isTask {

@@ -18,16 +18,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// delay is how long progress may accumulate before a reconcile. reconcilesPerSecond bounds such reconciles: with a thousand active agents
-// each is reconciled less often, because the pace of status writes could not show more anyway.
+// delay is how long progress may accumulate before a reconcile. reconcilesPerSecond bounds such reconciles: with a
+// thousand active agents each is reconciled less often, because the pace of status writes could not show more anyway.
 const (
 	delay               = time.Second
 	reconcilesPerSecond = 25
 )
 
 // endPriority is the priority of work that has ended in the controller's queue: its result is written before other work
-// starts, which has priority 0, or shows progress. An object ends once and only after it has started, so ends cannot keep
-// others from starting.
+// starts, which has priority 0, or shows progress. An object ends once and only after it has started, so ends cannot
+// keep others from starting.
 const endPriority = 100
 
 // Queue passes names to a controller. Adding never blocks, and a waiting name is queued once.
@@ -38,7 +38,7 @@ type Queue struct {
 	due   map[types.NamespacedName]*time.Timer
 }
 
-// New returns a queue for one controller.
+// NewQueue returns a queue for one controller.
 func NewQueue() *Queue {
 	return &Queue{early: map[types.NamespacedName]bool{}, due: map[types.NamespacedName]*time.Timer{}}
 }
@@ -112,7 +112,8 @@ func (q *Queue) Source() source.Source {
 	})
 }
 
-// DelayedHandler returns a handler for watches: a change of an object reconciles the object that it belongs to with a delay.
+// DelayedHandler returns a handler for watches: a change of an object reconciles the object that it belongs to with a
+// delay.
 func (q *Queue) DelayedHandler(belongsTo func(client.Object) (types.NamespacedName, bool)) handler.EventHandler {
 	return Handler(func(object client.Object) {
 		if name, ok := belongsTo(object); ok {

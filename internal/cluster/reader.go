@@ -18,8 +18,8 @@ type Reader struct {
 	Cache, API client.Reader
 }
 
-// Find reads an object from the cache, or from the API server if the cache does not have it. Use it where "not found" has consequences: a
-// stale cache does not prove that an object was deleted.
+// Find reads an object from the cache, or from the API server if the cache does not have it. Use it where "not found"
+// has consequences: a stale cache does not prove that an object was deleted.
 func (r Reader) Find(ctx context.Context, name types.NamespacedName, object client.Object) error {
 	err := r.Observed(ctx, name, object)
 	if apierrors.IsNotFound(err) {
@@ -28,8 +28,8 @@ func (r Reader) Find(ctx context.Context, name types.NamespacedName, object clie
 	return err
 }
 
-// TaskUID returns the engine UID of a task's work: its sub-agent's, or its own if it is one tool call. It is "" for a task without a
-// sub-agent, which is confirmed with the API server.
+// TaskUID returns the engine UID of a task's work: its sub-agent's, or its own if it is one tool call. It is "" for a
+// task without a sub-agent, which is confirmed with the API server.
 func (r Reader) TaskUID(ctx context.Context, task *v1beta1.AgentTask) (string, error) {
 	if task.Spec.Type == v1beta1.TaskTool {
 		return string(task.UID), nil
@@ -51,8 +51,8 @@ func (r Reader) Cached(ctx context.Context, name types.NamespacedName, object cl
 	return r.Cache.Get(ctx, name, object)
 }
 
-// Observed is like Cached, but has no own write of an object that the cache does not have: the object may be new, or was deleted after the
-// write. The API server has the answer.
+// Observed is like Cached, but has no own write of an object that the cache does not have: the object may be new, or
+// was deleted after the write. The API server has the answer.
 func (r Reader) Observed(ctx context.Context, name types.NamespacedName, object client.Object) error {
 	if own, ok := r.Cache.(*Client); ok {
 		return own.getObserved(ctx, name, object)

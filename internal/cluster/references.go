@@ -28,7 +28,8 @@ type References struct {
 	next chan struct{} // nil if nothing waits for it
 }
 
-// Next returns a channel that is closed with the next change. A caller that gets it before it reads the cache misses no change.
+// Next returns a channel that is closed with the next change. A caller that gets it before it reads the cache misses no
+// change.
 func (w *References) Next() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,7 +73,8 @@ func (w *References) changed(object any) {
 	w.Retry(namespace)
 }
 
-// Retry enqueues all objects of a namespace that have an unresolved reference, or those of all namespaces if it is empty.
+// Retry enqueues all objects of a namespace that have an unresolved reference, or those of all namespaces if it is
+// empty.
 func (w *References) Retry(namespace string) {
 	w.mu.Lock()
 	if w.next != nil {

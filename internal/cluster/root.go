@@ -14,18 +14,18 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// RootUID returns the UID of the chat or standalone task at the root of an object's tree. The operator labels what it creates in a tree; on
-// an object without an owner in the tree, the label was planted, or the object was orphaned.
+// RootUID returns the UID of the chat or standalone task at the root of an object's tree. The operator labels what it
+// creates in a tree; on an object without an owner in the tree, the label was planted, or the object was orphaned.
 func RootUID(object client.Object) types.UID {
 	ref := metav1.GetControllerOf(object)
-	if ref == nil || newObject(ref.Kind) == nil {
+	if ref == nil || NewObject(ref.Kind) == nil {
 		return object.GetUID() // a standalone task may be owned by an object that is not Nestor's
 	}
 	return cmp.Or(types.UID(object.GetLabels()[v1beta1.LabelRoot]), ref.UID)
 }
 
-// RootOf is like RootUID, but also finds the root of a new message, which names its chat or task. It reads only the cache: a message whose
-// chat or task is missing there is a root of its own.
+// RootOf is like RootUID, but also finds the root of a new message, which names its chat or task. It reads only the
+// cache: a message whose chat or task is missing there is a root of its own.
 func (r Reader) RootOf(ctx context.Context, object client.Object) types.UID {
 	message, ok := object.(*v1beta1.AgentMessage)
 	if !ok || metav1.GetControllerOf(object) != nil {

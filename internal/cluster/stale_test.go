@@ -19,8 +19,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// A judge that gets a tree with any version of each kind treats nothing as deleted that exists, finds no agent of another task, and misses
-// no task that it was asked for.
+// A judge that gets a tree with any version of each kind treats nothing as deleted that exists, finds no agent of
+// another task, and misses no task that it was asked for.
 func TestTreeWithStaleCaches(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := clustertest.DrawHistory(t)
@@ -123,8 +123,8 @@ func checkOwn(t *rapid.T, c client.Reader, listed []v1beta1.AgentTask, name stri
 	}
 }
 
-// A deleted object does not exist although this process has just written it: the write may be remembered for a while after the watch event
-// of the deletion.
+// A deleted object does not exist although this process has just written it: the write may be remembered for a while
+// after the watch event of the deletion.
 func TestOwnWriteDoesNotHideDeletion(t *testing.T) {
 	chat := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat")}
 	task := clustertest.OwnedBy(chat, "AgentChat", &v1beta1.AgentTask{ObjectMeta: clustertest.Named("work", "task"), Spec: v1beta1.AgentTaskSpec{Chat: "chat"}})

@@ -43,8 +43,8 @@ func (t Tree) Task(name string) *v1beta1.AgentTask { return t.tasks[name] }
 // SubAgent returns the sub-agent of a task, or nil.
 func (t Tree) SubAgent(task *v1beta1.AgentTask) *v1beta1.SubAgent { return t.subAgents[task.UID] }
 
-// AgentUID returns the engine UID of a task's work: its sub-agent's, or its own if it is one tool call. It is empty for a task without a
-// sub-agent.
+// AgentUID returns the engine UID of a task's work: its sub-agent's, or its own if it is one tool call. It is empty for
+// a task without a sub-agent.
 func (t Tree) AgentUID(task *v1beta1.AgentTask) string {
 	if task.Spec.Type == v1beta1.TaskTool {
 		return string(task.UID)
@@ -58,7 +58,7 @@ func (t Tree) AgentUID(task *v1beta1.AgentTask) string {
 // above returns the owner of an object in the tree: nil if it has none, or if it was deleted.
 func (t Tree) above(object client.Object) client.Object {
 	ref := metav1.GetControllerOf(object)
-	if ref == nil || newObject(ref.Kind) == nil {
+	if ref == nil || NewObject(ref.Kind) == nil {
 		return nil // a standalone task may be owned by an object that is not Nestor's
 	}
 	return t.objects[ref.UID]
@@ -82,7 +82,7 @@ func (t Tree) Lineage(object client.Object) Lineage {
 		above := t.above(object)
 		if above == nil {
 			ref := metav1.GetControllerOf(object)
-			out.Gone = ref == nil && needsOwner(object) || ref != nil && newObject(ref.Kind) != nil
+			out.Gone = ref == nil && needsOwner(object) || ref != nil && NewObject(ref.Kind) != nil
 			return out
 		}
 		if !above.GetDeletionTimestamp().IsZero() {

@@ -9,7 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Unresolved holds the objects of a kind that wait for a missing reference. A change of any object that they might refer to enqueues them.
+// Unresolved holds the objects of a kind that wait for a missing reference. A change of any object that they might
+// refer to enqueues them.
 type Unresolved struct {
 	// Queue is the queue of their controller.
 	Queue *Queue

@@ -24,8 +24,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// writeTTL bounds how long a write is remembered. An object that was created and deleted while a watch was interrupted never reaches the
-// cache.
+// writeTTL bounds how long a write is remembered. An object that was created and deleted while a watch was interrupted
+// never reaches the cache.
 const writeTTL = time.Minute
 
 // Client is a client whose reads from the cache contain its own writes of Nestor's kinds.
@@ -63,8 +63,8 @@ func (c *Client) Observe(ctx context.Context, informers cache.Informers) error {
 			return fmt.Errorf("watch %T: %w", object, err)
 		}
 		forget := func(now any) {
-			if seen, ok := now.(client.Object); ok {
-				c.newer(seen)
+			if cached, ok := now.(client.Object); ok {
+				c.newer(cached)
 			}
 		}
 		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{AddFunc: forget, UpdateFunc: func(_, now any) { forget(now) },
@@ -72,8 +72,8 @@ func (c *Client) Observe(ctx context.Context, informers cache.Informers) error {
 				if tombstone, ok := last.(toolscache.DeletedFinalStateUnknown); ok {
 					last = tombstone.Obj
 				}
-				if seen, ok := last.(client.Object); ok {
-					c.forget(seen)
+				if deleted, ok := last.(client.Object); ok {
+					c.forget(deleted)
 				}
 			}}); err != nil {
 			return fmt.Errorf("watch %T: %w", object, err)
@@ -109,8 +109,8 @@ func (c *Client) remember(object client.Object, deleted bool) {
 	c.sweep(now)
 }
 
-// sweep removes the expired writes, once per writeTTL. A watch event that arrives before the response to its write forgets nothing, and
-// the object may never be read again.
+// sweep removes the expired writes, once per writeTTL. A watch event that arrives before the response to its write
+// forgets nothing, and the object may never be read again.
 func (c *Client) sweep(now time.Time) {
 	if now.Sub(c.swept) < writeTTL {
 		return
@@ -136,7 +136,8 @@ func (c *Client) forget(object client.Object) {
 	}
 }
 
-// newer returns the own write of an object that the cached version does not contain, and forgets a write that it contains.
+// newer returns the own write of an object that the cached version does not contain, and forgets a write that it
+// contains.
 func (c *Client) newer(cached client.Object) (write, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -172,8 +173,8 @@ func (w write) apply(cached client.Object) client.Object {
 	return going
 }
 
-// Get implements client.Reader. If the cache does not have an object, Get returns the own write of it, although the object may have been
-// deleted since: see Reader.Observed.
+// Get implements client.Reader. If the cache does not have an object, Get returns the own write of it, although the
+// object may have been deleted since: see Reader.Observed.
 func (c *Client) Get(ctx context.Context, name client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	err := c.Client.Get(ctx, name, object, options...)
 	return c.addOwn(err, name, object)
@@ -205,7 +206,6 @@ func (c *Client) addOwn(err error, name client.ObjectKey, object client.Object) 
 	return nil
 }
 
-// List implements client.Reader.
 func (c *Client) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	if err := c.Client.List(ctx, list, options...); err != nil {
 		return err
@@ -277,7 +277,6 @@ func matches(object client.Object, which client.ListOptions) bool {
 	return true
 }
 
-// Create implements client.Writer.
 func (c *Client) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
 	err := c.Client.Create(ctx, object, options...)
 	if err == nil {
@@ -286,7 +285,6 @@ func (c *Client) Create(ctx context.Context, object client.Object, options ...cl
 	return err
 }
 
-// Update implements client.Writer.
 func (c *Client) Update(ctx context.Context, object client.Object, options ...client.UpdateOption) error {
 	err := c.Client.Update(ctx, object, options...)
 	if err == nil {
@@ -295,7 +293,6 @@ func (c *Client) Update(ctx context.Context, object client.Object, options ...cl
 	return err
 }
 
-// Delete implements client.Writer.
 func (c *Client) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
 	err := c.Client.Delete(ctx, object, options...)
 	if err == nil {
@@ -304,7 +301,6 @@ func (c *Client) Delete(ctx context.Context, object client.Object, options ...cl
 	return err
 }
 
-// Status implements client.StatusClient.
 func (c *Client) Status() client.SubResourceWriter { return statusWriter{c.Client.Status(), c} }
 
 type statusWriter struct {
@@ -312,8 +308,8 @@ type statusWriter struct {
 	client *Client
 }
 
-// Update implements client.SubResourceWriter. The API server takes nothing but the status from the request, so the rest is
-// not sent: decoding it costs the API server about as much as decoding the status.
+// Update implements client.SubResourceWriter. The API server takes nothing but the status from the request, so the rest
+// is not sent: decoding it costs the API server about as much as decoding the status.
 func (s statusWriter) Update(ctx context.Context, object client.Object, options ...client.SubResourceUpdateOption) error {
 	sent := statusOnly(object)
 	if err := s.SubResourceWriter.Update(ctx, sent, options...); err != nil {

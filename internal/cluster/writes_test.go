@@ -12,12 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 )
 
 // The watch event of a write may arrive before the response, and nothing reads the object again.
@@ -38,11 +38,7 @@ func TestExpiredWritesAreRemoved(t *testing.T) {
 
 // The response to a write may arrive after the watch events of the write and of the object's deletion.
 func TestLateWriteOfRemovedObject(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	c := NewClient(fake.NewClientBuilder().WithScheme(scheme).Build())
+	c := NewClient(fake.NewClientBuilder().WithScheme(kube.NewScheme()).Build())
 	object := func(uid types.UID) *v1beta1.AgentTask {
 		return &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "one", UID: uid, ResourceVersion: "7"}}
 	}

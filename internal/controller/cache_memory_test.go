@@ -24,9 +24,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster"
 )
 
-// BenchmarkCacheMemory measures what it costs that every replica watches all objects: the heap of the cache with 20,000 chats, 40,000 tasks and
-// 40,000 sub-agents that have finished, decoded from JSON and transformed and indexed as in the operator. docs/tasks/high-availability.md has the
-// figure. Run it with -benchtime 1x.
+// BenchmarkCacheMemory measures what it costs that every replica watches all objects: the heap of the cache with 20,000
+// chats, 40,000 tasks and 40,000 sub-agents that have finished, decoded from JSON and transformed and indexed as in the
+// operator. docs/tasks/high-availability.md has the figure. Run it with -benchtime 1x.
 func BenchmarkCacheMemory(b *testing.B) {
 	const chats, tasksPerChat = 20_000, 2
 	for b.Loop() {
@@ -74,7 +74,8 @@ func newCacheStore(b *testing.B) *cacheStore {
 	return s
 }
 
-// IndexField implements client.FieldIndexer as controller-runtime does: a value is indexed with and without its namespace.
+// IndexField implements client.FieldIndexer as controller-runtime does: a value is indexed with and without its
+// namespace.
 func (s *cacheStore) IndexField(_ context.Context, object client.Object, field string, values client.IndexerFunc) error {
 	return s.indexers[reflect.TypeOf(object)].AddIndexers(toolscache.Indexers{"field:" + field: func(found any) ([]string, error) {
 		var keys []string

@@ -138,8 +138,8 @@ func TestObject_DeletedDuringRecovery(t *testing.T) {
 	}
 }
 
-// TestObject_CreatedInAnotherShard deletes a chat and creates another one with its name, and only then reconciles the name. The
-// operator of the old chat ends its agent, and that of the new one acts on the new one.
+// TestObject_CreatedInAnotherShard deletes a chat and creates another one with its name, and only then reconciles the
+// name. The operator of the old chat ends its agent, and that of the new one acts on the new one.
 func TestObject_CreatedInAnotherShard(t *testing.T) {
 	kept, record := ledgerWithChat(t)
 	name := types.NamespacedName{Namespace: record.Namespace, Name: record.Name}
@@ -153,7 +153,7 @@ func TestObject_CreatedInAnotherShard(t *testing.T) {
 		router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 2)
 		takeOverShard(t, router, index)
 		tracker := &agents.Tracker{Engine: router, Find: objects.Find, Kind: "AgentChat"}
-		tracker.Know(name, types.UID(record.UID)) // both operators owned its shard at some time
+		tracker.Add(name, types.UID(record.UID)) // both operators owned its shard at some time
 		return router, func() (alive bool) {
 			gated := cluster.Gate{Engine: router, Objects: objects}.Agents(&v1beta1.AgentChat{}, tracker, reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 				var err error

@@ -29,21 +29,24 @@ const (
 	evictInterval = 2 * time.Second
 )
 
-// driver takes over the agents of previous operators, evicts agents that only wait, and drains calls in flight at shutdown.
+// driver takes over the agents of previous operators, evicts agents that only wait, and drains calls in flight at
+// shutdown.
 type driver struct {
 	router     *engine.Router
 	workspaces *workspace.Workspaces
 	idle       time.Duration
-	// unconfirmed are the agents whose objects were not in the cache at takeover; hasObject reads them from the API server.
+	// unconfirmed are the agents whose objects were not in the cache at takeover; hasObject reads them from the API
+	// server.
 	unconfirmed *unconfirmed
 	hasObject   func(context.Context, ledger.Agent, bool) (bool, error)
 	// waker enqueues the objects of shards that were taken over.
 	waker    *shardWaker
 	sharding *sharding
-	// takenOver is called when the agents of a shard continue, released when this operator has stopped to own it.
+	// takenOver is called when the agents of a shard continue, released when this operator no longer owns it.
 	takenOver func(time.Duration)
 	released  func(shard int)
-	// closers are closed one after the other when the operator stops: the engine first, because its calls in flight use the others.
+	// closers are closed one after the other when the operator stops: the engine first, because its calls in flight use
+	// the others.
 	closers []closer
 }
 
@@ -52,8 +55,8 @@ type closer interface {
 	Close(ctx context.Context) error
 }
 
-// unconfirmed are agents whose objects may have been deleted while no operator was running, by UID: a recovery that is repeated adds them
-// again.
+// unconfirmed are agents whose objects may have been deleted while no operator was running, by UID: a recovery that is
+// repeated adds them again.
 type unconfirmed struct {
 	mu     sync.Mutex
 	agents map[string]ledger.Agent
@@ -82,8 +85,8 @@ func (s *unconfirmed) take(ready func(ledger.Agent) bool) []ledger.Agent {
 	return list
 }
 
-// confirmObjects takes over the agents whose objects exist after all, and ends the others. Shards are recovered concurrently: the agents of
-// one that is not recovered yet are left to a later call.
+// confirmObjects takes over the agents whose objects exist after all, and ends the others. Shards are recovered
+// concurrently: the agents of one that is not recovered yet are left to a later call.
 func (d *driver) confirmObjects(ctx context.Context) error {
 	var errs []error
 	for _, a := range d.unconfirmed.take(func(a ledger.Agent) bool { return !d.router.Moving(a.ShardHash) }) {
@@ -95,13 +98,11 @@ func (d *driver) confirmObjects(ctx context.Context) error {
 		default:
 			err = d.router.End(ctx, a.UID)
 		}
-		if errors.Is(err, engine.ErrNotOwned) {
+		if err == nil || errors.Is(err, engine.ErrNotOwned) {
 			continue // the new owner of its shard does it
 		}
-		if err != nil {
-			d.unconfirmed.add(a)
-		}
-		if err != nil && !errors.Is(err, engine.ErrShardMoving) {
+		d.unconfirmed.add(a)
+		if !errors.Is(err, engine.ErrShardMoving) {
 			errs = append(errs, err)
 		}
 	}
@@ -168,14 +169,15 @@ func (d *driver) drain(ctx context.Context) error {
 }
 
 const (
-	// burstBytes is the number of bytes that a burst of work allocates at least; returning its memory is worth a collection.
+	// burstBytes is the number of bytes that a burst of work allocates at least; returning its memory is worth a
+	// collection.
 	burstBytes = 256 << 20
 	// idleBytes bounds the bytes allocated between two checks of an idle operator.
 	idleBytes = 4 << 20
 )
 
-// allocationBurst detects the end of a burst of allocations. The Go runtime keeps freed memory for reuse, but an operator whose agents all
-// wait needs little of it, perhaps for days.
+// allocationBurst detects the end of a burst of allocations. The Go runtime keeps freed memory for reuse, but an
+// operator whose agents all wait needs little of it, perhaps for days.
 type allocationBurst struct{ last, atLastBurst uint64 }
 
 // over reports whether little was allocated since the last check and much before it.

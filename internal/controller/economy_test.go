@@ -136,7 +136,7 @@ var _ = Describe("The economy of writes", Serial, func() {
 		role := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "general"}}
 		role.Spec.Limits = &v1beta1.RoleLimits{MaxIterations: 100}
 		Expect(api.Create(ctx, role)).To(Succeed())
-		Eventually(ready(role, func() []metav1.Condition { return role.Status.Conditions })).Should(HavePrefix("True"))
+		Eventually(ready(role)).Should(HavePrefix("True"))
 		before := reconciles()
 		agentTask(c, "long", "Count to 60")
 		Eventually(c.task("long")).Should(Equal("Success"))

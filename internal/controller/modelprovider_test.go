@@ -23,24 +23,21 @@ var _ = Describe("A ModelProvider", func() {
 		}
 		return p
 	}
-	readiness := func(p *v1beta1.ModelProvider) func() (string, error) {
-		return ready(p, func() []metav1.Condition { return p.Status.Conditions })
-	}
 
 	It("waits for its Secret, then for the right key, and is ready by itself", func() {
 		ns := newNamespace(nil)
 		p := provider(ns, modelURL, "model-key")
 		Expect(api.Create(ctx, p)).To(Succeed())
-		Eventually(readiness(p)).Should(HavePrefix(`False SecretNotFound: Create the Secret "model-key" in the namespace ` + ns))
+		Eventually(ready(p)).Should(HavePrefix(`False SecretNotFound: Create the Secret "model-key" in the namespace ` + ns))
 
 		s := secret(ns, "model-key", "key", "wrong-key-12345")
 		Expect(api.Create(ctx, s)).To(Succeed())
-		Eventually(readiness(p)).Should(HavePrefix("False Unauthorized: The provider rejects the key"))
-		Expect(readiness(p)()).NotTo(ContainSubstring("wrong-key-12345"))
+		Eventually(ready(p)).Should(HavePrefix("False Unauthorized: The provider rejects the key"))
+		Expect(ready(p)()).NotTo(ContainSubstring("wrong-key-12345"))
 
 		s.Data["key"] = []byte("right")
 		Expect(api.Update(ctx, s)).To(Succeed())
-		Eventually(readiness(p)).Should(Equal("True Ready: The provider responds."))
+		Eventually(ready(p)).Should(Equal("True Ready: The provider responds."))
 		Eventually(warnings(ns)).Should(ConsistOf(
 			HavePrefix(`ModelProvider/default SecretNotFound: Create the Secret "model-key" in the namespace `+ns),
 			And(HavePrefix("ModelProvider/default Unauthorized: The provider rejects the key"), Not(ContainSubstring("wrong-key-12345"))),
@@ -55,19 +52,19 @@ var _ = Describe("A ModelProvider", func() {
 		})
 		p := provider(newNamespace(nil), silent.URL+"/v1", "")
 		Expect(api.Create(ctx, p)).To(Succeed())
-		Eventually(readiness(p)).Should(HavePrefix("Unknown " + v1beta1.ReasonNotChecked + ": Listing the provider's models."))
+		Eventually(ready(p)).Should(HavePrefix("Unknown " + v1beta1.ReasonNotChecked + ": Listing the provider's models."))
 	})
 
 	It("is unreachable if nothing listens at its address", func() {
 		p := provider(newNamespace(nil), "http://127.0.0.1:1/v1", "")
 		Expect(api.Create(ctx, p)).To(Succeed())
-		Eventually(readiness(p)).Should(HavePrefix("False Unreachable: The provider does not respond"))
+		Eventually(ready(p)).Should(HavePrefix("False Unreachable: The provider does not respond"))
 	})
 
 	It("names a fallback that does not exist", func() {
 		p := provider(newNamespace(nil), "http://127.0.0.1:1/v1", "")
 		p.Spec.Fallbacks = []string{"other"}
 		Expect(api.Create(ctx, p)).To(Succeed())
-		Eventually(readiness(p)).Should(HavePrefix(`False ProviderNotFound: spec.fallbacks: Create the ModelProvider "other"`))
+		Eventually(ready(p)).Should(HavePrefix(`False ProviderNotFound: spec.fallbacks: Create the ModelProvider "other"`))
 	})
 })

@@ -1,8 +1,9 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller connects Nestor's controllers with the engine. Each kind has a package of its own; resolve looks up referenced
-// objects, backend provides the engine with models and tools, and agents is shared by chats, tasks and sub-agents.
+// Package controller connects Nestor's controllers with the engine. Each kind has a package of its own; resolve looks
+// up referenced objects, backend provides the engine with models and tools, and agents is shared by chats, tasks and
+// sub-agents.
 package controller
 
 import (
@@ -71,20 +72,21 @@ type Options struct {
 	Observer Observer
 	// WorkspaceImage is the image of workspace pods. Without it, chats that need a workspace pod wait.
 	WorkspaceImage string
-	// WorkspaceEgress lists the destinations that workspace pods may connect to besides their git server. WorkspaceMaxSize bounds their
-	// files; zero means the default.
+	// WorkspaceEgress lists the destinations that workspace pods may connect to besides their git server. WorkspaceMaxSize
+	// bounds their files; zero means the default.
 	WorkspaceEgress  []networkingv1.NetworkPolicyEgressRule
 	WorkspaceMaxSize resource.Quantity
 	// WorkspaceAllow has the runtimes and nodes that workspaces may ask for.
 	WorkspaceAllow workspace.Placements
 	// PrivateGitServers are the git servers with private addresses that workspaces may use.
 	PrivateGitServers workspace.Servers
-	// OperatorLabels are the labels of the operator's own pods, which alone may connect to workspaces. The default is DefaultLabels.
+	// OperatorLabels are the labels of the operator's own pods, which alone may connect to workspaces. The default is
+	// DefaultLabels.
 	OperatorLabels map[string]string
 	// APIKeyDir is the directory of keys in files, with a directory for each namespace; empty means that there are none.
 	APIKeyDir string
-	// LocalWorkspaces are the directories of this machine that may contain workspaces. WorkspaceScratch contains the home directories of
-	// their commands.
+	// LocalWorkspaces are the directories of this machine that may contain workspaces. WorkspaceScratch contains the home
+	// directories of their commands.
 	LocalWorkspaces  []string
 	WorkspaceScratch string
 	// OwnWorkspace returns the directory that a run uses instead of the one in its spec; nil uses the one in the spec.
@@ -99,8 +101,8 @@ type Options struct {
 	Telemetry *telemetry.Telemetry
 	// Holder identifies this process among the operators of the ledger; see replicas.NewID.
 	Holder string
-	// Shards is the number of shards into which the ledger is divided, so that several operators share the work. 0 means that one operator
-	// owns the whole ledger. All operators of a ledger must use the same number.
+	// Shards is the number of shards into which the ledger is divided, so that several operators share the work. 0 means
+	// that one operator owns the whole ledger. All operators of a ledger must use the same number.
 	Shards int
 	// Replica is this operator's part in the division of the shards.
 	Replica Replica
@@ -116,9 +118,11 @@ type Options struct {
 
 // Replica describes an operator to the others of its installation.
 type Replica struct {
-	// Name is the name of the pod, which it keeps after a restart, and Address is where the other operators reach it; empty if they cannot.
+	// Name is the name of the pod, which it keeps after a restart, and Address is where the other operators reach it;
+	// empty if they cannot.
 	Name, Address string
-	// Fingerprint is that of the key with which it authenticates itself to the other operators; empty if they cannot reach it.
+	// Fingerprint is that of the key with which it authenticates itself to the other operators; empty if they cannot reach
+	// it.
 	Fingerprint string
 	// LeaseDuration overrides the default.
 	LeaseDuration time.Duration
@@ -139,8 +143,8 @@ type Controllers struct {
 
 // Cache restricts a manager's cache to what the controllers need. Use it for the manager that is passed to Setup.
 //
-// Managed fields are stripped: no controller reads them, and they are a third of a small object. The API server keeps its own record when
-// an update has none.
+// Managed fields are stripped: no controller reads them, and they are a third of a small object. The API server keeps
+// its own record when an update has none.
 func Cache(options cache.Options) cache.Options {
 	options.DefaultTransform = cache.TransformStripManagedFields()
 	return agentrole.Cache(workspace.Cache(options))
@@ -272,7 +276,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controllers, error) {
 				lost.add(a)
 			}
 			if there {
-				trackers[a.Kind].Know(types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, types.UID(a.UID))
+				trackers[a.Kind].Add(types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, types.UID(a.UID))
 			}
 			return err != nil || there // after an error the agent continues
 		},

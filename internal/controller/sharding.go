@@ -22,8 +22,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/share"
 )
 
-// retryInterval is how often an operator tries again to recover a shard, and checks whether the API server answers. It is also the timeout
-// of the check.
+// retryInterval is how often an operator tries again to recover a shard, and checks whether the API server answers. It
+// is also the timeout of the check.
 const retryInterval = time.Second
 
 // sharding divides the shards of the ledger among operators.
@@ -52,8 +52,8 @@ func newSharding(mgr ctrl.Manager, options Options, own func(context.Context, in
 	return s, nil
 }
 
-// newKeeper returns the keeper of the shares of limits that hold for all operators together, and the same as a notifier. Both are nil if one
-// operator owns the whole ledger.
+// newKeeper returns the keeper of the shares of limits that hold for all operators together, and the same as a
+// notifier. Both are nil if one operator owns the whole ledger.
 func newKeeper(mgr ctrl.Manager, options Options) (*share.Keeper, share.Notifier) {
 	if options.Shards == 0 {
 		return nil, nil
@@ -88,7 +88,8 @@ func (d *driver) ownShards(ctx context.Context) error {
 	return d.sharding.replicas.Start(ctx)
 }
 
-// divideLedger sets the number of shards. It waits while the ledger is unavailable, and while operators with another number own shards.
+// divideLedger sets the number of shards. It waits while the ledger is unavailable, and while operators with another
+// number own shards.
 func (d *driver) divideLedger(ctx context.Context) error {
 	for reported := false; ; {
 		_, err := d.sharding.ledger.SetShardCount(ctx, d.router.Shards())

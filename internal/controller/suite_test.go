@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
@@ -144,12 +145,13 @@ func warnings(namespace string) func() ([]string, error) {
 }
 
 // ready returns the Ready condition of an object as "Status Reason: Message", once it is for the current generation.
-func ready(object client.Object, all func() []metav1.Condition) func() (string, error) {
+func ready(object client.Object) func() (string, error) {
 	return func() (string, error) {
 		if err := api.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return "", err
 		}
-		c := meta.FindStatusCondition(all(), v1beta1.ConditionReady)
+		all, _ := reflect.ValueOf(object).Elem().FieldByName("Status").FieldByName("Conditions").Interface().([]metav1.Condition)
+		c := meta.FindStatusCondition(all, v1beta1.ConditionReady)
 		if c == nil || c.ObservedGeneration != object.GetGeneration() {
 			return "no current Ready condition", nil
 		}
@@ -162,6 +164,16 @@ func ready(object client.Object, all func() []metav1.Condition) func() (string, 
 		}
 		return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message), nil
 	}
+}
+
+// edit changes an object, which the operator may write at the same time.
+func edit(object client.Object, change func()) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(api.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+		change()
+		g.Expect(api.Update(ctx, object)).To(Succeed())
+	}).Should(Succeed())
 }
 
 func secret(namespace, name, key, value string) *corev1.Secret {

@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
@@ -20,33 +19,22 @@ var _ = Describe("A ToolPolicy", func() {
 			Rules: []v1beta1.PolicyRule{{Name: "rule", AllowWhen: when}},
 		}}
 	}
-	readiness := func(p *v1beta1.ToolPolicy) func() (string, error) {
-		return ready(p, func() []metav1.Condition { return p.Status.Conditions })
-	}
-	edit := func(p *v1beta1.ToolPolicy, change func()) {
-		GinkgoHelper()
-		Eventually(func(g Gomega) { // the operator may write the status in between
-			g.Expect(api.Get(ctx, client.ObjectKeyFromObject(p), p)).To(Succeed())
-			change()
-			g.Expect(api.Update(ctx, p)).To(Succeed())
-		}).Should(Succeed())
-	}
 	namespace := func() string { return newNamespace(nil) }
 
 	It("that does not compile is not ready until it is corrected", func() {
 		p := policy(namespace(), "careful", "call.readonly")
 		Expect(api.Create(ctx, p)).To(Succeed())
-		Eventually(readiness(p)).Should(And(HavePrefix("False InvalidExpression: spec.rules[0].allowWhen: line 1, column 5: undefined field 'readonly'"),
+		Eventually(ready(p)).Should(And(HavePrefix("False InvalidExpression: spec.rules[0].allowWhen: line 1, column 5: undefined field 'readonly'"),
 			ContainSubstring("wait")))
 		edit(p, func() { p.Spec.Rules[0].AllowWhen = "call.readOnly" })
-		Eventually(readiness(p)).Should(Equal("True Ready: The policy judges the calls that it matches."))
+		Eventually(ready(p)).Should(Equal("True Ready: The policy judges the calls that it matches."))
 	})
 
 	It("names the tools and roles that do not exist", func() {
 		p := policy(namespace(), "careful", "call.readOnly")
 		p.Spec.Match = &v1beta1.PolicyMatch{Tools: []string{"calculator", "calculatr", "delegate_to_agent", "box__*"}, Roles: []string{"general", "nobody"}}
 		Expect(api.Create(ctx, p)).To(Succeed())
-		Eventually(readiness(p)).Should(And(HavePrefix("True "+v1beta1.ReasonNamesNotFound), ContainSubstring(`spec.match.roles: Create the AgentRole "nobody"`),
+		Eventually(ready(p)).Should(And(HavePrefix("True "+v1beta1.ReasonNamesNotFound), ContainSubstring(`spec.match.roles: Create the AgentRole "nobody"`),
 			ContainSubstring(`Create the ToolServer "box"`), HaveSuffix(`spec.match.tools: "calculatr" matches no tool.`)))
 	})
 
@@ -57,18 +45,18 @@ var _ = Describe("A ToolPolicy", func() {
 			policies[i] = policy(ns, fmt.Sprintf("p%02d", i), "call.readOnly")
 			Expect(api.Create(ctx, policies[i])).To(Succeed())
 		}
-		Eventually(readiness(policies[64])).Should(And(HavePrefix("False "+v1beta1.ReasonTooManyPolicies+": The policy is not evaluated: only the 64 oldest"),
+		Eventually(ready(policies[64])).Should(And(HavePrefix("False "+v1beta1.ReasonTooManyPolicies+": The policy is not evaluated: only the 64 oldest"),
 			ContainSubstring("wait until others are deleted")))
-		Eventually(readiness(policies[0])).Should(HavePrefix("True Ready"))
+		Eventually(ready(policies[0])).Should(HavePrefix("True Ready"))
 		Expect(api.Delete(ctx, policies[0])).To(Succeed())
-		Eventually(readiness(policies[64])).Should(HavePrefix("True Ready"))
+		Eventually(ready(policies[64])).Should(HavePrefix("True Ready"))
 	})
 
 	It("cannot apply to other namespaces, except in the operator's", func() {
 		p := policy(namespace(), "everywhere", "call.readOnly")
 		p.Spec.Namespaces, p.Spec.Mode = &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesAll}, v1beta1.PolicyAudit
 		Expect(api.Create(ctx, p)).To(Succeed())
-		Eventually(readiness(p)).Should(And(HavePrefix("True Ready: The policy records verdicts that have no effect."),
+		Eventually(ready(p)).Should(And(HavePrefix("True Ready: The policy records verdicts that have no effect."),
 			ContainSubstring("spec.namespaces has no effect")))
 	})
 })

@@ -8,9 +8,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-// isUrgent reports whether a person or another agent waits for the result of a step: a child to start, a question to show, an answer to
-// deliver, an end. Everything else is progress, which is written about once a second. Becoming active is progress too: most agents finish
-// before a status write would be seen.
+// isUrgent reports whether a person or another agent waits for the result of a step: a child to start, a question to
+// show, an answer to deliver, an end. Everything else is progress, which is written about once a second. Becoming
+// active is progress too: most agents finish before a status write would be seen.
 func isUrgent(c engine.Change) bool {
 	for _, effect := range c.Effects {
 		switch effect.(type) {
@@ -29,7 +29,8 @@ func isUrgent(c engine.Change) bool {
 	return before != after && (needsPerson(c.Before) || after != agent.StageActive && after != agent.StagePending)
 }
 
-// changesAsks reports whether a step changed the asks of an agent. A standalone task shows the asks of the agents below it.
+// changesAsks reports whether a step changed the asks of an agent. A standalone task shows the asks of the agents below
+// it.
 func changesAsks(c engine.Change) bool { return needsPerson(c.Before) || needsPerson(c.After) }
 
 func needsPerson(s agent.State) bool {

@@ -17,8 +17,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 )
 
-// TestNotificationsAfterTakeOver takes over all shards: the tasks with receivers are reconciled, because the operator that owned them may
-// have ended before it notified their newest state.
+// TestNotificationsAfterTakeOver takes over all shards: the tasks with receivers are reconciled, because the operator
+// that owned them may have ended before it notified their newest state.
 func TestNotificationsAfterTakeOver(t *testing.T) {
 	kept := ledgertest.OpenSQLite(t)
 	router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 4)

@@ -22,8 +22,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
-// TestWorkspacePods_TakeOver starts an operator beside an idle pod. The pod's events arrive before the operator owns the shard, and the
-// gate drops them, so that only the take-over can remove the pod.
+// TestWorkspacePods_TakeOver starts an operator beside an idle pod. The pod's events arrive before the operator owns
+// the shard, and the gate drops them, so that only the take-over can remove the pod.
 func TestWorkspacePods_TakeOver(t *testing.T) {
 	kept := ledgertest.OpenSQLite(t)
 	router := engine.NewRouter(engine.Options{Ledger: kept, AwaitRecovery: true}, 2)

@@ -31,12 +31,11 @@ type wakers struct {
 	notifications func(client.Object)
 	// chatBegan is called for each chat that starts to accept messages.
 	chatBegan func(context.Context, types.NamespacedName)
-	// find finds a live agent.
-	find func(uid string) (ledger.Agent, bool)
+	find      func(uid string) (ledger.Agent, bool)
 }
 
-// workChanged enqueues the objects whose status shows something that is not in the state of an agent: that a model call waits for its
-// provider, or the progress of a tool.
+// workChanged enqueues the objects whose status shows something that is not in the state of an agent: that a model call
+// waits for its provider, or the progress of a tool.
 func (w *wakers) workChanged(a ledger.Agent) {
 	name := types.NamespacedName{Namespace: a.Namespace, Name: a.Name}
 	if a.Kind == "AgentChat" {
@@ -55,8 +54,8 @@ func (w *wakers) taskOf(a ledger.Agent) types.NamespacedName {
 	return types.NamespacedName{Namespace: a.Namespace, Name: a.Name}
 }
 
-// stepped enqueues the objects that show an agent's step or act on it: at once if a person or parent waits for it, otherwise within
-// about a second. This bounds the reconciles and writes of an agent, however fast it steps.
+// stepped enqueues the objects that show an agent's step or act on it: at once if a person or parent waits for it,
+// otherwise within about a second. This bounds the reconciles and writes of an agent, however fast it steps.
 func (w *wakers) stepped(c engine.Change) {
 	name := types.NamespacedName{Namespace: c.Agent.Namespace, Name: c.Agent.Name}
 	if slices.ContainsFunc(c.Events, isReport) || c.After.Phase.Terminal() {
@@ -119,8 +118,8 @@ func (w *wakers) ledgerBlockChanged(a ledger.Agent) {
 	}
 }
 
-// asksChanged enqueues the standalone task at the root of a tree in which an ask was opened or resolved. The orchestrator of a chat receives
-// asks inside the engine.
+// asksChanged enqueues the standalone task at the root of a tree in which an ask was opened or resolved. The
+// orchestrator of a chat receives asks inside the engine.
 func (w *wakers) asksChanged(a ledger.Agent) {
 	if a.Chat != "" {
 		return
@@ -130,7 +129,8 @@ func (w *wakers) asksChanged(a ledger.Agent) {
 	}
 }
 
-// wakeShards enqueues the objects of shards that this operator has just taken over: requests for them were dropped until then.
+// wakeShards enqueues the objects of shards that this operator has just taken over: requests for them were dropped
+// until then.
 func (w *wakers) wakeShards(ctx context.Context, gate cluster.Gate, shards map[int]bool) error {
 	reader := gate.Objects.Cache
 	inTree := func(object client.Object) bool { return shards[gate.TreeShard(ctx, object)] }
@@ -183,7 +183,8 @@ func (w *wakers) wakeQuotas(ctx context.Context, reader client.Reader) error {
 	return nil
 }
 
-// needsReconcile reports whether an object may need work when its shard is taken over. A task that has ended needs it if it expires.
+// needsReconcile reports whether an object may need work when its shard is taken over. A task that has ended needs it
+// if it expires.
 func needsReconcile(object client.Object) bool {
 	switch o := object.(type) {
 	case *v1beta1.AgentMessage:

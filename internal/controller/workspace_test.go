@@ -96,7 +96,7 @@ var _ = Describe("A chat with a directory", func() {
 		dir := filepath.Join(localRoot, "later")
 		c, chat := inDirectory(dir)
 		c.say("hello", "Read the notes")
-		Eventually(ready(chat, func() []metav1.Condition { return chat.Status.Conditions })).
+		Eventually(ready(chat)).
 			Should(HavePrefix("False WorkspaceUnavailable: The operator cannot open the directory " + dir))
 		Expect(os.Rename(newFiles(), dir)).To(Succeed())
 		Eventually(c.posts).Should(ContainElement("Assistant hello : The notes say: buy milk."))
@@ -104,7 +104,7 @@ var _ = Describe("A chat with a directory", func() {
 
 	It("waits if the operator may not serve the directory", func() {
 		_, chat := inDirectory("/etc")
-		Eventually(ready(chat, func() []metav1.Condition { return chat.Status.Conditions })).
+		Eventually(ready(chat)).
 			Should(And(HavePrefix("False WorkspaceUnavailable: "), ContainSubstring("--local-workspaces")))
 	})
 })
@@ -124,7 +124,7 @@ var _ = Describe("A chat whose workspace needs a pod", func() {
 		chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "chat"}}
 		chat.Spec.Workspace = &v1beta1.Workspace{EmptyDir: &v1beta1.EmptyDirSource{}}
 		Expect(api.Create(ctx, chat)).To(Succeed())
-		Eventually(ready(chat, func() []metav1.Condition { return chat.Status.Conditions })).
+		Eventually(ready(chat)).
 			Should(Equal("False WorkspaceUnavailable: This operator runs no workspace pods: start it with --workspace-image."))
 	})
 })

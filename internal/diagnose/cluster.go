@@ -6,6 +6,7 @@ package diagnose
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,12 +30,12 @@ const OldestKubernetes = "1.32"
 func (t Target) cluster(ctx context.Context) Finding {
 	version, err := t.Discovery.ServerVersion()
 	if err != nil {
-		return found("cluster", Failed, "%s does not answer: %v", t.Host, err).
+		return finding("cluster", Failed, "%s does not answer: %v", t.Host, err).
 			advise("Start the cluster, or choose another one with --context; `make demo` runs one on this machine.")
 	}
 	running, err := utilversion.ParseGeneric(version.GitVersion)
 	if err == nil && running.LessThan(utilversion.MustParseGeneric(OldestKubernetes)) {
-		return found("cluster", Failed, "%s runs Kubernetes %s, and Nestor needs %s or newer", t.Host, version.GitVersion, OldestKubernetes).
+		return finding("cluster", Failed, "%s runs Kubernetes %s, and Nestor needs %s or newer", t.Host, version.GitVersion, OldestKubernetes).
 			advise("Upgrade the cluster: older releases refuse the CustomResourceDefinitions of Nestor.")
 	}
 	who := ""
@@ -42,7 +43,7 @@ func (t Target) cluster(ctx context.Context) Finding {
 	if err := t.API.Create(ctx, review); err == nil {
 		who = ", as " + review.Status.UserInfo.Username
 	}
-	return found("cluster", OK, "Kubernetes %s at %s%s", version.GitVersion, t.Host, who)
+	return finding("cluster", OK, "Kubernetes %s at %s%s", version.GitVersion, t.Host, who)
 }
 
 // wanted are the resources that the operator needs.
@@ -52,25 +53,19 @@ var wanted = []string{"agentchats", "agentevaluations", "agentmessages", "agentq
 func (t Target) resources() Finding {
 	list, err := t.Discovery.ServerResourcesForGroupVersion(v1beta1.GroupVersion.String())
 	if err != nil && !apierrors.IsNotFound(err) {
-		return found("resources", Failed, "cannot list the resources of the server: %v", err)
+		return finding("resources", Failed, "cannot list the resources of the server: %v", err)
 	}
-	have := map[string]bool{}
+	missing := slices.Clone(wanted)
 	if list != nil {
-		for _, r := range list.APIResources {
-			have[r.Name] = true
-		}
-	}
-	var missing []string
-	for _, name := range wanted {
-		if !have[name] {
-			missing = append(missing, name)
-		}
+		missing = slices.DeleteFunc(missing, func(name string) bool {
+			return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == name })
+		})
 	}
 	if len(missing) > 0 {
-		return found("resources", Failed, "the server does not have %s of %s", strings.Join(missing, ", "), v1beta1.GroupVersion).
+		return finding("resources", Failed, "the server does not have %s of %s", strings.Join(missing, ", "), v1beta1.GroupVersion).
 			advise("Install Nestor's CRDs: kubectl apply -f config/crd/bases, or choose another cluster with --context.")
 	}
-	return found("resources", OK, "the server has the eleven kinds of %s", v1beta1.GroupVersion)
+	return finding("resources", OK, "the server has the eleven kinds of %s", v1beta1.GroupVersion)
 }
 
 const leaseName = "nestor-operator.nestor.dev"
@@ -82,28 +77,28 @@ func (t Target) operator(ctx context.Context) Finding {
 	}
 	var lease coordinationv1.Lease
 	if t.API.Get(ctx, types.NamespacedName{Namespace: t.OperatorNamespace, Name: leaseName}, &lease) == nil && fresh(lease.Spec) {
-		return found("operator", OK, "an operator holds the lease %s/%s", t.OperatorNamespace, leaseName)
+		return finding("operator", OK, "an operator holds the lease %s/%s", t.OperatorNamespace, leaseName)
 	}
 	judged, waiting, err := t.judged(ctx)
 	switch {
 	case waiting != "":
-		return found("operator", Failed, "no operator has reconciled %s, which was created more than %s ago", waiting, patience).
+		return finding("operator", Failed, "no operator has reconciled %s, which was created more than %s ago", waiting, patience).
 			advise("Start the operator, or check its log: kubectl logs -n %s deployment/nestor-operator", t.OperatorNamespace)
 	case judged:
-		return found("operator", OK, "an operator has reconciled everything in the namespace %s", t.Namespace)
+		return finding("operator", OK, "an operator has reconciled everything in the namespace %s", t.Namespace)
 	}
 	var deployment appsv1.Deployment
 	if t.API.Get(ctx, types.NamespacedName{Namespace: t.OperatorNamespace, Name: "nestor-operator"}, &deployment) == nil {
 		if deployment.Status.ReadyReplicas > 0 {
-			return found("operator", OK, "the deployment %s/nestor-operator is ready", t.OperatorNamespace)
+			return finding("operator", OK, "the deployment %s/nestor-operator is ready", t.OperatorNamespace)
 		}
-		return found("operator", Failed, "the deployment %s/nestor-operator is not ready", t.OperatorNamespace).
+		return finding("operator", Failed, "the deployment %s/nestor-operator is not ready", t.OperatorNamespace).
 			advise("Check its pods: kubectl get pods -n %s", t.OperatorNamespace)
 	}
 	if apierrors.IsForbidden(err) {
-		return found("operator", Unknown, "no operator was found, and you are not allowed to read the chats and providers of the namespace %s, which would show one", t.Namespace)
+		return finding("operator", Unknown, "no operator was found, and you are not allowed to read the chats and providers of the namespace %s, which would show one", t.Namespace)
 	}
-	return found("operator", Unknown, "there is no sign of an operator, and the namespace %s has no objects for it to reconcile", t.Namespace).
+	return finding("operator", Unknown, "there is no sign of an operator, and the namespace %s has no objects for it to reconcile", t.Namespace).
 		advise("`kubectl nestor doctor --probe` checks it with a harmless tool.")
 }
 
@@ -148,11 +143,11 @@ func (t Target) history() Finding {
 	_, err := t.Discovery.ServerResourcesForGroupVersion(historyv1.GroupVersion.String())
 	switch {
 	case err == nil:
-		return found(CheckHistory, OK, "the server serves %s", historyv1.GroupVersion)
+		return finding(CheckHistory, OK, "the server serves %s", historyv1.GroupVersion)
 	case apierrors.IsNotFound(err):
-		return found(CheckHistory, Warning, "the server does not serve %s: transcripts are shortened, replies do not stream", historyv1.GroupVersion).
+		return finding(CheckHistory, Warning, "the server does not serve %s: transcripts are shortened, replies do not stream", historyv1.GroupVersion).
 			advise("Register the operator's history API: an APIService v1beta1.history.nestor.dev that leads to the operator.")
 	}
-	return found(CheckHistory, Warning, "%s is registered but does not answer: %v", historyv1.GroupVersion, err).
+	return finding(CheckHistory, Warning, "%s is registered but does not answer: %v", historyv1.GroupVersion, err).
 		advise("Check it: kubectl describe apiservice v1beta1.history.nestor.dev")
 }

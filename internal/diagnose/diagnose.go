@@ -6,6 +6,7 @@ package diagnose
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -94,15 +95,10 @@ func (t Target) reach(ctx context.Context) (findings []Finding, ok bool) {
 
 // Healthy reports whether no check failed.
 func Healthy(findings []Finding) bool {
-	for _, f := range findings {
-		if f.Status == Failed {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(findings, func(f Finding) bool { return f.Status == Failed })
 }
 
-func found(check string, status Status, format string, args ...any) Finding {
+func finding(check string, status Status, format string, args ...any) Finding {
 	return Finding{Check: check, Status: status, Message: fmt.Sprintf(format, args...)}
 }
 

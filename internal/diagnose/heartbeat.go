@@ -30,18 +30,18 @@ func (t Target) heartbeat(ctx context.Context) (f Finding, ok bool) {
 		}
 		select {
 		case <-ctx.Done():
-			return found("operator", Unknown, "the heartbeat of the operator could not be observed: %v", ctx.Err()), true
+			return finding("operator", Unknown, "the heartbeat of the operator could not be observed: %v", ctx.Err()), true
 		case <-time.After(health.Period / 4):
 		}
 		if err := t.API.Get(ctx, name, &lease); err != nil {
-			return found("operator", Unknown, "the heartbeat of the operator cannot be read: %v", err), true
+			return finding("operator", Unknown, "the heartbeat of the operator cannot be read: %v", err), true
 		}
 	}
 	if lease.ResourceVersion == first && (silence(&lease) < 0 || silence(&lease) >= health.Period) {
-		return found("operator", Failed, "the operator does not run: its heartbeat %s has not changed for %s", name, silence(&lease).Round(time.Second)).
+		return finding("operator", Failed, "the operator does not run: its heartbeat %s has not changed for %s", name, silence(&lease).Round(time.Second)).
 			advise("Start the operator, or check its pods: kubectl get pods -n %s", t.OperatorNamespace), true
 	}
-	return found("operator", OK, "the operator renews its heartbeat %s", name), true
+	return finding("operator", OK, "the operator renews its heartbeat %s", name), true
 }
 
 // ledger reports that the ledger does not answer, according to the operator's heartbeat.
@@ -51,7 +51,7 @@ func (t Target) ledger(ctx context.Context) []Finding {
 		return nil
 	}
 	if reason := lease.Annotations[health.AnnotationLedger]; reason != "" {
-		return []Finding{found("ledger", Failed, "the operator cannot use the ledger: %s", reason).advise("%s", lease.Annotations[health.AnnotationLedgerAdvice])}
+		return []Finding{finding("ledger", Failed, "the operator cannot use the ledger: %s", reason).advise("%s", lease.Annotations[health.AnnotationLedgerAdvice])}
 	}
 	return nil
 }

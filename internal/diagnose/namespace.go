@@ -28,19 +28,19 @@ func (t Target) provider(ctx context.Context) []Finding {
 	var missing *resolve.Missing
 	switch {
 	case errors.As(err, &missing):
-		return []Finding{found("provider", Failed, "there is no ModelProvider %s for the namespace %s", t.Provider, t.Namespace).
+		return []Finding{finding("provider", Failed, "there is no ModelProvider %s for the namespace %s", t.Provider, t.Namespace).
 			advise("%s config/samples/modelprovider.yaml is an example.", missing.Message)}
 	case apierrors.IsForbidden(err):
-		return []Finding{found("provider", Unknown, "you are not allowed to read the ModelProvider %s", t.Provider)}
+		return []Finding{finding("provider", Unknown, "you are not allowed to read the ModelProvider %s", t.Provider)}
 	case err != nil:
-		return []Finding{found("provider", Failed, "%v", err)}
+		return []Finding{finding("provider", Failed, "%v", err)}
 	}
 	findings := []Finding{readiness("provider", fmt.Sprintf("ModelProvider %s/%s", provider.Namespace, provider.Name), provider.Status.Conditions)}
 	for _, ref := range resolve.IdentitySecrets(&provider.Spec) {
 		findings = append(findings, t.secret(ctx, provider.Namespace, ref))
 	}
 	if provider.Spec.DefaultModel == "" {
-		findings = append(findings, found("model", Warning, "the ModelProvider %s names no default model", provider.Name).
+		findings = append(findings, finding("model", Warning, "the ModelProvider %s names no default model", provider.Name).
 			advise("Set spec.defaultModel of the ModelProvider, or a model in each chat and role."))
 	}
 	return findings
@@ -51,13 +51,13 @@ func readiness(check, what string, conditions []metav1.Condition) Finding {
 	c := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
 	switch {
 	case c == nil:
-		return found(check, Unknown, "%s has no conditions yet", what).advise("Is the operator running?")
+		return finding(check, Unknown, "%s has no conditions yet", what).advise("Is the operator running?")
 	case c.Status == metav1.ConditionTrue:
-		return found(check, OK, "%s is ready", what)
+		return finding(check, OK, "%s is ready", what)
 	case c.Status == metav1.ConditionUnknown:
-		return found(check, Unknown, "%s: %s", what, c.Reason).advise("%s", c.Message)
+		return finding(check, Unknown, "%s: %s", what, c.Reason).advise("%s", c.Message)
 	}
-	return found(check, Failed, "%s is not ready: %s", what, c.Reason).advise("%s", c.Message)
+	return finding(check, Failed, "%s is not ready: %s", what, c.Reason).advise("%s", c.Message)
 }
 
 // secret checks that a key exists. It does not read the value.
@@ -66,69 +66,67 @@ func (t Target) secret(ctx context.Context, namespace string, ref v1beta1.Secret
 	err := t.API.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &secret)
 	switch {
 	case apierrors.IsNotFound(err):
-		return found("secret", Failed, "there is no Secret %s/%s for the provider's key", namespace, ref.Name).
+		return finding("secret", Failed, "there is no Secret %s/%s for the provider's key", namespace, ref.Name).
 			advise("kubectl create secret generic %s -n %s --from-literal=%s=YOUR-KEY", ref.Name, namespace, ref.Key)
 	case apierrors.IsForbidden(err):
-		return found("secret", Unknown, "you are not allowed to read the Secret %s/%s; the provider's condition shows whether the operator can", namespace, ref.Name)
+		return finding("secret", Unknown, "you are not allowed to read the Secret %s/%s; the provider's condition shows whether the operator can", namespace, ref.Name)
 	case err != nil:
-		return found("secret", Failed, "%v", err)
+		return finding("secret", Failed, "%v", err)
 	case len(secret.Data[ref.Key]) == 0:
-		return found("secret", Failed, "the Secret %s/%s has no key %s", namespace, ref.Name, ref.Key).
+		return finding("secret", Failed, "the Secret %s/%s has no key %s", namespace, ref.Name, ref.Key).
 			advise("kubectl patch secret %s -n %s -p '{\"stringData\":{\"%s\":\"YOUR-KEY\"}}'", ref.Name, namespace, ref.Key)
 	}
-	return found("secret", OK, "the Secret %s/%s has the key %s", namespace, ref.Name, ref.Key)
+	return finding("secret", OK, "the Secret %s/%s has the key %s", namespace, ref.Name, ref.Key)
 }
 
-// right is a permission that a user of chats needs.
-type right struct {
-	group, resource, subresource, verb string
-	optional                           bool // chats work without it
-}
+// The permissions that users of chats need, and those without which chats work.
+var (
+	required = []string{
+		"get agentchats", "list agentchats", "watch agentchats", "create agentchats", "list agentmessages", "watch agentmessages",
+		"create agentmessages", "get agenttasks", "list agenttasks", "watch agenttasks", "list subagents", "watch subagents",
+	}
+	optional = []string{"create agenttasks", "get transcripts", "get transcripts/log", "list usages"}
+)
 
-var needed = []right{
-	{group: v1beta1.GroupVersion.Group, resource: "agentchats", verb: "get"},
-	{group: v1beta1.GroupVersion.Group, resource: "agentchats", verb: "list"},
-	{group: v1beta1.GroupVersion.Group, resource: "agentchats", verb: "watch"},
-	{group: v1beta1.GroupVersion.Group, resource: "agentchats", verb: "create"},
-	{group: v1beta1.GroupVersion.Group, resource: "agentmessages", verb: "list"},
-	{group: v1beta1.GroupVersion.Group, resource: "agentmessages", verb: "watch"},
-	{group: v1beta1.GroupVersion.Group, resource: "agentmessages", verb: "create"},
-	{group: v1beta1.GroupVersion.Group, resource: "agenttasks", verb: "get"},
-	{group: v1beta1.GroupVersion.Group, resource: "agenttasks", verb: "list"},
-	{group: v1beta1.GroupVersion.Group, resource: "agenttasks", verb: "watch"},
-	{group: v1beta1.GroupVersion.Group, resource: "subagents", verb: "list"},
-	{group: v1beta1.GroupVersion.Group, resource: "subagents", verb: "watch"},
-	{group: v1beta1.GroupVersion.Group, resource: "agenttasks", verb: "create", optional: true},
-	{group: historyv1.GroupVersion.Group, resource: "transcripts", verb: "get", optional: true},
-	{group: historyv1.GroupVersion.Group, resource: "transcripts", subresource: "log", verb: "get", optional: true},
-	{group: historyv1.GroupVersion.Group, resource: "usages", verb: "list", optional: true},
+// denied returns those of the permissions that the user does not have in the namespace.
+func (t Target) denied(ctx context.Context, permissions []string) ([]string, error) {
+	var denied []string
+	for _, permission := range permissions {
+		verb, name, _ := strings.Cut(permission, " ")
+		resource, subresource, _ := strings.Cut(name, "/")
+		group := v1beta1.GroupVersion.Group
+		if resource == "transcripts" || resource == "usages" {
+			group = historyv1.GroupVersion.Group
+		}
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: t.Namespace, Group: group, Resource: resource, Subresource: subresource, Verb: verb,
+		}}}
+		if err := t.API.Create(ctx, review); err != nil {
+			return nil, err
+		}
+		if !review.Status.Allowed {
+			denied = append(denied, permission)
+		}
+	}
+	return denied, nil
 }
 
 // permissions checks the permissions of the user in the namespace.
 func (t Target) permissions(ctx context.Context) Finding {
-	var lacking, unneeded []string
-	for _, r := range needed {
-		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: t.Namespace, Group: r.group, Resource: r.resource, Subresource: r.subresource, Verb: r.verb,
-		}}}
-		if err := t.API.Create(ctx, review); err != nil {
-			return found("access", Unknown, "cannot read your permissions: %v", err)
-		}
-		name := r.verb + " " + strings.TrimSuffix(r.resource+"/"+r.subresource, "/")
-		switch {
-		case review.Status.Allowed:
-		case r.optional:
-			unneeded = append(unneeded, name)
-		default:
-			lacking = append(lacking, name)
-		}
+	lacking, err := t.denied(ctx, required)
+	if err != nil {
+		return finding("access", Unknown, "cannot read your permissions: %v", err)
+	}
+	unneeded, err := t.denied(ctx, optional)
+	if err != nil {
+		return finding("access", Unknown, "cannot read your permissions: %v", err)
 	}
 	advice := fmt.Sprintf("Ask the administrator of the namespace %s for these permissions, or use another namespace with -n.", t.Namespace)
 	switch {
 	case len(lacking) > 0:
-		return found("access", Failed, "in the namespace %s you are not allowed to: %s", t.Namespace, strings.Join(append(lacking, unneeded...), ", ")).advise("%s", advice)
+		return finding("access", Failed, "in the namespace %s you are not allowed to: %s", t.Namespace, strings.Join(append(lacking, unneeded...), ", ")).advise("%s", advice)
 	case len(unneeded) > 0:
-		return found("access", Warning, "chats work, but in the namespace %s you are not allowed to: %s", t.Namespace, strings.Join(unneeded, ", ")).advise("%s", advice)
+		return finding("access", Warning, "chats work, but in the namespace %s you are not allowed to: %s", t.Namespace, strings.Join(unneeded, ", ")).advise("%s", advice)
 	}
-	return found("access", OK, "you may do everything that chats and standalone tasks need in the namespace %s", t.Namespace)
+	return finding("access", OK, "you may do everything that chats and standalone tasks need in the namespace %s", t.Namespace)
 }

@@ -55,8 +55,8 @@ type object struct {
 	} `json:"status"`
 }
 
-// objects reports what the conditions of all objects of the namespace report, as the table of conditions has it. Other checks report the
-// providers in reported, and kinds that the user may not list.
+// objects reports what the conditions of all objects of the namespace report, as the table of conditions has it. Other
+// checks report the providers in reported, and kinds that the user may not list.
 func (t Target) objects(ctx context.Context, reported []string) []Finding {
 	var all report
 	for _, k := range kinds {
@@ -70,7 +70,7 @@ func (t Target) objects(ctx context.Context, reported []string) []Finding {
 			for i := range list.Items {
 				var o object
 				if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, &o); err != nil {
-					all.count(k.kind+"/unreadable", found(k.check, Unknown, "%s %s cannot be read: %v", k.kind, list.Items[i].GetName(), err))
+					all.count(k.kind+"/unreadable", finding(k.check, Unknown, "%s %s cannot be read: %v", k.kind, list.Items[i].GetName(), err))
 					continue
 				}
 				if k.kind != "ModelProvider" || !slices.Contains(reported, o.Metadata.Name) {
@@ -82,7 +82,8 @@ func (t Target) objects(ctx context.Context, reported []string) []Finding {
 	return all.finish()
 }
 
-// report collects the findings about objects: groups of those with the same kind and reason, or of those that wait for the same cause.
+// report collects the findings about objects: groups of those with the same kind and reason, or of those that wait for
+// the same cause.
 type report struct{ groups []group }
 
 type group struct {
@@ -95,7 +96,7 @@ func (r *report) add(check, kind string, o object) {
 	main := mainCondition(o.Status.Conditions)
 	if main == nil || main.ObservedGeneration < o.Metadata.Generation {
 		if age := time.Since(changeTime(o.Metadata, "")); age > patience {
-			r.count(kind+"/", found(check, Failed, "no operator has checked %s, which changed %s ago", name, age.Round(time.Second)).
+			r.count(kind+"/", finding(check, Failed, "no operator has checked %s, which changed %s ago", name, age.Round(time.Second)).
 				advise("Start the operator, or check its log."))
 		}
 		return
@@ -104,16 +105,16 @@ func (r *report) add(check, kind string, o object) {
 		r.condition(check, kind, o, c)
 	}
 	if still := o.withoutProgress(main.Reason); still > 0 {
-		r.count(kind+"/stuck", found(check, Failed, "%s is stuck: it has made no progress for %s, longer than it may run", name, still.Round(time.Second)).
+		r.count(kind+"/stuck", finding(check, Failed, "%s is stuck: it has made no progress for %s, longer than it may run", name, still.Round(time.Second)).
 			advise("Check the operator's log, or cancel it: kubectl nestor cancel %s", o.Metadata.Name))
 	}
 	if drop := o.Status.LastDrop; drop != nil && (o.Status.LastFiredTime == nil || o.Status.LastFiredTime.Before(&drop.Time)) {
-		r.count(kind+"/"+string(drop.Reason), found(check, Warning, "%s dropped its last firing: %s", name, drop.Reason).advise("%s", drop.Message))
+		r.count(kind+"/"+string(drop.Reason), finding(check, Warning, "%s dropped its last firing: %s", name, drop.Reason).advise("%s", drop.Message))
 	}
 	records := push.Records(&o.Metadata)
 	for _, id := range slices.Sorted(maps.Keys(records)) {
 		if failure := records[id].Error; failure != "" {
-			r.count(kind+"/notification", found(check, Warning, "the last notification of %s was not delivered to the receiver in %s", name, id).advise("%s", failure))
+			r.count(kind+"/notification", finding(check, Warning, "the last notification of %s was not delivered to the receiver in %s", name, id).advise("%s", failure))
 		}
 	}
 }
@@ -138,7 +139,7 @@ func (r *report) condition(check, kind string, o object, c metav1.Condition) {
 	if c.Type == v1beta1.ConditionReady && c.Status == metav1.ConditionFalse {
 		message = fmt.Sprintf("%s is not ready: %s", name, c.Reason)
 	}
-	f := found(check, status, "%s", message).advise("%s", cmp.Or(c.Message, row.Todo))
+	f := finding(check, status, "%s", message).advise("%s", cmp.Or(c.Message, row.Todo))
 	alike := kind + "/" + c.Reason
 	switch {
 	case row.Problem != "" && kind != "AgentQuota":
@@ -169,7 +170,7 @@ func (r *report) finish() []Finding {
 	for _, g := range r.groups {
 		all = append(all, g.findings[:min(len(g.findings), maxAlike)]...)
 		if more := len(g.findings) - maxAlike; more > 0 {
-			all = append(all, found("more", Warning, "%d more objects like these: %s", more, g.alike))
+			all = append(all, finding("more", Warning, "%d more objects like these: %s", more, g.alike))
 		}
 	}
 	return all

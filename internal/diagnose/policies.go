@@ -21,9 +21,9 @@ func (t Target) failedPolicies(ctx context.Context) []Finding {
 	err := t.API.List(ctx, &events, client.InNamespace(t.Namespace), failed, client.Limit(pageSize))
 	switch {
 	case apierrors.IsForbidden(err):
-		return []Finding{found("policy", Unknown, "you may not list Events, which name the ToolPolicies whose expressions fail")}
+		return []Finding{finding("policy", Unknown, "you may not list Events, which name the ToolPolicies whose expressions fail")}
 	case err != nil:
-		return []Finding{found("policy", Unknown, "list the Events that name ToolPolicies whose expressions fail: %s", err)}
+		return []Finding{finding("policy", Unknown, "list the Events that name ToolPolicies whose expressions fail: %s", err)}
 	}
 	var findings []Finding
 	var named []corev1.ObjectReference
@@ -35,7 +35,7 @@ func (t Target) failedPolicies(ctx context.Context) []Finding {
 		}
 		p, run := *e.Related, e.InvolvedObject.Name
 		named = append(named, p)
-		f := found("policy", Warning, "an expression of the ToolPolicy %s/%s failed on a call of %s", p.Namespace, p.Name, run)
+		f := finding("policy", Warning, "an expression of the ToolPolicy %s/%s failed on a call of %s", p.Namespace, p.Name, run)
 		findings = append(findings, f.advise("kubectl nestor policy explain %s -n %s shows the error.", run, t.Namespace))
 	}
 	return findings[:min(len(findings), maxAlike)]

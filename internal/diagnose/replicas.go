@@ -28,13 +28,13 @@ func (t Target) replicas(ctx context.Context) []Finding {
 	text := lease.Annotations[health.AnnotationReplicas]
 	switch {
 	case apierrors.IsForbidden(err):
-		return []Finding{found("replicas", Unknown, "you may not read the heartbeat %s, which says what each replica of the operator holds", name)}
+		return []Finding{finding("replicas", Unknown, "you may not read the heartbeat %s, which says what each replica of the operator holds", name)}
 	case err != nil, text == "":
 		return nil
 	}
 	var installation health.Installation
 	if err := json.Unmarshal([]byte(text), &installation); err != nil {
-		return []Finding{found("replicas", Unknown, "the heartbeat %s has a report on the replicas that this version cannot read: %v", name, err)}
+		return []Finding{finding("replicas", Unknown, "the heartbeat %s has a report on the replicas that this version cannot read: %v", name, err)}
 	}
 	if installation.Shards == 1 && installation.Live() == 1 && len(installation.Unowned) == 0 {
 		return nil
@@ -47,14 +47,14 @@ func (t Target) shards(i health.Installation) Finding {
 	logs := fmt.Sprintf("Check the pods and their logs: kubectl get pods -n %s; kubectl logs -n %s -l app.kubernetes.io/component=operator --prefix", t.OperatorNamespace, t.OperatorNamespace)
 	switch {
 	case i.Live() == 0:
-		return found("replicas", Failed, "no replica of the operator renews its row in the ledger").advise("%s", logs)
+		return finding("replicas", Failed, "no replica of the operator renews its row in the ledger").advise("%s", logs)
 	case len(i.Unowned) > 0:
-		return found("replicas", Failed, "%d of %d shards have no owner, and their agents make no progress: %s", len(i.Unowned), i.Shards, numbers(i.Unowned)).advise("%s", logs)
+		return finding("replicas", Failed, "%d of %d shards have no owner, and their agents make no progress: %s", len(i.Unowned), i.Shards, numbers(i.Unowned)).advise("%s", logs)
 	case i.Uneven():
-		return found("replicas", Warning, "the %d shards are not spread evenly: %s", i.Shards, held(i)).
+		return finding("replicas", Warning, "the %d shards are not spread evenly: %s", i.Shards, held(i)).
 			advise("Shards move for some seconds after replicas come or go. If it stays like this, check the log of the replica that holds too many.")
 	}
-	return found("replicas", OK, "%d replicas share %d shards: %s", i.Live(), i.Shards, held(i))
+	return finding("replicas", OK, "%d replicas share %d shards: %s", i.Live(), i.Shards, held(i))
 }
 
 // members reports replicas that have a problem of their own.
@@ -63,10 +63,10 @@ func (t Target) members(i health.Installation) []Finding {
 	for _, r := range i.Replicas {
 		switch {
 		case r.Expired > 0:
-			findings = append(findings, found("replicas", Warning, "the replica %s has not renewed its row in the ledger, which expired %s ago: it has died, or cannot reach the ledger", r.Name, r.Expired.Round(time.Second)).
+			findings = append(findings, finding("replicas", Warning, "the replica %s has not renewed its row in the ledger, which expired %s ago: it has died, or cannot reach the ledger", r.Name, r.Expired.Round(time.Second)).
 				advise("Other replicas have taken over its shards, and delete its row after a while."))
 		case r.State == health.ReplicaUnhealthy:
-			findings = append(findings, found("replicas", Warning, "the replica %s cannot reach the API server", r.Name).
+			findings = append(findings, finding("replicas", Warning, "the replica %s cannot reach the API server", r.Name).
 				advise("Check the network of its node. Replicas that can reach the API server take over the shards."))
 		}
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// TestObjects_StuckRuns: a run that is active for longer than its limit without a change, and one that waits for nothing.
+// TestObjects_StuckRuns: a run that is active for longer than its limit without a change, and one that waits for
+// nothing.
 func TestObjects_StuckRuns(t *testing.T) {
 	running := metav1.Condition{Type: v1beta1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: v1beta1.ReasonRunning, ObservedGeneration: 1}
 	pending := running

@@ -130,7 +130,8 @@ func makeSubAgent(name string) *v1beta1.SubAgent {
 	return sub
 }
 
-// newTeam starts a control plane with a namespace of that name, a heartbeat, and a meter of what is read to find problems.
+// newTeam starts a control plane with a namespace of that name, a heartbeat, and a meter of what is read to find
+// problems.
 func newTeam(tb testing.TB) (team, health.Namespace, *meter) {
 	tb.Helper()
 	cluster, err := localcluster.Start(tb.Context(), localcluster.Options{})

@@ -15,11 +15,11 @@ import (
 
 const DefaultOperatorNamespace = "nestor-system"
 
-// FindOperator returns the namespace of the operator, which is the one with its heartbeat. If there is none, or none that the person may
-// read, it returns DefaultOperatorNamespace.
+// FindOperator returns the namespace of the operator, which is the one with its heartbeat. If there is none, or none
+// that the person may read, it returns DefaultOperatorNamespace.
 //
-// Anyone who can create Leases in a namespace can create one with this name. FindOperator therefore prefers the default namespace, and then the
-// oldest heartbeat.
+// Anyone who can create Leases in a namespace can create one with this name. FindOperator therefore prefers the default
+// namespace, and then the oldest heartbeat.
 func FindOperator(ctx context.Context, api client.Reader) (string, error) {
 	var beat coordinationv1.Lease
 	err := api.Get(ctx, types.NamespacedName{Namespace: DefaultOperatorNamespace, Name: LeaseName}, &beat)

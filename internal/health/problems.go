@@ -60,7 +60,8 @@ type Problem struct {
 // Key identifies a problem while it lasts.
 func (p Problem) Key() string { return string(p.Kind) + "/" + p.Object }
 
-// OfInstallation reports whether the problem is about the installation or the configuration, and not about work that waits because of it.
+// OfInstallation reports whether the problem is about the installation or the configuration, and not about work that
+// waits because of it.
 func (p Problem) OfInstallation() bool { return !waits(p) }
 
 // Namespace is a namespace to check, with the permissions of the client.
@@ -75,7 +76,8 @@ type Namespace struct {
 	Heartbeat *Observer
 }
 
-// Problems returns the problems of the installation and of the namespace, the worst first. What the person may not read is left out.
+// Problems returns the problems of the installation and of the namespace, the worst first. What the person may not read
+// is left out.
 func (n Namespace) Problems(ctx context.Context) ([]Problem, error) {
 	problems, err := n.heartbeat(ctx)
 	if err != nil {
@@ -124,15 +126,15 @@ func (n Namespace) configured(ctx context.Context, result *collection, chats []r
 	return nil
 }
 
-// maxDetails bounds how many objects of a kind are read for the message of a problem. One for each problem suffices, unless they change
-// in the meantime.
+// maxDetails bounds how many objects of a kind are read for the message of a problem. One for each problem suffices,
+// unless they change in the meantime.
 const maxDetails = 8
 
 // waiting adds why the work of objects waits.
 func (n Namespace) waiting(ctx context.Context, result *collection, kind listed, rows []row) {
 	read := 0
 	for _, r := range rows {
-		if !slices.ContainsFunc(r.reasons, result.isNews) {
+		if !slices.ContainsFunc(r.reasons, result.isNew) {
 			continue
 		}
 		if read++; read > maxDetails {
@@ -209,7 +211,8 @@ func (n Namespace) used(ctx context.Context, chats []row) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
-// providers adds the providers in use that are not ready: those of the namespace, and shared ones of the operator's namespace.
+// providers adds the providers in use that are not ready: those of the namespace, and shared ones of the operator's
+// namespace.
 func (n Namespace) providers(ctx context.Context, result *collection, own []v1beta1.ModelProvider, used []string) {
 	for _, name := range used {
 		i := slices.IndexFunc(own, func(p v1beta1.ModelProvider) bool { return p.Name == name })
@@ -226,7 +229,7 @@ func (n Namespace) providers(ctx context.Context, result *collection, own []v1be
 
 type collection struct{ problems []Problem }
 
-// add adds a problem, unless the same is known: the first is about the cause, later ones about what waits for it.
+// add adds a problem, unless the collection contains it: the first one is the cause, and later ones wait for it.
 func (c *collection) add(p Problem) {
 	if !slices.ContainsFunc(c.problems, func(other Problem) bool { return other.Kind == p.Kind && (other.Object == p.Object || waits(p)) }) {
 		c.problems = append(c.problems, p)
@@ -239,11 +242,15 @@ func waits(p Problem) bool {
 }
 
 func (c *collection) provider(p *v1beta1.ModelProvider) {
-	if ready := meta.FindStatusCondition(p.Status.Conditions, v1beta1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
-		c.add(Problem{
-			Kind: Provider, Severity: Error, Object: "ModelProvider " + p.Name, Message: fmt.Sprintf("The ModelProvider %s does not work: %s.", p.Name, ready.Reason),
-			Todo: sentence(ready.Message), StartTime: &ready.LastTransitionTime,
-		})
+	c.notReady(Problem{Kind: Provider, Severity: Error, Object: "ModelProvider " + p.Name}, p.Status.Conditions, "does not work")
+}
+
+// notReady completes and adds the problem of an object, if its conditions show that it is not ready.
+func (c *collection) notReady(p Problem, conditions []metav1.Condition, what string) {
+	if ready := meta.FindStatusCondition(conditions, v1beta1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
+		p.Message = fmt.Sprintf("The %s %s: %s.", p.Object, what, ready.Reason)
+		p.Todo, p.StartTime = sentence(ready.Message), &ready.LastTransitionTime
+		c.add(p)
 	}
 }
 
@@ -263,16 +270,11 @@ func (c *collection) quota(q *v1beta1.AgentQuota) {
 }
 
 func (c *collection) toolServer(s *v1beta1.ToolServer) {
-	if ready := meta.FindStatusCondition(s.Status.Conditions, v1beta1.ConditionReady); ready != nil && ready.Status == metav1.ConditionFalse {
-		c.add(Problem{
-			Kind: ToolServer, Severity: Warning, Object: "ToolServer " + s.Name, Message: fmt.Sprintf("The ToolServer %s is not ready: %s.", s.Name, ready.Reason),
-			Todo: sentence(ready.Message), StartTime: &ready.LastTransitionTime,
-		})
-	}
+	c.notReady(Problem{Kind: ToolServer, Severity: Warning, Object: "ToolServer " + s.Name}, s.Status.Conditions, "is not ready")
 }
 
-// isNews reports whether the reason of a condition is a problem of a kind that is not known yet.
-func (c *collection) isNews(reason string) bool {
+// isNew reports whether the reason of a condition is a problem of a kind that the collection does not contain.
+func (c *collection) isNew(reason string) bool {
 	cause, ok := conditions.Problem(reason)
 	return ok && !slices.ContainsFunc(c.problems, func(p Problem) bool { return p.Kind == Kind(cause.Problem) })
 }

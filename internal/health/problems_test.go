@@ -12,25 +12,19 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 )
 
 func reader(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) client.Reader {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, coordinationv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	byName := func(object client.Object) []string { return []string{object.GetName()} }
-	return fake.NewClientBuilder().WithScheme(scheme).WithIndex(&coordinationv1.Lease{}, "metadata.name", byName).WithObjects(objects...).WithInterceptorFuncs(funcs).Build()
+	return fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithIndex(&coordinationv1.Lease{}, "metadata.name", byName).WithObjects(objects...).WithInterceptorFuncs(funcs).Build()
 }
 
 func named(name string) metav1.ObjectMeta {

@@ -18,13 +18,14 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// acceptTable is how kubectl asks for tables.
+// acceptTable is the Accept header with which kubectl requests tables.
 const acceptTable = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
 // errNoTable means that the API server has no table with the columns: it has other CRDs.
 var errNoTable = errors.New("the API server has no table with these columns")
 
-// Tables reads lists as the tables that kubectl prints: a row has a hundredth of the size of an object with prompts and results.
+// Tables reads lists as the tables that kubectl prints: a row has a hundredth of the size of an object with prompts and
+// results.
 type Tables struct{ client rest.Interface }
 
 // NewTables returns tables that are read with the permissions of config.
@@ -51,7 +52,8 @@ type table struct {
 	} `json:"rows"`
 }
 
-// read returns the cells of the columns, a slice for each object. An API server that does not support the field selector returns all objects.
+// read returns the cells of the columns, a slice for each object. An API server that does not support the field
+// selector returns all objects.
 func (t *Tables) read(ctx context.Context, namespace, resource, selector string, columns []string) ([][]string, error) {
 	request := t.client.Get().Namespace(namespace).Resource(resource).SetHeader("Accept", acceptTable).
 		Param("includeObject", "None").Param("resourceVersion", "0")

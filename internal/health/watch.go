@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// interval is the time between two looks of Watch.
+// interval is the time between two reads of Watch.
 const interval = 3 * time.Second
 
-// Watch sends the problems whenever they change, and at first if there are any, until ctx ends. What cannot be read is not reported: the
-// caller notices itself that the API server does not answer.
+// Watch sends the problems whenever they change, and at first if there are any, until ctx ends. A failed read
+// changes nothing: the caller detects itself that the API server does not answer.
 func (n Namespace) Watch(ctx context.Context) <-chan []Problem {
 	changes := make(chan []Problem)
 	go func() {

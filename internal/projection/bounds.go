@@ -60,8 +60,7 @@ func moment(t agent.Time) *metav1.Time {
 	if t == 0 {
 		return nil
 	}
-	// The API stores whole seconds. A status with fractions would never equal the stored one, and would be written again at every
-	// reconcile.
-	at := metav1.NewTime(time.UnixMilli(int64(t)).UTC().Truncate(time.Second))
-	return &at
+	// The API stores whole seconds. A status with fractions would never equal the stored one, and would be written again
+	// at every reconcile.
+	return new(metav1.NewTime(time.UnixMilli(int64(t)).UTC().Truncate(time.Second)))
 }

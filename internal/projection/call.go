@@ -25,8 +25,8 @@ func setCall(w *v1beta1.Waiting, tool, arguments string) {
 	w.ArgumentsDigest = agent.CallDigest(tool, arguments)
 }
 
-// callArguments returns the arguments of a call for a status, and whether they are left out: a person must be able to decide from the
-// object as from the text of the model, so a part of them or a rounded number is not shown.
+// callArguments returns the arguments of a call for a status, and whether they are left out: a person must be able to
+// decide from the object as from the text of the model, so a part of them or a rounded number is not shown.
 func callArguments(text string) (arguments *runtime.RawExtension, omitted bool) {
 	if text == "" {
 		return nil, false
@@ -49,14 +49,14 @@ func exactValue(text string) any {
 	return value
 }
 
-// longestValue and shortestValue bound what is left of the texts in the arguments of a call that is too long.
+// longestValue and shortestValue bound the lengths to which the arguments of a call that is too long are shortened.
 const (
 	longestValue  = 512
 	shortestValue = 16
 )
 
-// callText returns a call for the person who decides about it. If it is too long, its long arguments are shortened and not its end: otherwise one
-// long argument (a commit message) could hide another (what is published).
+// callText returns a call for the person who decides about it. If it is too long, its long arguments are shortened and
+// not its end: otherwise one long argument (a commit message) could hide another (the published files).
 func callText(tool, arguments string) string {
 	text := tool + " " + arguments
 	if utf8.RuneCountInString(text) <= maxWaitingText {

@@ -24,7 +24,8 @@ type ChatFacts struct {
 	Work Work
 	// PostRefused is the API server's message about an answer that it rejects.
 	PostRefused string
-	// ProviderReady is since when the chat's provider is ready. It is only needed after a turn that the model could not answer.
+	// ProviderReady is since when the chat's provider is ready. It is only needed after a turn that the model could not
+	// answer.
 	ProviderReady *metav1.Time
 }
 
@@ -49,7 +50,8 @@ func Chat(s agent.State, facts ChatFacts, old v1beta1.AgentChatStatus, generatio
 	if slices.ContainsFunc(status.Waiting, func(w v1beta1.ChatWaitingItem) bool { return w.DenyRequesters }) && s.Requesters.Known() {
 		status.Requesters = s.Requesters.Users[:min(len(s.Requesters.Users), maxRequesters)]
 	}
-	// The time changes only together with the name: it never causes a write of its own, also not for all chats after an upgrade.
+	// The time changes only together with the name: it never causes a write of its own, also not for all chats after an
+	// upgrade.
 	if status.LastMessageTime = facts.LastMessageTime; status.LastMessage == old.LastMessage {
 		status.LastMessageTime = old.LastMessageTime
 	}

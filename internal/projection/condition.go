@@ -51,8 +51,8 @@ func textPolicyWait(problem string) string {
 
 const providerRepaired = "The model provider works again. Create an AgentMessage to try again."
 
-// repaired reports whether the provider became ready after the chat reported that the model could not answer, or whether the chat already
-// reports that. Times in conditions are whole seconds.
+// repaired reports whether the provider became ready after the chat reported that the model could not answer, or
+// whether the chat already reports that. Times in conditions are whole seconds.
 func repaired(s agent.State, since *metav1.Time, reported *metav1.Condition) bool {
 	switch {
 	case since == nil || reported == nil || since.UnixMilli() <= int64(s.Turn.StartTime):

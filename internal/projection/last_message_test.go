@@ -14,8 +14,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// TestLastMessageTimeCausesNoWrite checks that the time changes exactly when the name of the message does: chats of an operator that
-// did not write the time are not all written after an upgrade, and not repeatedly with CRDs that do not have the field.
+// TestLastMessageTimeCausesNoWrite checks that the time changes exactly when the name of the message does: chats of an
+// operator that did not write the time are not all written after an upgrade, and not repeatedly with CRDs that do not
+// have the field.
 func TestLastMessageTimeCausesNoWrite(t *testing.T) {
 	at := metav1.NewTime(time.Unix(1000, 0))
 	facts := ChatFacts{Messages: 1, LastMessage: "m", LastMessageTime: &at}

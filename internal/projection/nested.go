@@ -11,8 +11,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// ShowAsk shows an ask of an agent below a running standalone task. Asks of the task's own agent take precedence, and the status of an
-// ended task does not change.
+// ShowAsk shows an ask of an agent below a running standalone task. Asks of the task's own agent take precedence, and
+// the status of an ended task does not change.
 func (r Run) ShowAsk(asking string, ask agent.AskPerson, since agent.Time) {
 	if r.Task == nil || r.Task.Status.Phase != v1beta1.TaskRunning {
 		return

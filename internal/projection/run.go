@@ -67,8 +67,7 @@ func taskStatus(s agent.State, w Work) v1beta1.AgentTaskStatus {
 		status.ForkSequence = &fork.Sequence
 	}
 	if s.Phase.Terminal() {
-		seconds := (int64(s.Outcome.Duration) + 999) / 1000
-		status.DurationSeconds = &seconds
+		status.DurationSeconds = new((int64(s.Outcome.Duration) + 999) / 1000)
 	}
 	return status
 }
@@ -134,8 +133,8 @@ func runError(o agent.Outcome) *v1beta1.RunError {
 	return &v1beta1.RunError{Kind: v1beta1.ErrorKind(o.Kind), Message: shorten.Head(o.Error, maxErrorMessage)}
 }
 
-// result shortens a result to the bounds of the API. A plain final answer is its own summary; a result with a summary keeps its full text
-// in the details. maxData is the size of the largest data.
+// result shortens a result to the bounds of the API. A plain final answer is its own summary; a result with a summary
+// keeps its full text in the details. maxData is the size of the largest data.
 func result(r *agent.Result, maxData int) *v1beta1.TaskResult {
 	if r == nil {
 		return nil
@@ -159,8 +158,8 @@ func result(r *agent.Result, maxData int) *v1beta1.TaskResult {
 	}
 }
 
-// resultData returns the data of a result for a status, and whether it was left out because it is too large: a part of it would not
-// match its schema.
+// resultData returns the data of a result for a status, and whether it was left out because it is too large: a part of
+// it would not match its schema.
 func resultData(data json.RawMessage, most int) (*runtime.RawExtension, bool) {
 	switch {
 	case len(data) == 0:
@@ -176,6 +175,5 @@ func count(n *int) *int32 {
 	if n == nil || *n < 0 || *n > 1<<31-1 {
 		return nil
 	}
-	c := int32(*n)
-	return &c
+	return new(int32(*n))
 }

@@ -22,7 +22,8 @@ func ChatPending(old v1beta1.AgentChatStatus, c metav1.Condition, at agent.Time)
 	return status
 }
 
-// ChatHistoryLost returns the status of a chat that had started and whose history cannot be read. The condition has the cause.
+// ChatHistoryLost returns the status of a chat that had started and whose history cannot be read. The condition has the
+// cause.
 func ChatHistoryLost(old v1beta1.AgentChatStatus, c metav1.Condition, at agent.Time) v1beta1.AgentChatStatus {
 	status := ChatPending(old, c, at)
 	status.Waiting = nil
@@ -33,8 +34,8 @@ func ChatHistoryLost(old v1beta1.AgentChatStatus, c metav1.Condition, at agent.T
 // Outage is the reason and message of a condition that shows why the ledger blocks an object.
 type Outage struct{ Reason, Message string }
 
-// ChatInterrupted returns the status of a chat during an outage: the next one, with the conditions from before the outage and one for the
-// outage. The generation in effect stays: nothing can take effect without the ledger.
+// ChatInterrupted returns the status of a chat during an outage: the next one, with the conditions from before the
+// outage and one for the outage. The generation in effect stays: nothing can take effect without the ledger.
 func ChatInterrupted(next v1beta1.AgentChatStatus, shown []metav1.Condition, o Outage, generation int64, at agent.Time) v1beta1.AgentChatStatus {
 	status := *next.DeepCopy()
 	status.Phase = cmp.Or(status.Phase, v1beta1.ChatIdle)

@@ -27,8 +27,8 @@ type Queue struct {
 	Since    agent.Time
 }
 
-// standing returns the stage of an agent for its status. An agent that waits for a slot is Pending, as before its start, so Active
-// counts only the agents that run.
+// standing returns the stage of an agent for its status. An agent that waits for a slot is Pending, as before its
+// start, so Active counts only the agents that run.
 func (w Work) standing(s agent.State) agent.Stage {
 	if standing := s.Stage(); !w.Parked || standing != agent.StageActive {
 		return standing

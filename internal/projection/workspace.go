@@ -11,11 +11,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
 	"github.com/nestor-dev/nestor/internal/conditions"
-	"github.com/nestor-dev/nestor/internal/shorten"
 )
-
-// maxKeptText bounds the message of the condition WorkspaceChangesLost.
-const maxKeptText = 1024
 
 // NotKept describes changes of a workspace that were not kept.
 type NotKept struct {
@@ -38,7 +34,7 @@ func withNotKept(all []metav1.Condition, kind string, n *NotKept, generation int
 		return conditions.Without(all, v1beta1.ConditionWorkspaceChangesLost)
 	}
 	c := metav1.Condition{Type: v1beta1.ConditionWorkspaceChangesLost, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonWorkspaceNotKept,
-		ObservedGeneration: generation, Message: shorten.Head(n.Message, maxKeptText)}
+		ObservedGeneration: generation, Message: n.Message}
 	if n.TooLarge {
 		c.Reason = v1beta1.ReasonWorkspaceTooLarge
 	}

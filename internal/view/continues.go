@@ -11,8 +11,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// Continues reports whether some work of a chat continues without a person, although other work may wait for one. Each task has to be
-// seen in the asks of the chat, because its status is written before that of the chat.
+// Continues reports whether some work of a chat continues without a person, although other work may wait for one. A
+// task that waits counts as continuing until the asks of the chat contain its ask, because its status is written first.
 func (s Snapshot) Continues(chat string) bool {
 	asks := s.Asks(chat)
 	return slices.ContainsFunc(s.Tree(chat), func(n *Node) bool { return n.continues(asks) })

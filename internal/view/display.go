@@ -12,13 +12,13 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// Display is what a client displays of a chat or of standalone tasks beside the objects themselves, by UID.
+// Display has what a client displays of a chat or of standalone tasks besides the objects themselves, by UID.
 type Display struct {
 	Tasks    map[types.UID]TaskDisplay
 	Messages map[types.UID]MessageDisplay
 }
 
-// TaskDisplay is what a client displays of a task.
+// TaskDisplay has what a client displays of a task.
 type TaskDisplay struct {
 	Badge Badge `json:"badge"`
 	// Agent is the UID of its sub-agent.
@@ -39,7 +39,7 @@ type TaskDisplay struct {
 	Progress []ReportedByTool `json:"progress,omitempty"`
 }
 
-// MessageDisplay is what a client displays of a message.
+// MessageDisplay has what a client displays of a message.
 type MessageDisplay struct {
 	// Place is its place in the conversation.
 	Place    int             `json:"place"`
@@ -49,7 +49,7 @@ type MessageDisplay struct {
 	Hidden bool `json:"hidden,omitempty"`
 }
 
-// Display returns what a client displays of a chat, or with an empty name of standalone tasks.
+// Display returns the display of a chat, or of the standalone tasks if the name is empty.
 func (s Snapshot) Display(chat string) Display {
 	d := Display{Tasks: map[types.UID]TaskDisplay{}, Messages: map[types.UID]MessageDisplay{}}
 	tree := s.Tree(chat)

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// ByNamespace splits the snapshot of a scope without a namespace, sorted by namespace. The other functions expect the objects of one
-// namespace, because names are unique only there.
+// ByNamespace splits the snapshot of a scope without a namespace, sorted by namespace. The other functions expect the
+// objects of one namespace, because names are unique only there.
 func (s Snapshot) ByNamespace() []Snapshot {
 	parts := map[string]*Snapshot{}
 	part := func(namespace string) *Snapshot {

@@ -42,8 +42,8 @@ type Request struct {
 	Whole     bool         `json:"whole,omitempty"`
 	Digest    string       `json:"digest,omitempty"`
 	State     RequestState `json:"state"`
-	// User, Comment, Allowed and Edited are of the decision. Allowed means that it also allows later calls; Edited are the arguments
-	// with which the call was approved instead of its own.
+	// User, Comment, Allowed and Edited are of the decision. Allowed means that it also allows later calls; Edited are the
+	// arguments with which the call was approved instead of its own.
 	User    string `json:"user,omitempty"`
 	Comment string `json:"comment,omitempty"`
 	Allowed bool   `json:"allowed,omitempty"`
@@ -82,8 +82,8 @@ func PostedRequest(text string) (Request, bool) {
 // call identifies a call of a task. The ID is empty for a task of type Tool, which has only one call.
 type call struct{ task, id string }
 
-// posts has the requests of a conversation. Only the operator can annotate a message with a call, so text of a model is never mistaken for a
-// request.
+// posts has the requests of a conversation. Only the operator can annotate a message with a call, so text of a model is
+// never mistaken for a request.
 type posts struct {
 	messages []v1beta1.AgentMessage
 	nodes    map[string]*Node

@@ -3,7 +3,11 @@
 
 package view
 
-import "github.com/nestor-dev/nestor/api/v1beta1"
+import (
+	"slices"
+
+	"github.com/nestor-dev/nestor/api/v1beta1"
+)
 
 // Progress is how far a chat has handled a message.
 type Progress int
@@ -71,20 +75,11 @@ func (s Snapshot) ProgressOf(chat, message string, before int) Progress {
 
 func (s Snapshot) asksPosted(chat string) bool {
 	asks := s.Asks(chat)
-	for _, ask := range asks {
-		if ask.Message == "" {
-			return false
-		}
-	}
-	return len(asks) == len(s.Chat(chat).Status.Waiting)
+	return len(asks) == len(s.Chat(chat).Status.Waiting) &&
+		!slices.ContainsFunc(asks, func(ask Ask) bool { return ask.Message == "" })
 }
 
 // hasActiveTask reports whether a task of a chat has not ended.
 func (s Snapshot) hasActiveTask(chat string) bool {
-	for _, t := range s.Tasks {
-		if t.Spec.Chat == chat && !Ended(t.Status.Phase) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Tasks, func(t v1beta1.AgentTask) bool { return t.Spec.Chat == chat && !Ended(t.Status.Phase) })
 }

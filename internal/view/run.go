@@ -10,6 +10,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
@@ -69,7 +70,7 @@ type Run struct {
 
 // RunOfChat returns the row of a chat. Its asks include questions that the orchestrator may still answer.
 func RunOfChat(chat *v1beta1.AgentChat) Run {
-	r := Run{Badge: chatBadge(chat), ActiveTime: timeOr(chat.Status.LastMessageTime, chat.CreationTimestamp)}
+	r := Run{Badge: chatBadge(chat), ActiveTime: ptr.Deref(chat.Status.LastMessageTime, chat.CreationTimestamp)}
 	r.Title = cmp.Or(GivenTitle(chat, chat.Status.Title), strings.TrimSpace(chat.Annotations[v1beta1.AnnotationFirstWords]), chat.Name)
 	if r.Badge == BadgeWaiting {
 		for _, item := range chat.Status.Waiting {
@@ -96,7 +97,7 @@ func chatBadge(chat *v1beta1.AgentChat) Badge {
 
 // RunOfTask returns the row of a standalone task, with the first of its asks.
 func RunOfTask(task *v1beta1.AgentTask) Run {
-	r := Run{Title: cmp.Or(GivenTitle(task, ""), task.Name), Badge: (&Node{Task: *task}).Badge(), ActiveTime: timeOr(task.Status.CompletionTime, task.CreationTimestamp)}
+	r := Run{Title: cmp.Or(GivenTitle(task, ""), task.Name), Badge: (&Node{Task: *task}).Badge(), ActiveTime: ptr.Deref(task.Status.CompletionTime, task.CreationTimestamp)}
 	if r.Badge == BadgeWaiting && task.Status.Waiting != nil {
 		ask := NewAsk("", task.Name, *task.Status.Waiting)
 		ask.Role, ask.Requesters = task.Spec.Role, Requesters(task)
@@ -108,8 +109,8 @@ func RunOfTask(task *v1beta1.AgentTask) Run {
 	return r.ordered(task.CreationTimestamp, r.Badge.state())
 }
 
-// ordered returns the row with its state and its place: those that wait for a person first, the longest wait before the others, then those
-// that work, and then those that were active last.
+// ordered returns the row with its state and its place: those that wait for a person first, the longest wait before the
+// others, then those that work, and then those that were active last.
 func (r Run) ordered(created metav1.Time, state State) Run {
 	r.State = state
 	switch state {
@@ -142,12 +143,4 @@ func (r Run) Compare(other Run) int {
 // GivenTitle returns the title that a person gave an object, or the one that the model proposed.
 func GivenTitle(object metav1.Object, proposed string) string {
 	return cmp.Or(strings.TrimSpace(object.GetAnnotations()[v1beta1.AnnotationTitle]), proposed)
-}
-
-// timeOr returns a time of a status, or another one if the status does not have it.
-func timeOr(t *metav1.Time, otherwise metav1.Time) metav1.Time {
-	if t == nil {
-		return otherwise
-	}
-	return *t
 }

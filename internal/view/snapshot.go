@@ -31,30 +31,21 @@ func NewSnapshot(chats []v1beta1.AgentChat, messages []v1beta1.AgentMessage, tas
 }
 
 // Chat returns the chat with the name, or nil.
-func (s Snapshot) Chat(name string) *v1beta1.AgentChat {
-	for i := range s.Chats {
-		if s.Chats[i].Name == name {
-			return &s.Chats[i]
-		}
-	}
-	return nil
-}
+func (s Snapshot) Chat(name string) *v1beta1.AgentChat { return withName(s.Chats, name) }
 
 // Message returns the message with the name, or nil.
-func (s Snapshot) Message(name string) *v1beta1.AgentMessage {
-	for i := range s.Messages {
-		if s.Messages[i].Name == name {
-			return &s.Messages[i]
-		}
-	}
-	return nil
-}
+func (s Snapshot) Message(name string) *v1beta1.AgentMessage { return withName(s.Messages, name) }
 
 // Task returns the task with the name, or nil.
-func (s Snapshot) Task(name string) *v1beta1.AgentTask {
-	for i := range s.Tasks {
-		if s.Tasks[i].Name == name {
-			return &s.Tasks[i]
+func (s Snapshot) Task(name string) *v1beta1.AgentTask { return withName(s.Tasks, name) }
+
+func withName[T any, P interface {
+	*T
+	GetName() string
+}](objects []T, name string) P {
+	for i := range objects {
+		if object := P(&objects[i]); object.GetName() == name {
+			return object
 		}
 	}
 	return nil

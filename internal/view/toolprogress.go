@@ -32,7 +32,8 @@ func (n *Node) ReportedByTools() []ReportedByTool {
 	return reports
 }
 
-// ToolProgress returns the first of these reports in words: "box__copy 3/10 files". It is empty if there is nothing to show.
+// ToolProgress returns the first of these reports in words: "box__copy 3/10 files". It is empty if there is nothing to
+// show.
 func (n *Node) ToolProgress() string {
 	for _, report := range n.ReportedByTools() {
 		return report.Tool + " " + report.Text

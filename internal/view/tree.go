@@ -20,7 +20,8 @@ type Node struct {
 	Children []*Node
 }
 
-// Tree returns the tasks of a chat, or with an empty name the standalone ones, in the order in which they were asked for.
+// Tree returns the tasks of a chat, or the standalone ones if the name is empty, in the order in which they were asked
+// for.
 func (s Snapshot) Tree(chat string) []*Node {
 	nodes, agents := map[string]*Node{}, s.agents()
 	for _, task := range s.Tasks {
@@ -57,7 +58,8 @@ func Find(nodes []*Node, task string) *Node {
 	return nil
 }
 
-// sortNodes sorts siblings in the order in which they were asked for. Tasks of one reply are created at once, in any order.
+// sortNodes sorts siblings in the order in which they were asked for. Tasks of one reply are created at once, in any
+// order.
 func sortNodes(nodes []*Node) {
 	slices.SortFunc(nodes, func(a, b *Node) int {
 		return cmp.Or(cmp.Compare(ordinal(&a.Task), ordinal(&b.Task)), a.Task.CreationTimestamp.Compare(b.Task.CreationTimestamp.Time),
@@ -65,7 +67,8 @@ func sortNodes(nodes []*Node) {
 	})
 }
 
-// ordinal returns the number that the parent gave a task, which follows the parent's name. Tasks that people created have none and come last.
+// ordinal returns the number that the parent gave a task, which follows the parent's name. Tasks that people created
+// have none and come last.
 func ordinal(task *v1beta1.AgentTask) int {
 	parent := cmp.Or(task.Labels[v1beta1.LabelParent], task.Spec.Chat)
 	number, numbered := strings.CutPrefix(task.Name, parent+"-")

@@ -39,8 +39,7 @@ func ownUsage(u v1beta1.Usage, below []*Node) v1beta1.Usage {
 			u.CostMicros, u.Currency = nil, ""
 			continue
 		}
-		rest := *u.CostMicros - *b.CostMicros
-		u.CostMicros = &rest
+		u.CostMicros = new(*u.CostMicros - *b.CostMicros)
 	}
 	return u
 }

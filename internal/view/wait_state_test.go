@@ -11,8 +11,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// waits has the reasons that a run (condition Succeeded) and a chat (condition Ready) share. The page, the command line,
-// the doors and the state of a namespace disagreed about those with a comment.
+// waits has the reasons that a run (condition Succeeded) and a chat (condition Ready) share. The page, the command
+// line, the doors and the state of a namespace disagreed about those with a comment.
 var waits = map[string]WaitKind{
 	"QuotaExhausted":       WaitStateOverQuota, // queued on the page, an error on the doors, a failed chat in the inbox
 	"LedgerUnavailable":    WaitStateWaiting,   // queued on the page, an error on the doors, a failed chat everywhere

@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
@@ -30,7 +31,8 @@ type Ask struct {
 	Agent string `json:"agent,omitempty"`
 	// Call is the ID of the tool call. It is empty for the approval of a task of type Tool, which has only one call.
 	Call string `json:"call,omitempty"`
-	// Tool and Arguments describe a call that needs approval. Arguments is JSON, or a shortened text for people if it is Truncated.
+	// Tool and Arguments describe a call that needs approval. Arguments is JSON, or a shortened text for people if it is
+	// Truncated.
 	Tool      string `json:"tool,omitempty"`
 	Arguments string `json:"arguments,omitempty"`
 	// Question is the text of a question.
@@ -96,12 +98,7 @@ func reasonLines(p v1beta1.PolicyReasons, expires *metav1.Time) []string {
 	return lines
 }
 
-func timeOf(t *metav1.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.Time
-}
+func timeOf(t *metav1.Time) time.Time { return ptr.Deref(t, metav1.Time{}).Time }
 
 // WithArguments returns the ask with the given arguments, and reports whether they match the digest.
 func (a Ask) WithArguments(arguments string) (Ask, bool) {
@@ -112,8 +109,8 @@ func (a Ask) WithArguments(arguments string) (Ask, bool) {
 	return a, true
 }
 
-// IsAbout reports whether the ask may be about a call of a history, which WithArguments then compares. A call that is asked
-// about again has another id than in the reply of the model.
+// IsAbout reports whether the ask may be about a call of a history, which WithArguments then compares. A call that is
+// asked about again has another id than in the reply of the model.
 func (a Ask) IsAbout(id, tool string) bool { return id == a.Call || a.Digest != "" && tool == a.Tool }
 
 // CheckMayDecide returns an error if a user may not decide about a call.
@@ -130,7 +127,7 @@ func (a Ask) CheckMayDecide(user string) error {
 // Key returns a key that is unique among asks.
 func (a Ask) Key() string { return a.Task + "/" + a.Call }
 
-// Asks returns the open asks of a chat, or with an empty name those of standalone tasks, oldest first.
+// Asks returns the open asks of a chat, or those of standalone tasks if the name is empty, oldest first.
 func (s Snapshot) Asks(chat string) []Ask {
 	if chat == "" {
 		return s.standaloneAsks()
@@ -177,8 +174,8 @@ func (s Snapshot) standaloneAsks() []Ask {
 	return asks
 }
 
-// Requesters returns the people who requested a standalone task: its creator, or the author of its trigger and the person who fired that. It
-// is empty if they are not known.
+// Requesters returns the people who requested a standalone task: its creator, or the author of its trigger and the
+// person who fired that. It is empty if they are not known.
 func Requesters(task *v1beta1.AgentTask) []string {
 	switch {
 	case task.Spec.User == "":
@@ -224,7 +221,8 @@ func textOf(arguments *runtime.RawExtension) string {
 	return string(plainjson.Unescape(arguments.Raw))
 }
 
-// RootTask returns the name of the standalone task at the root of a task, which may have the workspace of all tasks below it.
+// RootTask returns the name of the standalone task at the root of a task, which may have the workspace of all tasks
+// below it.
 func (s Snapshot) RootTask(name string) string {
 	if task := s.Task(name); task != nil {
 		return s.rootTask(*task).Name

@@ -34,7 +34,8 @@ type settings struct {
 	replicas replicaSettings
 }
 
-// latency returns how long the model takes. With replicas it takes longer, so that they reach the limit of the provider.
+// latency returns how long the model takes. With replicas it takes longer, so that they reach the limit of the
+// provider.
 func (s settings) latency() time.Duration {
 	if s.replicas.count > 0 {
 		return 150 * time.Millisecond

@@ -109,8 +109,8 @@ func (f footprint) more(after footprint) string {
 	return strings.Join(lines, ", ")
 }
 
-// check returns an error if the footprint has grown more than by chance. Idle connections to models are kept for a while, and
-// their number depends on how many calls were made in parallel.
+// check returns an error if the footprint has grown more than by chance. Idle connections to models are kept for a
+// while, and their number depends on how many calls were made in parallel.
 func (f footprint) check(after footprint, agents, operators int) error {
 	var wrong problems
 	if after.running() > f.running()+agents/3+4*operators {
@@ -167,7 +167,8 @@ func footprintOf(ctx context.Context, r *stack.Replica) (footprint, error) {
 	return f, nil
 }
 
-// block matches the goroutines of a profile that have the same stack: their number, and the function that they began with.
+// block matches the goroutines of a profile that have the same stack: their number, and the function that they began
+// with.
 var block = regexp.MustCompile(`(?m)^(\d+) @ [^\n]*\n(?:#\t[^\n]*\n)*#\t0x[0-9a-f]+\t([^+\t\n]+)[^\n]*$`)
 
 // countGoroutines excludes goroutines of idle connections, which are counted separately.

@@ -6,6 +6,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
@@ -71,12 +72,11 @@ func runnerOf(found *objects, task *v1beta1.AgentTask) string {
 	if task.Spec.Type == v1beta1.TaskTool {
 		return string(task.UID)
 	}
-	for i := range found.agents.Items {
-		if found.agents.Items[i].Name == task.Name {
-			return string(found.agents.Items[i].UID)
-		}
+	i := slices.IndexFunc(found.agents.Items, func(sub v1beta1.SubAgent) bool { return sub.Name == task.Name })
+	if i < 0 {
+		return ""
 	}
-	return ""
+	return string(found.agents.Items[i].UID)
 }
 
 // factsOf counts the objects of a chat. The last message depends on timing and is taken from the status.
@@ -84,17 +84,8 @@ func factsOf(found *objects, chat *v1beta1.AgentChat) projection.ChatFacts {
 	facts := projection.ChatFacts{LastMessage: chat.Status.LastMessage}
 	for i := range found.tasks.Items {
 		task := &found.tasks.Items[i]
-		if task.Labels[v1beta1.LabelChat] != chat.Name {
-			continue
-		}
-		counts := map[v1beta1.TaskPhase]*int32{
-			v1beta1.TaskRunning: &facts.Tasks.Running, v1beta1.TaskWaiting: &facts.Tasks.Waiting, v1beta1.TaskSuccess: &facts.Tasks.Success,
-			v1beta1.TaskFailed: &facts.Tasks.Failed, v1beta1.TaskCancelled: &facts.Tasks.Cancelled,
-		}
-		if n, ok := counts[task.Status.Phase]; ok {
-			*n++
-		} else {
-			facts.Tasks.Pending++
+		if task.Labels[v1beta1.LabelChat] == chat.Name {
+			facts.Tasks = projection.CountTask(facts.Tasks, task.Status.Phase)
 		}
 	}
 	for i := range found.messages.Items {
@@ -105,8 +96,8 @@ func factsOf(found *objects, chat *v1beta1.AgentChat) projection.ChatFacts {
 	return facts
 }
 
-// checkNoRepeatedWrites checks the workshop's log: each write happened at most once, by key and by step. Every write has an intent in the
-// ledger, and no denied write happened.
+// checkNoRepeatedWrites checks the workshop's log: each write happened at most once, by key and by step. Every write
+// has an intent in the ledger, and no denied write happened.
 func (w *world) checkNoRepeatedWrites(ctx context.Context) error {
 	log := w.tools.executions() // read before the ledger, which has the intent first
 	lives, err := w.readAgents(ctx)
@@ -150,8 +141,8 @@ func (w *world) checkNoRepeatedWrites(ctx context.Context) error {
 	return wrong.err()
 }
 
-// checkNoRepeatedCalls compares the model's log with the ledger. An interrupted call may be repeated, but not one with a recorded end,
-// whichever operator was running, suspended or resumed.
+// checkNoRepeatedCalls compares the model's log with the ledger. An interrupted call may be repeated, but not one with
+// a recorded end, whichever operator was running, suspended or resumed.
 func (w *world) checkNoRepeatedCalls(ctx context.Context) error {
 	requests, err := w.requests(ctx) // read before the ledger, which has the intent first
 	if err != nil {

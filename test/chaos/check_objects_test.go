@@ -18,8 +18,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// checkHandledOnce checks every message that the API server accepted from the user. A Handled message is in the events of its agent
-// once; a Rejected one is not.
+// checkHandledOnce checks every message that the API server accepted from the user. A Handled message is in the events
+// of its agent once; a Rejected one is not.
 func (w *world) checkHandledOnce(ctx context.Context) error {
 	found, lives, err := w.readAll(ctx)
 	if err != nil {
@@ -61,23 +61,23 @@ func (w *world) checkMessagesFinal(ctx context.Context) error {
 }
 
 func follow(wrong *problems, m *v1beta1.AgentMessage, lives map[string]*agentRecord) {
-	heard := 0
+	times := 0
 	for _, l := range lives {
 		if l.damaged && (l.record.Name == m.Spec.Task || m.Spec.Approval != nil && l.record.Name == m.Spec.Approval.Task) {
 			return // the events with the message cannot be read any more
 		}
 		for _, e := range l.events {
 			if isAbout(e.Fact, m, l) {
-				heard++
+				times++
 			}
 		}
 	}
 	switch {
 	case m.Spec.Cancel != nil: // the outcome of the job shows whether it took effect
-	case m.Status.Phase == v1beta1.MessageHandled && heard != 1:
-		wrong.add("message %s is Handled (%s), but the ledger contains it %d times", m.Name, m.Status.Reason, heard)
-	case m.Status.Phase == v1beta1.MessageRejected && heard > 0:
-		wrong.add("message %s is Rejected (%s), but the ledger contains it %d times", m.Name, m.Status.Reason, heard)
+	case m.Status.Phase == v1beta1.MessageHandled && times != 1:
+		wrong.add("message %s is Handled (%s), but the ledger contains it %d times", m.Name, m.Status.Reason, times)
+	case m.Status.Phase == v1beta1.MessageRejected && times > 0:
+		wrong.add("message %s is Rejected (%s), but the ledger contains it %d times", m.Name, m.Status.Reason, times)
 	}
 }
 
@@ -143,8 +143,8 @@ func (w *world) checkOwners(ctx context.Context) error {
 	return wrong.err()
 }
 
-// checkChildren compares the children in an agent's state with those that exist or were never created: while the API server is
-// unavailable no task can be created, and the agent may not need it any more afterwards.
+// checkChildren compares the children in an agent's state with those that exist or were never created: while the API
+// server is unavailable no task can be created, and the agent may not need it any more afterwards.
 func checkChildren(wrong *problems, name string, l *agentRecord, exist []string, began map[string]bool) {
 	c, pending, neverCreated := l.state.Children, 0, map[string]bool{}
 	for _, e := range l.events {
@@ -167,12 +167,7 @@ func checkChildren(wrong *problems, name string, l *agentRecord, exist []string,
 }
 
 func (w *world) isOrder(name string) bool {
-	for _, o := range w.orders {
-		if o.name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.orders, func(o *order) bool { return o.name == name })
 }
 
 func (o *objects) alive() map[types.UID]string {
@@ -225,8 +220,8 @@ func (w *world) checkDeletion(ctx context.Context) error {
 	return err
 }
 
-// isUndeliverable reports whether an object is a message of the user to something that was deleted before it arrived: it stays Pending
-// without an owner.
+// isUndeliverable reports whether an object is a message of the user to something that was deleted before it arrived:
+// it stays Pending without an owner.
 func isUndeliverable(o client.Object) bool {
 	message, ok := o.(*v1beta1.AgentMessage)
 	return ok && message.Spec.Role == v1beta1.RoleUser && metav1.GetControllerOf(message) == nil

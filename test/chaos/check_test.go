@@ -53,8 +53,8 @@ func (w *world) checkInvariant(name string, keep func(context.Context) error) {
 	w.logf("holds: %s", name)
 }
 
-// withRetries retries a check for a while: a status is written after the end of an agent, the user may just have sent a message, and the
-// garbage collector may be late.
+// withRetries retries a check for a while: a status is written after the end of an agent, the user may just have sent a
+// message, and the garbage collector may be late.
 func withRetries(keep func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error { return eventually(ctx, settleTimeout, keep) }
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// checkFirings checks that every firing that was acknowledged has started work once. That the work ran once is checked with the agents, the
-// messages and the tools.
+// checkFirings checks that every firing that was acknowledged has started work once. That the work ran once is checked
+// with the agents, the messages and the tools.
 func (w *world) checkFirings(ctx context.Context) error {
 	found, err := w.objects(ctx)
 	if err != nil {

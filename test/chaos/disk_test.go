@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// smallDisk mounts a small file system that can be filled without affecting others. It needs root; without, the ledger uses the
-// normal disk, which is not filled, and the run logs that.
+// smallDisk mounts a small file system that can be filled without affecting others. It needs root; without, the ledger
+// uses the normal disk, which is not filled, and the run logs that.
 func smallDisk(t *testing.T) string {
 	dir := t.TempDir()
 	mount := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=512m,mode=700", "nestor-chaos", dir)

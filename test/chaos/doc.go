@@ -1,11 +1,11 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chaos runs the real operator while everything around it fails, and then checks the invariants of the design from
-// outside. See docs/tasks/chaos.md.
+// Package chaos runs the real operator while everything around it fails, and then checks the invariants of the design
+// from outside. See docs/tasks/chaos.md.
 //
-// A run has a seed, which determines the workload, the user's decisions and the faults. Timing depends on the machine, so a seed
-// does not always reproduce a failure.
+// A run has a seed, which determines the workload, the user's decisions and the faults. Timing depends on the machine,
+// so a seed does not always reproduce a failure.
 //
 //	workload  the orders, and the expected outcome of each job
 //	script    the model: it makes the steps that an instruction names

@@ -78,8 +78,8 @@ func (f *faultInjector) all() []faultKind {
 	return list
 }
 
-// run injects faults until the time is over: each kind once, in an order that depends on the seed, and then again. A short run
-// injects only the first ones.
+// run injects faults until the time is over: each kind once, in an order that depends on the seed, and then again. A
+// short run injects only the first ones.
 func (f *faultInjector) run(ctx context.Context, duration time.Duration) error {
 	end := time.Now().Add(duration)
 	for {
@@ -142,7 +142,7 @@ func (f *faultInjector) start(ctx context.Context) error {
 	if err := fleet.resize(ctx, f.world.settings.replicas.count); err != nil {
 		return err
 	}
-	return fleet.awaitReady(ctx)
+	return fleet.waitForReady(ctx)
 }
 
 // kill kills the operator, or all replicas.
@@ -161,7 +161,8 @@ func (f *faultInjector) killOperator(ctx context.Context) error {
 	return f.start(ctx)
 }
 
-// crashAt replaces the operator by one that crashes at a point, at most at the given time, and that one by a healthy one.
+// crashAt replaces the operator by one that crashes at a point, at most at the given time, and that one by a healthy
+// one.
 func (f *faultInjector) crashAt(ctx context.Context, point engine.Point, most int) error {
 	if err := f.kill(); err != nil {
 		return err
@@ -177,7 +178,8 @@ func (f *faultInjector) crashAt(ctx context.Context, point engine.Point, most in
 	return f.killOperator(ctx)
 }
 
-// runSecondOperator runs a second operator, which takes over. When it is killed, the first one continues, unless that was killed before.
+// runSecondOperator runs a second operator, which takes over. When it is killed, the first one continues, unless that
+// was killed before.
 func (f *faultInjector) runSecondOperator(ctx context.Context) error {
 	rival, err := f.world.stack.LaunchRival()
 	if err != nil {
@@ -218,8 +220,8 @@ func (f *faultInjector) overlap(ctx context.Context) error {
 	return f.world.stack.AwaitReady(ctx)
 }
 
-// freeze suspends the operator, so that it does not answer but keeps all its connections, and resumes it when another one has
-// taken over. Then one of the two is killed, and the other continues.
+// freeze suspends the operator, so that it does not answer but keeps all its connections, and resumes it when another
+// one has taken over. Then one of the two is killed, and the other continues.
 func (f *faultInjector) freeze(ctx context.Context) error {
 	old := f.world.stack.Operator
 	if err := old.Signal(syscall.SIGSTOP); err != nil {
@@ -279,8 +281,8 @@ func (f *faultInjector) killPostgres(ctx context.Context) error {
 	return recovered(ctx)
 }
 
-// maybeRestart kills the operator in the middle of another fault, every other time, and starts a new one. The returned function
-// is called after the fault: it starts another operator if the new one gave up, as a cluster would.
+// maybeRestart kills the operator in the middle of another fault, every other time, and starts a new one. The returned
+// function is called after the fault: it starts another operator if the new one gave up, as a cluster would.
 func (f *faultInjector) maybeRestart(ctx context.Context) (recovered func(context.Context) error, err error) {
 	if f.random.IntN(2) == 0 {
 		return func(context.Context) error { return nil }, nil

@@ -25,8 +25,8 @@ import (
 const (
 	// maxModelCalls is the provider's limit of concurrent requests in a run with replicas.
 	maxModelCalls = 4
-	// modelCallTimeout is how long the provider lets a call take. A call of a replica that is suspended, or has lost the ledger, may
-	// continue for 5 s before another replica uses its share.
+	// modelCallTimeout is how long the provider lets a call take. A call of a replica that is suspended, or has lost the
+	// ledger, may continue for 5 s before another replica uses its share.
 	modelCallTimeout = 4 * time.Second
 	// disconnectDelay is how late the provider may notice that a client has given up a call.
 	disconnectDelay = 500 * time.Millisecond
@@ -43,7 +43,8 @@ type modelCounter struct {
 // modelInterval is the time in which a model call was certainly in flight.
 type modelInterval struct {
 	begin, end time.Time
-	// key is the idempotency key, client the address of the replica's connection, and lost reports that the replica ended the call.
+	// key is the idempotency key, client the address of the replica's connection, and lost reports that the replica ended
+	// the call.
 	key, client string
 	lost        bool
 }
@@ -98,13 +99,11 @@ type lastWrite struct {
 // Unwrap lets http.ResponseController find the original.
 func (w *lastWrite) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader implements http.ResponseWriter.
 func (w *lastWrite) WriteHeader(status int) {
 	w.at = time.Now()
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write implements http.ResponseWriter.
 func (w *lastWrite) Write(data []byte) (int, error) {
 	w.at = time.Now()
 	return w.ResponseWriter.Write(data)
@@ -158,8 +157,8 @@ func TestPeak(t *testing.T) {
 	}
 }
 
-// checkModelLimit checks that all replicas together never made more calls at a time than the provider permits, and that the limit was
-// reached: otherwise the check would mean nothing.
+// checkModelLimit checks that all replicas together never made more calls at a time than the provider permits, and that
+// the limit was reached: otherwise the check would mean nothing.
 func (w *world) checkModelLimit(context.Context) error {
 	most, at := w.fleet.model.peak()
 	if most > maxModelCalls {

@@ -19,15 +19,15 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// standingPolicy allows everything. In half of the runs it exists from the beginning, so that every call must have its verdict; in the
-// others, policies appear and disappear.
+// standingPolicy allows everything. In half of the runs it exists from the beginning, so that every call must have its
+// verdict; in the others, policies appear and disappear.
 const standingPolicy = "standing"
 
 // changingPolicies are the names of the policies that appear, change, break and are deleted.
 var changingPolicies = []string{"p0", "p1", "p2"}
 
-// expressions are the rules of changing policies, with what happens to other calls. None of them decides about a call that waits for a person
-// who never answers, and none judges delegations: the workload would end otherwise.
+// expressions are the rules of changing policies, with what happens to other calls. None of them decides about a call
+// that waits for a person who never answers, and none judges delegations: the workload would end otherwise.
 var expressions = []v1beta1.PolicyRule{
 	{Name: "no-writes", AllowWhen: "call.tool != 'chaos__write'"},
 	{Name: "people", AllowWhen: "call.tool == 'chaos__look'", Otherwise: v1beta1.OutcomeRequireApproval},
@@ -64,7 +64,8 @@ func (c *policyChanger) fixtures() []client.Object {
 	return []client.Object{chaosPolicy(standingPolicy, v1beta1.PolicyRule{Name: "everything", AllowWhen: "true"})}
 }
 
-// run changes policies until ctx ends. Failures are expected: the API server may be unavailable, or refuse an expression.
+// run changes policies until ctx ends. Failures are expected: the API server may be unavailable, or refuse an
+// expression.
 func (c *policyChanger) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		c.change(ctx)
@@ -114,8 +115,9 @@ func (c *policyChanger) end(ctx context.Context) error {
 	})
 }
 
-// checkVerdicts checks in the ledger that no call was performed without a verdict of that moment: in the event that started it, which
-// permits it, and with an approval for each rule that requires one. If a policy exists during the whole run, every call has its verdict.
+// checkVerdicts checks in the ledger that no call was performed without a verdict of that moment: in the event that
+// started it, which permits it, and with an approval for each rule that requires one. If a policy exists during the
+// whole run, every call has its verdict.
 func (w *world) checkVerdicts(ctx context.Context) error {
 	lives, err := w.readAgents(ctx)
 	if err != nil {
@@ -146,7 +148,8 @@ func (w *world) checkVerdicts(ctx context.Context) error {
 	return wrong.err()
 }
 
-// verdictsOf folds the events of an agent, and returns the policies with a verdict on each performed call, by the key of its effect.
+// verdictsOf folds the events of an agent, and returns the policies with a verdict on each performed call, by the key
+// of its effect.
 func verdictsOf(l *agentRecord, wrong *problems) map[string][]string {
 	performed := map[string][]string{}
 	var s agent.State
@@ -180,7 +183,8 @@ func verdictsOf(l *agentRecord, wrong *problems) map[string][]string {
 	return performed
 }
 
-// performedCall returns the call that an effect performs, or "". The tools of an orchestrator are tasks, which judge their own call.
+// performedCall returns the call that an effect performs, or "". The tools of an orchestrator are tasks, which judge
+// their own call.
 func performedCall(s agent.State, effect agent.Effect) string {
 	switch e := effect.(type) {
 	case agent.RunTool:

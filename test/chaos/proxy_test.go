@@ -68,7 +68,7 @@ func (p *proxy) serve(ctx context.Context, client net.Conn) {
 		return
 	}
 	defer p.drop(client)
-	p.awaitHang()
+	p.waitForHang()
 	server, err := new(net.Dialer).DialContext(ctx, "tcp", p.target)
 	if err != nil || !p.add(server) {
 		return
@@ -90,13 +90,12 @@ type hangingWriter struct {
 	net.Conn
 }
 
-// Write implements io.Writer.
 func (w hangingWriter) Write(data []byte) (int, error) {
-	w.proxy.awaitHang()
+	w.proxy.waitForHang()
 	return w.Conn.Write(data)
 }
 
-func (p *proxy) awaitHang() {
+func (p *proxy) waitForHang() {
 	p.mu.Lock()
 	hanging := p.hanging
 	p.mu.Unlock()
@@ -145,16 +144,18 @@ func (p *proxy) cut(kind string) {
 	for c := range p.connections {
 		reset(c)
 	}
-	if p.hanging != nil { // the connections that hang have ended
-		close(p.hanging)
-		p.hanging = nil
-	}
+	p.endHang() // the connections that hang have ended
 }
 
 func (p *proxy) heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refusing = false
+	p.endHang()
+}
+
+// endHang lets data pass again. mu is locked.
+func (p *proxy) endHang() {
 	if p.hanging != nil {
 		close(p.hanging)
 		p.hanging = nil

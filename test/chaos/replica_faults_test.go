@@ -15,7 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/fault"
 )
 
-// ofReplicas returns the faults of a run with several replicas. Cuts and suspensions end by themselves while the next faults occur.
+// ofReplicas returns the faults of a run with several replicas. Cuts and suspensions end automatically while the next
+// faults occur.
 func (f *faultInjector) ofReplicas() []faultKind {
 	list := []faultKind{
 		{"a replica is killed", f.killReplica},
@@ -218,5 +219,5 @@ func (f *faultInjector) healReplicas(ctx context.Context) error {
 	if err := f.world.fleet.resize(ctx, f.world.settings.replicas.count); err != nil {
 		return err
 	}
-	return f.world.fleet.awaitReady(ctx)
+	return f.world.fleet.waitForReady(ctx)
 }

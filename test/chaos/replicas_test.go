@@ -133,7 +133,7 @@ func (f *fleet) start(ctx context.Context, s *slot, env ...string) (err error) {
 	return err
 }
 
-// setDoor remembers the address of a replica's gateway; empty means that the replica has ended.
+// setDoor stores the address of a replica's gateway; empty means that the replica has ended.
 func (f *fleet) setDoor(slot, address string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -177,13 +177,9 @@ func (s *slot) exited() bool {
 	}
 }
 
-// remove forgets a slot whose replica has ended.
+// remove removes a slot whose replica has ended.
 func (f *fleet) remove(gone *slot) {
-	for i, s := range f.slots {
-		if s == gone {
-			f.slots = append(f.slots[:i:i], f.slots[i+1:]...)
-		}
-	}
+	f.slots = slices.DeleteFunc(slices.Clone(f.slots), func(s *slot) bool { return s == gone })
 	f.setDoor(gone.name, "")
 	gone.api.close()
 	gone.postgres.close()
@@ -240,8 +236,8 @@ func (f *fleet) resize(ctx context.Context, count int) error {
 	return nil
 }
 
-// awaitReady waits until all replicas are ready.
-func (f *fleet) awaitReady(ctx context.Context) error {
+// waitForReady waits until all replicas are ready.
+func (f *fleet) waitForReady(ctx context.Context) error {
 	for _, s := range f.slots {
 		if err := s.running.AwaitReady(ctx); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)

@@ -28,7 +28,8 @@ const (
 	hookToken    = "secret"
 )
 
-// The number of firings of each trigger: one in firingInterval, but few enough that the history limit keeps all their tasks.
+// The number of firings of each trigger: one in firingInterval, but few enough that the history limit keeps all their
+// tasks.
 const (
 	minFirings     = 3
 	maxFirings     = 80

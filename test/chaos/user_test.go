@@ -17,8 +17,8 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// user simulates a person: it watches the status of chats and tasks, as any client does, and answers with AgentMessages. The
-// names of its messages derive from what they are about, so each is sent once.
+// user simulates a person: it watches the status of chats and tasks, as any client does, and answers with
+// AgentMessages. The names of its messages derive from what they are about, so each is sent once.
 type user struct {
 	world *world
 

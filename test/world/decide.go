@@ -11,19 +11,19 @@ import (
 	"github.com/nestor-dev/nestor/test/stack"
 )
 
-// WaitForApproval waits until a task needs an approval, and returns what a person sees.
+// WaitForApproval waits until a task needs an approval, and returns the request as a client shows it.
 func (r *Room) WaitForApproval(task string) v1beta1.Waiting {
 	r.Test.Helper()
 	var waiting *v1beta1.Waiting
 	r.Eventually(func() (bool, error) {
-		found, err := r.Task(task)()
-		waiting = found.Status.Waiting
+		current, err := r.Task(task)()
+		waiting = current.Status.Waiting
 		return waiting != nil && waiting.Kind == v1beta1.WaitingApproval, err
 	}).Should(BeTrue(), task+" needs an approval")
 	return *waiting
 }
 
-// Decide decides about the call of a standalone task that a person saw.
+// Decide decides about the call of a standalone task that was shown to a person.
 func (r *Room) Decide(task string, shown v1beta1.Waiting, decision v1beta1.Decision, comment string) {
 	r.Test.Helper()
 	message := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{GenerateName: "decision-"}}

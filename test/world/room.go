@@ -69,8 +69,8 @@ func (r *Room) List(into client.ObjectList, options ...client.ListOption) error 
 	return r.API.List(r.Test.Context(), into, append(options, client.InNamespace(r.Namespace))...)
 }
 
-// As returns a client of a person with one of the chart's roles in the room: nestor-viewer, nestor-user, nestor-runner or
-// nestor-admin.
+// As returns a client of a person with one of the chart's roles in the room: nestor-viewer, nestor-user, nestor-runner
+// or nestor-admin.
 func (r *Room) As(person, role string) client.Client {
 	r.Test.Helper()
 	err := r.API.Create(r.Test.Context(), &rbacv1.RoleBinding{

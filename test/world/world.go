@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package world has what suites on a stack share: the stack itself, namespaces for single tests, and the verbs that tests
-// use in them.
+// Package world has what suites on a stack share: the stack itself, namespaces for single tests, and the verbs that
+// tests use in them.
 package world
 
 import (

@@ -4,8 +4,10 @@
 package clustertest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -24,7 +26,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster"
 )
 
-// History is an API server that remembers every version of every kind.
+// History is an API server that keeps every version of every kind.
 type History struct {
 	client.Client // nil: the tests call only the methods below
 	versions      []map[types.UID]client.Object
@@ -41,10 +43,7 @@ func (h *History) Last() int { return len(h.versions) - 1 }
 
 // Write adds a version in which an object is stored, or removed.
 func (h *History) Write(object client.Object, remove bool) {
-	next := map[types.UID]client.Object{}
-	for uid, o := range h.Now() {
-		next[uid] = o
-	}
+	next := maps.Clone(h.Now())
 	object.SetResourceVersion(strconv.Itoa(len(h.versions)))
 	next[object.GetUID()], _ = object.DeepCopyObject().(client.Object)
 	if remove {
@@ -53,20 +52,17 @@ func (h *History) Write(object client.Object, remove bool) {
 	h.versions = append(h.versions, next)
 }
 
-// Create implements client.Writer.
 func (h *History) Create(_ context.Context, object client.Object, _ ...client.CreateOption) error {
 	object.SetUID(types.UID(fmt.Sprintf("uid-%d", len(h.versions))))
 	h.Write(object, false)
 	return nil
 }
 
-// Update implements client.Writer.
 func (h *History) Update(_ context.Context, object client.Object, _ ...client.UpdateOption) error {
 	h.Write(object, false)
 	return nil
 }
 
-// Delete implements client.Writer.
 func (h *History) Delete(_ context.Context, object client.Object, _ ...client.DeleteOption) error {
 	h.Write(object, true)
 	return nil
@@ -84,19 +80,17 @@ type View struct {
 	At func(reflect.Type) int
 }
 
-// Get implements client.Reader.
 func (v View) Get(_ context.Context, name client.ObjectKey, object client.Object, _ ...client.GetOption) error {
 	kind := reflect.TypeOf(object)
-	for _, found := range v.versions[v.At(kind)] {
-		if reflect.TypeOf(found) == kind && client.ObjectKeyFromObject(found) == name {
-			reflect.ValueOf(object).Elem().Set(reflect.ValueOf(found.DeepCopyObject()).Elem())
+	for _, stored := range v.versions[v.At(kind)] {
+		if reflect.TypeOf(stored) == kind && client.ObjectKeyFromObject(stored) == name {
+			reflect.ValueOf(object).Elem().Set(reflect.ValueOf(stored.DeepCopyObject()).Elem())
 			return nil
 		}
 	}
 	return apierrors.NewNotFound(schema.GroupResource{}, name.Name)
 }
 
-// List implements client.Reader.
 func (v View) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
 	items, err := meta.GetItemsPtr(list)
 	if err != nil {
@@ -195,21 +189,9 @@ func (h *History) change(t *rapid.T, object client.Object) {
 
 // Sorted returns objects in the order of their creation.
 func Sorted(objects map[types.UID]client.Object) []client.Object {
-	var all []client.Object
-	for _, object := range objects {
-		all = append(all, object)
-	}
-	slices.SortFunc(all, func(a, b client.Object) int {
-		return len(a.GetUID()) - len(b.GetUID()) + 2*compare(a.GetUID(), b.GetUID())
+	return slices.SortedFunc(maps.Values(objects), func(a, b client.Object) int {
+		return cmp.Or(cmp.Compare(len(a.GetUID()), len(b.GetUID())), cmp.Compare(a.GetUID(), b.GetUID()))
 	})
-	return all
-}
-
-func compare(a, b types.UID) int {
-	if a < b {
-		return -1
-	}
-	return 1
 }
 
 // create creates a chat, a standalone task, or an object below another one.

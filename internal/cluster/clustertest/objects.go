@@ -7,14 +7,13 @@ package clustertest
 import (
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/cluster"
 )
 
@@ -25,9 +24,8 @@ func Named(name, uid string) metav1.ObjectMeta {
 
 // OwnedBy adds a controller reference to an object.
 func OwnedBy[T client.Object](owner client.Object, kind string, object T) T {
-	controls := true
 	object.SetOwnerReferences([]metav1.OwnerReference{{
-		APIVersion: v1beta1.GroupVersion.String(), Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: &controls,
+		APIVersion: v1beta1.GroupVersion.String(), Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: new(true),
 	}})
 	return object
 }
@@ -35,13 +33,7 @@ func OwnedBy[T client.Object](owner client.Object, kind string, object T) T {
 // NewCluster returns a client of a cluster with the given objects.
 func NewCluster(t *testing.T, objects ...client.Object) client.WithWatch {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, corev1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...)
+	builder := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(objects...)
 	for _, index := range cluster.Indexes() {
 		builder = builder.WithIndex(index.Object, index.Field, index.Values)
 	}

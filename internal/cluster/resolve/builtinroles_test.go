@@ -12,15 +12,12 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/config/operator"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
 // The AgentRoles that the chart installs change nothing: agents have the same role with and without them.
 func TestInstalledRolesMatchBuiltIn(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	objects, err := operator.BuiltInRoles()
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +25,7 @@ func TestInstalledRolesMatchBuiltIn(t *testing.T) {
 	if len(objects) != len(role.Names()) {
 		t.Errorf("%d roles are installed, and %d are in the program", len(objects), len(role.Names()))
 	}
-	reader := fake.NewClientBuilder().WithScheme(scheme)
+	reader := fake.NewClientBuilder().WithScheme(kube.NewScheme())
 	for _, object := range objects {
 		var installed v1beta1.AgentRole
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, &installed, true); err != nil {
@@ -37,7 +34,7 @@ func TestInstalledRolesMatchBuiltIn(t *testing.T) {
 		reader.WithObjects(&installed)
 	}
 	with := Finder{Reader: reader.Build(), OperatorNamespace: operator.Namespace}
-	without := Finder{Reader: fake.NewClientBuilder().WithScheme(scheme).Build(), OperatorNamespace: operator.Namespace}
+	without := Finder{Reader: fake.NewClientBuilder().WithScheme(kube.NewScheme()).Build(), OperatorNamespace: operator.Namespace}
 	for _, name := range role.Names() {
 		for _, namespace := range []string{"team", operator.Namespace} {
 			want, err := without.Role(t.Context(), namespace, name)

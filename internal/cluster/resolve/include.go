@@ -22,7 +22,8 @@ const (
 	maxIncludes = 32
 )
 
-// include matches {{ include "configmap/key" }}. Helm's include has a second argument, so that a prompt about Helm is left alone.
+// include matches {{ include "configmap/key" }}. Helm's include has a second argument, so that a prompt about Helm is
+// left alone.
 var include = regexp.MustCompile(`\{\{\s*include\s+"([^"\n]*)"\s*\}\}`)
 
 // expandIncludes replaces the includes of a prompt by texts of ConfigMaps. Includes in these texts are not replaced.

@@ -13,8 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// NamespaceUID returns the UID of the namespace that an object was created in. The cache may still hold a deleted namespace of the same
-// name, and records under the wrong UID would never be shown, so the namespace must be at least as old as the object.
+// NamespaceUID returns the UID of the namespace that an object was created in. The cache may still hold a deleted
+// namespace of the same name, and records under the wrong UID would never be shown, so the namespace must be at least
+// as old as the object.
 func (f Finder) NamespaceUID(ctx context.Context, namespace string, created time.Time) (string, error) {
 	var ns corev1.Namespace
 	name := types.NamespacedName{Name: namespace}

@@ -42,13 +42,21 @@ type Finder struct {
 	OperatorNamespace string
 }
 
+// ReferringNamespace returns the namespace of the objects that may refer to an object of a namespace. It is empty for
+// the operator's namespace: all namespaces may refer to the objects there.
+func (f Finder) ReferringNamespace(namespace string) string {
+	if namespace == f.OperatorNamespace {
+		return ""
+	}
+	return namespace
+}
+
 // Missing is the error for a reference that does not exist or is not ready, with the reason and message of a condition.
 type Missing struct {
 	Reason  string
 	Message string
 }
 
-// Error implements error.
 func (m *Missing) Error() string { return m.Message }
 
 // Provider finds a ModelProvider that a namespace may use.

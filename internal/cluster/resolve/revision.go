@@ -40,21 +40,20 @@ type revisionKey struct {
 // RevisionName returns the name of the ControllerRevision with a revision of a role.
 func RevisionName(roleName, revision string) string { return roleName + "-" + revision }
 
-// RoleAt finds a role for a run: a gated role as its promoted revision, or as the one that the tree of the run has pinned, which is empty if there is none.
+// RoleAt finds a role for a run: a gated role as its promoted revision, or as the one that the tree of the run has
+// pinned, which is empty if there is none.
 func (f Finder) RoleAt(ctx context.Context, namespace, name, pinned string) (role.Role, error) {
 	object, builtIn, err := f.findRole(ctx, namespace, name)
-	if err != nil {
+	switch {
+	case err != nil:
 		return role.Role{}, err
-	}
-	read := builtIn
-	if object != nil && f.Gated(object) {
+	case object != nil && f.Gated(object):
 		return f.gatedRole(ctx, object, pinned)
-	}
-	if object != nil {
+	case object != nil:
 		return f.ungatedRole(ctx, object)
 	}
-	_, read.Revision, err = read.Snapshot()
-	return read, err
+	_, builtIn.Revision, err = builtIn.Snapshot()
+	return builtIn, err
 }
 
 // ungatedRole reads a role as it is written.
@@ -67,7 +66,8 @@ func (f Finder) ungatedRole(ctx context.Context, object *v1beta1.AgentRole) (rol
 	return read, err
 }
 
-// readLive reads a gated role from the API server: the cache of a replica may still have a revision that was rolled back.
+// readLive reads a gated role from the API server: the cache of a replica may still have a revision that was rolled
+// back.
 func (f Finder) readLive(ctx context.Context, object *v1beta1.AgentRole) (*v1beta1.AgentRole, error) {
 	name := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
 	var live v1beta1.AgentRole
@@ -81,13 +81,14 @@ func (f Finder) readLive(ctx context.Context, object *v1beta1.AgentRole) (*v1bet
 	return &live, nil
 }
 
-// Gated reports whether runs begin with the promoted revision of a role. Installed built-in roles change with the release.
+// Gated reports whether runs begin with the promoted revision of a role. Installed built-in roles change with the
+// release.
 func (f Finder) Gated(object *v1beta1.AgentRole) bool {
 	return role.Gated(object) && !f.BuiltIn(object)
 }
 
-// gatedRole returns the pinned revision of a gated role if it is one of this object, which may have been deleted and created again, and otherwise
-// the promoted one.
+// gatedRole returns the pinned revision of a gated role if it is one of this object, which may have been deleted and
+// created again, and otherwise the promoted one.
 func (f Finder) gatedRole(ctx context.Context, object *v1beta1.AgentRole, pinned string) (role.Role, error) {
 	if pinned != "" {
 		if read, err := f.revision(ctx, object, pinned); !apierrors.IsNotFound(err) {
@@ -101,13 +102,11 @@ func (f Finder) gatedRole(ctx context.Context, object *v1beta1.AgentRole, pinned
 	if !f.Gated(object) {
 		return f.ungatedRole(ctx, object)
 	}
-	promoted := object.Status.PromotedRevision
-	if promoted != "" {
-		if read, err := f.revision(ctx, object, promoted); !apierrors.IsNotFound(err) {
+	if promoted := object.Status.PromotedRevision; promoted != "" {
+		read, err := f.revision(ctx, object, promoted)
+		if !apierrors.IsNotFound(err) {
 			return read, err
 		}
-	}
-	if promoted != "" {
 		return role.Role{}, &Missing{Reason: v1beta1.ReasonRevisionNotFound, Message: fmt.Sprintf(
 			"The promoted revision %s of the role %s does not exist: promote another one, for example with `kubectl nestor role promote %s`.", promoted, object.Name, object.Name)}
 	}
@@ -141,7 +140,8 @@ func (f Finder) revision(ctx context.Context, object *v1beta1.AgentRole, revisio
 	return read, nil
 }
 
-// PinRevisions returns the revisions of the gated roles that agents below one with a role may have. Those in pinned stay as they are.
+// PinRevisions returns the revisions of the gated roles that agents below one with a role may have. Those in pinned
+// stay as they are.
 func (f Finder) PinRevisions(ctx context.Context, namespace string, from role.Role, pinned map[string]string) (map[string]string, error) {
 	pins := maps.Clone(pinned)
 	below, seen := []role.Role{from}, map[string]bool{from.Name: true}

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
@@ -48,13 +49,7 @@ func kept(t *testing.T, r *v1beta1.AgentRole, prompt string) (*appsv1.Controller
 
 func finderOf(t *testing.T, objects ...client.Object) Finder {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, appsv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	api := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(objects...).Build()
 	return Finder{Reader: api, Live: api, OperatorNamespace: "system", Revisions: &Revisions{}}
 }
 
@@ -86,7 +81,8 @@ func TestGatedRoleIsReadFromItsRevisions(t *testing.T) {
 	}
 }
 
-// The cache of a replica may be behind: a revision that was rolled back begins no run, and neither does the role of before a deletion.
+// The cache of a replica may be behind: a revision that was rolled back begins no run, and neither does the role of
+// before a deletion.
 func TestGatedRoleIsConfirmedLive(t *testing.T) {
 	cached := gated("poet")
 	first, one := kept(t, cached, "You write odes.")

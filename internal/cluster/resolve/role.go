@@ -49,7 +49,8 @@ func (f Finder) findRole(ctx context.Context, namespace, name string) (*v1beta1.
 	return object, role.Role{}, nil
 }
 
-// WithoutTexts returns a role as Role does, for callers that may not read ConfigMaps: the texts that are in ConfigMaps are left out.
+// WithoutTexts returns a role as Role does, for callers that may not read ConfigMaps: the texts that are in ConfigMaps
+// are left out.
 func (f Finder) WithoutTexts(ctx context.Context, namespace, name string) (role.Role, error) {
 	object, builtIn, err := f.findRole(ctx, namespace, name)
 	if err != nil || object == nil {
@@ -58,8 +59,8 @@ func (f Finder) WithoutTexts(ctx context.Context, namespace, name string) (role.
 	return f.overlay(object), nil
 }
 
-// ReadRole reads an AgentRole: what it leaves out is taken from the built-in role of the same name, if there is one. The ConfigMaps that it
-// was read from are returned with an error, too.
+// ReadRole reads an AgentRole: what it leaves out is taken from the built-in role of the same name, if there is one.
+// The ConfigMaps that it was read from are returned with an error, too.
 func (f Finder) ReadRole(ctx context.Context, object *v1beta1.AgentRole) (role.Role, error) {
 	texts := &configMaps{finder: f, namespace: object.Namespace}
 	read := f.overlay(object)
@@ -122,8 +123,8 @@ func (f Finder) overlay(object *v1beta1.AgentRole) role.Role {
 	return read
 }
 
-// BuiltIn reports whether an AgentRole is a built-in role that was installed with the operator. It is not shared by its namespace:
-// without it, agents use the role in the program.
+// BuiltIn reports whether an AgentRole is a built-in role that was installed with the operator. It is not shared by its
+// namespace: without it, agents use the role in the program.
 func (f Finder) BuiltIn(object *v1beta1.AgentRole) bool {
 	return object.Namespace == f.OperatorNamespace && object.Labels[v1beta1.LabelBuiltIn] != ""
 }
@@ -138,13 +139,11 @@ func (f Finder) MayUseRole(ctx context.Context, namespace, roleNamespace, name s
 	if err != nil {
 		return fmt.Errorf("get AgentRole %s/%s: %w", roleNamespace, name, err)
 	}
-	switch ok, err := f.Allows(ctx, object.Spec.AllowedNamespaces, namespace); {
-	case err != nil:
-		return err
-	case !ok:
+	ok, err := f.Allows(ctx, object.Spec.AllowedNamespaces, namespace)
+	if err == nil && !ok {
 		return fmt.Errorf("the AgentRole %s/%s can no longer be used in the namespace %s: its allowedNamespaces do not include it", roleNamespace, name, namespace)
 	}
-	return nil
+	return err
 }
 
 // withDefaults returns r with a value for what must be set. It does not change the limits that r points to.

@@ -19,8 +19,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// Secrets caches the Secrets that model calls and tools use. An entry is valid while its version is the one in the metadata cache, so most
-// calls need no read from the API server, and a changed key takes effect at once.
+// Secrets caches the Secrets that model calls and tools use. An entry is valid while its version is the one in the
+// metadata cache, so most calls need no read from the API server, and a changed key takes effect at once.
 type Secrets struct {
 	mu   sync.Mutex
 	kept map[types.NamespacedName]*corev1.Secret
@@ -45,7 +45,7 @@ func (f Finder) secret(ctx context.Context, name types.NamespacedName) (*corev1.
 		err := f.Live.Get(ctx, name, &secret)
 		return &secret, err
 	}
-	version, err := f.version(ctx, name)
+	version, err := f.cachedVersion(ctx, "Secret", name)
 	if err != nil {
 		f.Secrets.put(name, nil)
 		return nil, err
@@ -58,11 +58,6 @@ func (f Finder) secret(ctx context.Context, name types.NamespacedName) (*corev1.
 	}
 	f.Secrets.put(name, &secret)
 	return &secret, nil
-}
-
-// version returns the resource version of a Secret in the metadata cache.
-func (f Finder) version(ctx context.Context, name types.NamespacedName) (string, error) {
-	return f.cachedVersion(ctx, "Secret", name)
 }
 
 // Version returns the resource version of a Secret or ConfigMap in the metadata cache, or "" if there is none.

@@ -8,17 +8,13 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 )
 
 func TestNamespaceUsesOwnAndSharedServers(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	server := func(namespace, name string, from v1beta1.NamespaceSource) *v1beta1.ToolServer {
 		object := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 		if from != "" {
@@ -26,7 +22,7 @@ func TestNamespaceUsesOwnAndSharedServers(t *testing.T) {
 		}
 		return object
 	}
-	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+	reader := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(
 		server("team", "own", ""), server("team", "both", ""), server("other", "foreign", v1beta1.NamespacesAll),
 		server("nestor-system", "both", v1beta1.NamespacesAll), server("nestor-system", "shared", v1beta1.NamespacesAll),
 		server("nestor-system", "private", ""), server("nestor-system", "same", v1beta1.NamespacesSame),

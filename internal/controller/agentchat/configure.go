@@ -8,6 +8,7 @@ import (
 	"errors"
 	"time"
 
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,7 +24,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/shard"
 )
 
-// start starts the orchestrator once all its references exist. lost is the reason for a new start if the chat was quarantined.
+// start starts the orchestrator once all its references exist. lost is the reason for a new start if the chat was
+// quarantined.
 func (r *Reconciler) start(ctx context.Context, chat *v1beta1.AgentChat, lost *agent.HistoryLoss) (ctrl.Result, error) {
 	if err := r.Runner.Engine.Blocked(string(chat.UID)); err != nil {
 		return r.reportOutage(ctx, chat, err) // it starts when the ledger is available
@@ -54,9 +56,9 @@ func (r *Reconciler) start(ctx context.Context, chat *v1beta1.AgentChat, lost *a
 	}, agent.Started{Config: config})
 }
 
-// reconfigure delivers the current configuration to a live orchestrator if the chat was edited, or if a role was created that the
-// orchestrator may delegate to. No new turn starts while a reference is missing; the configuration is delivered again when the reference
-// exists.
+// reconfigure delivers the current configuration to a live orchestrator if the chat was edited, or if a role was
+// created that the orchestrator may delegate to. No new turn starts while a reference is missing; the configuration is
+// delivered again when the reference exists.
 func (r *Reconciler) reconfigure(ctx context.Context, chat *v1beta1.AgentChat, s agent.State) error {
 	r.Runner.Engine.SetSlotLimit(slots.Group{Key: slots.OfChat(string(chat.UID)), Limit: int(chat.Spec.Limits.MaxParallelTasks)})
 	name := client.ObjectKeyFromObject(chat)
@@ -91,8 +93,8 @@ func (r *Reconciler) anyExists(ctx context.Context, namespace string, roles []st
 	return false, nil
 }
 
-// configure resolves the spec of a chat with the revisions that it has pinned, and returns the configuration and the UID of its namespace. A
-// missing reference is a *resolve.Missing.
+// configure resolves the spec of a chat with the revisions that it has pinned, and returns the configuration and the
+// UID of its namespace. A missing reference is a *resolve.Missing.
 func (r *Reconciler) configure(ctx context.Context, chat *v1beta1.AgentChat, pinned map[string]string) (agent.Config, string, error) {
 	r.Runner.Finder.Begin(chat.Namespace)
 	resolved, err := r.Runner.Config.Resolve(ctx, agentconfig.Subject{
@@ -107,15 +109,8 @@ func (r *Reconciler) configure(ctx context.Context, chat *v1beta1.AgentChat, pin
 }
 
 func autoAnswer(spec v1beta1.AutoAnswer) agent.AutoAnswer {
-	out := agent.AutoAnswer{Enabled: true, MinConfidence: 70, MaxPerQuestion: 2}
-	if spec.Enabled != nil {
-		out.Enabled = *spec.Enabled
+	return agent.AutoAnswer{
+		Enabled: ptr.Deref(spec.Enabled, true), MinConfidence: int(ptr.Deref(spec.MinConfidence, 70)),
+		MaxPerQuestion: int(ptr.Deref(spec.MaxPerQuestion, 2)),
 	}
-	if spec.MinConfidence != nil {
-		out.MinConfidence = int(*spec.MinConfidence)
-	}
-	if spec.MaxPerQuestion != nil {
-		out.MaxPerQuestion = int(*spec.MaxPerQuestion)
-	}
-	return out
 }

@@ -52,17 +52,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agentchat").
 		For(&v1beta1.AgentChat{}, builder.WithPredicates(cluster.Edited())).
-		Watches(&v1beta1.AgentTask{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(cluster.PhaseChanged())).
-		Watches(&v1beta1.AgentMessage{}, r.Changed.DelayedHandler(chatOf), builder.WithPredicates(predicate.Or(cluster.CreatedOrDeleted(), cluster.Handled()))).
+		Watches(&v1beta1.AgentTask{}, r.Changed.DelayedHandler(cluster.ChatKey), builder.WithPredicates(cluster.PhaseChanged())).
+		Watches(&v1beta1.AgentMessage{}, r.Changed.DelayedHandler(cluster.ChatKey), builder.WithPredicates(predicate.Or(cluster.CreatedOrDeleted(), cluster.Handled()))).
 		WatchesRawSource(r.Changed.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: cluster.Backoff()}).
 		Complete(r.Runner.Gate.Agents(&v1beta1.AgentChat{}, r.Tracker, r))
-}
-
-// chatOf returns the chat that counts an object in its status.
-func chatOf(object client.Object) (types.NamespacedName, bool) {
-	name := cluster.ChatOf(object)
-	return types.NamespacedName{Namespace: object.GetNamespace(), Name: name}, name != ""
 }
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=agentchats,verbs=get;list;watch
@@ -194,8 +188,8 @@ func (r *Reconciler) facts(ctx context.Context, chat *v1beta1.AgentChat) (projec
 	return facts, nil
 }
 
-// isLater reports whether message a came after message b. The API server's timestamps are whole seconds: within the same second, an answer
-// comes after its question, and the operator's posts are numbered.
+// isLater reports whether message a came after message b. The API server's timestamps are whole seconds: within the
+// same second, an answer comes after its question, and the operator's posts are numbered.
 func isLater(a, b *v1beta1.AgentMessage) bool {
 	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
 		return b.CreationTimestamp.Before(&a.CreationTimestamp)

@@ -26,25 +26,25 @@ const (
 	lostAdvice  = " The messages of the chat still exist, but its agents no longer have them. The next message starts a new conversation."
 )
 
-// handleLostHistory shows that the history of a chat is lost, completely or because it was quarantined. It reports whether the chat must
-// wait for the next message, which starts a new conversation. A message on which the operator failed does not count as the next one.
+// handleLostHistory shows that the history of a chat is lost, completely or because it was quarantined. It reports
+// whether the chat must wait for the next message, which starts a new conversation. A message on which the operator
+// failed does not count as the next one.
 func (r *Reconciler) handleLostHistory(ctx context.Context, chat *v1beta1.AgentChat, why *agent.HistoryLoss) (ctrl.Result, bool, error) {
-	words, at, after := lostMessage, agent.Time(0), time.Time{}
+	message, at, after := lostMessage, agent.Time(0), time.Time{}
 	if why != nil {
-		words, at = why.Reason, why.At
+		message, at = why.Reason, why.At
+		if why.Panicked {
+			after = time.UnixMilli(int64(at))
+		}
 	}
-	if why != nil && why.Panicked {
-		after = time.UnixMilli(int64(why.At))
-	}
-	shown, _ := r.lossReported.Load(chat.UID)
-	reported := shown == at
-	condition := status.NotReady(chat.Generation, v1beta1.ReasonHistoryLost, words+lostAdvice)
-	next := chat.DeepCopy()
-	next.Status = projection.ChatHistoryLost(chat.Status, condition, agents.Now())
 	waits, err := r.isMessagePending(ctx, chat, after)
-	if err != nil || (waits && reported) {
+	reported, _ := r.lossReported.Load(chat.UID)
+	if err != nil || (waits && reported == at) {
 		return ctrl.Result{}, false, err
 	}
+	condition := status.NotReady(chat.Generation, v1beta1.ReasonHistoryLost, message+lostAdvice)
+	next := chat.DeepCopy()
+	next.Status = projection.ChatHistoryLost(chat.Status, condition, agents.Now())
 	result, err := r.Runner.Status.Write(ctx, chat, next, false)
 	if err == nil && result.IsZero() {
 		r.lossReported.Store(chat.UID, at) // the condition may later show another reason, such as a missing role
@@ -55,7 +55,8 @@ func (r *Reconciler) handleLostHistory(ctx context.Context, chat *v1beta1.AgentC
 	return result, true, err
 }
 
-// lostRetryDelay is the delay before a waiting message starts the new conversation, so that clients see the condition first.
+// lostRetryDelay is the delay before a waiting message starts the new conversation, so that clients see the condition
+// first.
 const lostRetryDelay = time.Second
 
 // isMessagePending reports whether the chat has a message from after the given time that no turn has taken.
@@ -74,7 +75,8 @@ func (r *Reconciler) isMessagePending(ctx context.Context, chat *v1beta1.AgentCh
 	return false, nil
 }
 
-// conversationID returns an id that separates the names of a new conversation from those of all earlier ones of the same chat.
+// conversationID returns an id that separates the names of a new conversation from those of all earlier ones of the
+// same chat.
 func conversationID(uid types.UID, at time.Time) string {
 	const letters = "bcdfghjklmnpqrstvwxz2456789"
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", uid, at.UnixNano()))

@@ -12,13 +12,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/agents"
 	"github.com/nestor-dev/nestor/internal/controller/status"
@@ -36,10 +36,6 @@ func (downLedger) Load(context.Context, string) (ledger.History, error) {
 // reconcilerWith returns a reconciler of a cluster with these objects, and a client for it.
 func reconcilerWith(t *testing.T, down bool, objects ...client.Object) (*Reconciler, client.Client) {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	kept := ledgertest.OpenSQLite(t)
 	var used engine.Ledger = kept
 	if down {
@@ -51,7 +47,7 @@ func reconcilerWith(t *testing.T, down bool, objects ...client.Object) (*Reconci
 			t.Error(err)
 		}
 	})
-	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1beta1.AgentChat{}).WithObjects(objects...).
+	api := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithStatusSubresource(&v1beta1.AgentChat{}).WithObjects(objects...).
 		WithIndex(&v1beta1.AgentMessage{}, cluster.ChatField, func(o client.Object) []string { return []string{o.(*v1beta1.AgentMessage).Spec.Chat} }).Build()
 	runner := &agents.Runner{Reader: cluster.Reader{Cache: api, API: api}, Client: api, Engine: eng, Ledger: kept, LedgerName: "sqlite:here", Status: &status.Writer{Client: api, Pace: status.NewPace()}, MessageTaken: func(types.NamespacedName) {}}
 	runner.Finder.Live = api

@@ -4,8 +4,6 @@
 package agentconfig
 
 import (
-	"cmp"
-
 	"k8s.io/utils/ptr"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -13,11 +11,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
-// The limits of an agent have three sources. The role limits one run. The spec of a chat or standalone task limits its tree. A task may
-// limit its sub-agent further than the role does; the spec of the sub-agent contains the result.
+// The limits of an agent have three sources. The role limits one run. The spec of a chat or standalone task limits its
+// tree. A task may limit its sub-agent further than the role does; the spec of the sub-agent contains the result.
 
-// Default limits of chats and standalone trees. The API server sets the defaults of a chat; objects that were created before the fields
-// existed do not have them.
+// Default limits of chats and standalone trees. The API server sets the defaults of a chat; objects that were created
+// before the fields existed do not have them.
 const (
 	defaultMaxTurnsPerMessage  = 25
 	defaultMaxTasksPerMessage  = 100
@@ -37,7 +35,8 @@ func ofRole(r role.Role) agent.Limits {
 	}
 }
 
-// ofChat returns the limits of an orchestrator: those of its role, and those of the chat for the whole tree where they are tighter.
+// ofChat returns the limits of an orchestrator: those of its role, and those of the chat for the whole tree where they
+// are tighter.
 func ofChat(limits agent.Limits, spec v1beta1.ChatLimits) agent.Limits {
 	limits.MaxTokens = tighter(limits.MaxTokens, spec.MaxTotalTokens)
 	limits.MaxCostMicros = tighter(limits.MaxCostMicros, spec.MaxCostMicros)
@@ -65,8 +64,8 @@ func ofToolRun(limits agent.Limits, spec v1beta1.TaskLimits) agent.Limits {
 	return limits
 }
 
-// OfTask returns the limits in the spec of a task's sub-agent: those of its role, or those of the task where they are tighter. top reports
-// whether the task is standalone: its tree is limited even if its spec sets no limits.
+// OfTask returns the limits in the spec of a task's sub-agent: those of its role, or those of the task where they are
+// tighter. top reports whether the task is standalone: its tree is limited even if its spec sets no limits.
 func OfTask(r role.Role, task *v1beta1.TaskLimits, maxDepth int32, top bool) v1beta1.AgentLimits {
 	if task == nil {
 		task = &v1beta1.TaskLimits{}
@@ -74,12 +73,12 @@ func OfTask(r role.Role, task *v1beta1.TaskLimits, maxDepth int32, top bool) v1b
 	limits := v1beta1.AgentLimits{MaxDepth: maxDepth, MaxCostMicros: r.Limits.MaxCostMicros}
 	limits.MaxIterations = min(r.Limits.MaxIterations, ptr.Deref(task.MaxIterations, r.Limits.MaxIterations))
 	limits.MaxDurationSeconds = min(r.Limits.MaxDurationSeconds, ptr.Deref(task.MaxDurationSeconds, r.Limits.MaxDurationSeconds))
-	tasks, tokens := task.MaxTasks, task.MaxTotalTokens
+	tasks, tokens := int32(0), int64(0)
 	if top {
-		tasks, tokens = cmp.Or(tasks, ptr.To[int32](defaultMaxTasks)), cmp.Or(tokens, ptr.To[int64](defaultMaxTotalTokens))
+		tasks, tokens = defaultMaxTasks, defaultMaxTotalTokens
 	}
-	limits.MaxTasks = ptr.Deref(tasks, 0)
-	limits.MaxTotalTokens = tighter(r.Limits.MaxTotalTokens, ptr.Deref(tokens, 0))
+	limits.MaxTasks = ptr.Deref(task.MaxTasks, tasks)
+	limits.MaxTotalTokens = tighter(r.Limits.MaxTotalTokens, ptr.Deref(task.MaxTotalTokens, tokens))
 	return limits
 }
 

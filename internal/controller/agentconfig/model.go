@@ -4,6 +4,7 @@
 package agentconfig
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,18 +22,18 @@ import (
 // ModelChoice names a ModelProvider and a model. An empty field leaves the choice to the next source.
 type ModelChoice struct{ Provider, Model string }
 
-// firstModel returns the provider and model of an agent, from its own object, else its role, else its parent. The parent's model is used
-// only with the parent's provider, because another provider may not have it.
+// firstModel returns the provider and model of an agent, from its own object, else its role, else its parent. The
+// parent's model is used only with the parent's provider, because another provider may not have it.
 func firstModel(own, role, parent ModelChoice) ModelChoice {
-	chosen := ModelChoice{Provider: firstOf(own.Provider, role.Provider), Model: firstOf(own.Model, role.Model)}
+	chosen := ModelChoice{Provider: cmp.Or(own.Provider, role.Provider), Model: cmp.Or(own.Model, role.Model)}
 	if chosen.Provider != "" {
 		return chosen
 	}
-	return ModelChoice{Provider: firstOf(parent.Provider, defaultProvider), Model: firstOf(chosen.Model, parent.Model)}
+	return ModelChoice{Provider: cmp.Or(parent.Provider, defaultProvider), Model: cmp.Or(chosen.Model, parent.Model)}
 }
 
-// ModelOf returns the provider and model of a task's sub-agent; a remote role has none. The model is empty if it is the default of a provider that does not exist
-// yet: the sub-agent waits for that provider.
+// ModelOf returns the provider and model of a task's sub-agent; a remote role has none. The model is empty if it is the
+// default of a provider that does not exist yet: the sub-agent waits for that provider.
 func (r *Resolver) ModelOf(ctx context.Context, task *v1beta1.AgentTask, of role.Role) (ModelChoice, error) {
 	if of.Remote != nil {
 		return ModelChoice{}, nil

@@ -15,8 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool"
 )
 
-// outputSchema returns the schema of the data that an agent submits, prepared for submit_result: that of its own object, otherwise that of
-// its role. It is nil if there is none.
+// outputSchema returns the schema of the data that an agent submits, prepared for submit_result: that of its own
+// object, otherwise that of its role. It is nil if there is none.
 func outputSchema(name string, definition role.Role, own *runtime.RawExtension) (json.RawMessage, error) {
 	if own == nil {
 		own = definition.OutputSchema

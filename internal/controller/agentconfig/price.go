@@ -4,6 +4,7 @@
 package agentconfig
 
 import (
+	"cmp"
 	"context"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -26,7 +27,7 @@ func (r *Resolver) mostPrice(ctx context.Context, provider *v1beta1.ModelProvide
 		if err := r.Finder.Reader.Get(ctx, types.NamespacedName{Namespace: provider.Namespace, Name: name}, &fallback); err != nil {
 			continue // the scheduler does not use it either; the provider's condition names it
 		}
-		if price := priceAt(&fallback, firstOf(fallback.Spec.DefaultModel, model)); price != nil && price.Currency == most.Currency {
+		if price := priceAt(&fallback, cmp.Or(fallback.Spec.DefaultModel, model)); price != nil && price.Currency == most.Currency {
 			most.Input, most.Output = max(most.Input, price.Input), max(most.Output, price.Output)
 		}
 	}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 )
 
@@ -24,11 +24,7 @@ func priced(name, currency, model string, input, output int64, fallbacks ...stri
 }
 
 func TestDearerFallbackIsReserved(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+	reader := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(
 		priced("dear", "USD", "large", 900, 800), priced("cheap", "USD", "tiny", 1, 1), priced("foreign", "EUR", "large", 9000, 9000)).Build()
 	r := &Resolver{Finder: resolve.Finder{Reader: reader}}
 	for name, tc := range map[string]struct {

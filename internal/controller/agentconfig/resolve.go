@@ -1,13 +1,16 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agentconfig computes the configuration of agents from the objects that describe them: role, model, tools and limits.
+// Package agentconfig computes the configuration of agents from the objects that describe them: role, model, tools and
+// limits.
 package agentconfig
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -51,8 +54,8 @@ type Subject struct {
 	// Provider and Model are those that the object itself names; they override the role's and the defaults.
 	Provider, Model string
 	Depth, MaxDepth int
-	// ChatLimits, AgentLimits and TaskLimits come from the spec of an orchestrator's chat, of a sub-agent or of a tool run's task; nil sets
-	// none.
+	// ChatLimits, AgentLimits and TaskLimits come from the spec of an orchestrator's chat, of a sub-agent or of a tool
+	// run's task; nil sets none.
 	ChatLimits  *v1beta1.ChatLimits
 	AgentLimits *v1beta1.AgentLimits
 	TaskLimits  *v1beta1.TaskLimits
@@ -136,12 +139,14 @@ func (r *Resolver) Resolve(ctx context.Context, s Subject) (Resolved, error) {
 	return out, out.needsPrice()
 }
 
-// checkRole returns an error if a role cannot lead a chat: some of its fields are about the result of a task, and a chat has none.
+// checkRole returns an error if a role cannot lead a chat: some of its fields are about the result of a task, and a
+// chat has none.
 func (s Subject) checkRole(definition role.Role) error {
+	if s.Kind != agent.Orchestrator {
+		return nil
+	}
 	problem := ""
 	switch {
-	case s.Kind != agent.Orchestrator:
-		return nil
 	case definition.Remote != nil:
 		problem = "is that of a remote agent, which cannot lead a chat"
 	case definition.OutputSchema != nil:
@@ -168,7 +173,8 @@ func (s Subject) limits(definition role.Role) agent.Limits {
 	return limits
 }
 
-// checkLedgerQuota returns the UID of an agent's namespace. If the namespace has used up its ledger quota, the error is one of the ledger.
+// checkLedgerQuota returns the UID of an agent's namespace. If the namespace has used up its ledger quota, the error is
+// one of the ledger.
 func (r *Resolver) checkLedgerQuota(ctx context.Context, s Subject) (string, error) {
 	uid, err := r.Finder.NamespaceUID(ctx, s.Namespace, s.Object.GetCreationTimestamp().Time)
 	if err != nil {
@@ -179,7 +185,7 @@ func (r *Resolver) checkLedgerQuota(ctx context.Context, s Subject) (string, err
 
 // resolveModel finds the provider and the model, with their properties.
 func (r *Resolver) resolveModel(ctx context.Context, s Subject, out *Resolved) error {
-	name := firstOf(s.Provider, out.Role.ModelProvider, defaultProvider)
+	name := cmp.Or(s.Provider, out.Role.ModelProvider, defaultProvider)
 	provider, err := r.Finder.Provider(ctx, s.Namespace, name)
 	if err != nil {
 		return err
@@ -188,7 +194,7 @@ func (r *Resolver) resolveModel(ctx context.Context, s Subject, out *Resolved) e
 		return err
 	}
 	out.Provider = provider.Namespace + "/" + provider.Name
-	out.Model = firstOf(s.Model, out.Role.Model, provider.Spec.DefaultModel)
+	out.Model = cmp.Or(s.Model, out.Role.Model, provider.Spec.DefaultModel)
 	if out.Model == "" {
 		return &resolve.Missing{Reason: v1beta1.ReasonModelNotSet,
 			Message: fmt.Sprintf("Name a model: in the object, in the role %s, or as defaultModel of the ModelProvider %s.", s.Role, name)}
@@ -216,7 +222,8 @@ func (r *Resolver) quotaPrice(ctx context.Context, namespace string, out *Resolv
 	return nil
 }
 
-// retries returns the number of retries of a model call. Every fallback gets one attempt, even if the provider allows fewer retries.
+// retries returns the number of retries of a model call. Every fallback gets one attempt, even if the provider allows
+// fewer retries.
 func retries(spec v1beta1.ModelProviderSpec) int {
 	if spec.MaxRetries == nil {
 		return len(spec.Fallbacks)
@@ -278,15 +285,12 @@ func roleOf(r role.Role, namespace string) agent.Role {
 }
 
 func toolsOf(set tool.Set) []agent.Tool {
-	builtIn := map[string]bool{}
-	for _, name := range builtin.Names() {
-		builtIn[name] = true
-	}
+	builtIn := builtin.Names()
 	var tools []agent.Tool
 	for _, t := range set.Tools() {
 		spec := t.Spec()
 		tools = append(tools, agent.Tool{Name: spec.Name, Description: spec.Description, Parameters: spec.Parameters,
-			BuiltIn: builtIn[spec.Name], Granted: spec.Name == builtin.ReadSkill, ReadOnly: spec.ReadOnly, Idempotent: spec.Idempotent,
+			BuiltIn: slices.Contains(builtIn, spec.Name), Granted: spec.Name == builtin.ReadSkill, ReadOnly: spec.ReadOnly, Idempotent: spec.Idempotent,
 			Approval: agent.ToolApproval(spec.Approval)})
 		if spec.Added {
 			added := &tools[len(tools)-1]
@@ -294,13 +298,4 @@ func toolsOf(set tool.Set) []agent.Tool {
 		}
 	}
 	return tools
-}
-
-func firstOf(names ...string) string {
-	for _, name := range names {
-		if name != "" {
-			return name
-		}
-	}
-	return ""
 }

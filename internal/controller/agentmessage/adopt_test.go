@@ -15,8 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-// The cache may still have a chat that was deleted and created again. If the old chat adopted a message to the new one, the garbage
-// collector would delete the message with the old chat.
+// The cache may still have a chat that was deleted and created again. If the old chat adopted a message to the new one,
+// the garbage collector would delete the message with the old chat.
 func TestDeletedChatAdoptsNoMessage(t *testing.T) {
 	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: "new"}}
 	message := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "hello", UID: "m"},

@@ -14,8 +14,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent/pattern"
 )
 
-// allow records an allowance of a chat. Its orchestrator approves the call that the message decides, and all others that the allowance
-// covers, in the step that records it: one fact, so a crash cannot separate the decision from the allowance.
+// allow records an allowance of a chat. Its orchestrator approves the call that the message decides, and all others
+// that the allowance covers, in the step that records it: one fact, so a crash cannot separate the decision from the
+// allowance.
 func (r *Reconciler) allow(ctx context.Context, chat client.Object, message *v1beta1.AgentMessage, uid string, ask agent.AskPerson) (*outcome, error) {
 	state, _, err := r.Runner.State(ctx, string(chat.GetUID()))
 	if err != nil {
@@ -32,10 +33,11 @@ func (r *Reconciler) allow(ctx context.Context, chat client.Object, message *v1b
 	fact := agent.Allowed{
 		Message: message.Name, Tool: ask.Tool, Arguments: patterns, User: message.Spec.User, UID: uid, Call: ask.Call, Comment: approval.Comment,
 	}
-	return ptr(handled()), r.record(ctx, string(chat.GetUID()), fact)
+	return new(handled()), r.record(ctx, string(chat.GetUID()), fact)
 }
 
-// checkAllowance rejects an allowance that does not cover the call which its message approves, or that the chat has no room for.
+// checkAllowance rejects an allowance that does not cover the call which its message approves, or that the chat has no
+// room for.
 func checkAllowance(task string, ask agent.AskPerson, patterns []pattern.Argument, existing int) *outcome {
 	switch {
 	case ask.DenyRequesters:
@@ -56,7 +58,7 @@ func checkAllowance(task string, ask agent.AskPerson, patterns []pattern.Argumen
 // revoke ends an allowance of a chat.
 func (r *Reconciler) revoke(ctx context.Context, chat client.Object, message *v1beta1.AgentMessage) (*outcome, error) {
 	if recorded, err := r.hasRecorded(ctx, chat, message); recorded || err != nil {
-		return ptr(handled()), err
+		return new(handled()), err
 	}
 	state, started, err := r.Runner.State(ctx, string(chat.GetUID()))
 	if err != nil {
@@ -67,10 +69,11 @@ func (r *Reconciler) revoke(ctx context.Context, chat client.Object, message *v1
 		return rejected(v1beta1.ReasonAllowanceNotFound, "The chat has no allowance %q: status.allowances lists them.", name), nil
 	}
 	fact := agent.AllowanceRevoked{Allowance: name, Message: message.Name, User: message.Spec.User}
-	return ptr(handled()), r.record(ctx, string(chat.GetUID()), fact)
+	return new(handled()), r.record(ctx, string(chat.GetUID()), fact)
 }
 
-// hasRecorded reports whether the orchestrator of a chat has recorded a message, although the status of the message may not show it yet.
+// hasRecorded reports whether the orchestrator of a chat has recorded a message, although the status of the message may
+// not show it yet.
 func (r *Reconciler) hasRecorded(ctx context.Context, chat client.Object, message *v1beta1.AgentMessage) (bool, error) {
 	state, _, err := r.Runner.State(ctx, string(chat.GetUID()))
 	return err == nil && state.HasHandled(message.Name), err

@@ -11,8 +11,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/agent"
 )
 
-// checkSeparateApprover rejects a decision by a person who asked for the work, if the role of the call, or a policy, requires a separate approver. The
-// call continues to wait. It returns the requesters, for the record.
+// checkSeparateApprover rejects a decision by a person who asked for the work, if the role of the call, or a policy,
+// requires a separate approver. The call continues to wait. It returns the requesters, for the record.
 func (r *Reconciler) checkSeparateApprover(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage, ask agent.AskPerson) (agent.Requesters, *outcome, error) {
 	if !ask.DenyRequesters {
 		return agent.Requesters{}, nil, nil

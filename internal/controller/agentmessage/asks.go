@@ -11,8 +11,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-// asksBelow lists the asks of the agents below an agent, oldest first, and reports whether one of them has already recorded the message. It
-// reads the ledger instead of the engine's memory, because a message without a waiting ask is rejected permanently.
+// asksBelow lists the asks of the agents below an agent, oldest first, and reports whether one of them has already
+// recorded the message. It reads the ledger instead of the engine's memory, because a message without a waiting ask is
+// rejected permanently.
 func (r *Reconciler) asksBelow(ctx context.Context, uid string, message *v1beta1.AgentMessage) (asks []engine.Ask, recorded bool, err error) {
 	top, err := r.Runner.Engine.Lookup(ctx, uid)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// content is the content of a message for an agent: its text with the attached texts, the attached images, and their bytes for the
-// ledger.
+// content is the content of a message for an agent: its text with the attached texts, the attached images, and their
+// bytes for the ledger.
 type content struct {
 	text   string
 	labels []string
@@ -60,8 +60,8 @@ func (r *Reconciler) readContent(ctx context.Context, message *v1beta1.AgentMess
 	return read, nil, nil
 }
 
-// readConfigMap returns the value of a key of a ConfigMap that is marked as an attachment, or nil. Without the mark, a person could read
-// through a model what they may not read themselves.
+// readConfigMap returns the value of a key of a ConfigMap that is marked as an attachment, or nil. Without the mark, a
+// person could read through a model what they may not read themselves.
 func (r *Reconciler) readConfigMap(ctx context.Context, namespace string, ref v1beta1.ConfigMapKeyRef) ([]byte, error) {
 	var config corev1.ConfigMap
 	err := r.Runner.Live(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &config)

@@ -30,8 +30,8 @@ func picture(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// An answer with attachments reaches the agent below a standalone task that asked; a bad attachment rejects the message, and the question
-// stays open.
+// An answer with attachments reaches the agent below a standalone task that asked; a bad attachment rejects the
+// message, and the question stays open.
 func TestAttachmentsOfAnAnswer(t *testing.T) {
 	png := picture(t)
 	ref := func(name, key string) *v1beta1.ConfigMapKeyRef {

@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agentmessage delivers the messages of users: to the orchestrator, to an agent that asked a question, to a call that waits for a
-// decision, or to a task that is to be cancelled.
+// Package agentmessage delivers the messages of users: to the orchestrator, to an agent that asked a question, to a
+// call that waits for a decision, or to a task that is to be cancelled.
 package agentmessage
 
 import (
@@ -47,8 +47,8 @@ type Reconciler struct {
 	checker  tool.Checker
 }
 
-// workers is the number of messages that are handled in parallel. pendingGrace is how long a message may wait for a turn before its status
-// shows it as pending.
+// workers is the number of messages that are handled in parallel. pendingGrace is how long a message may wait for a
+// turn before its status shows it as pending.
 const (
 	workers      = 8
 	pendingGrace = time.Second
@@ -126,8 +126,8 @@ func (r *Reconciler) reportOutage(ctx context.Context, owner client.Object, mess
 	return ctrl.Result{RequeueAfter: status.OutageRetryDelay()}, nil
 }
 
-// record records a fact of an agent. It does not wait for a ledger that does not respond: the fact stays in the agent's mailbox, and the
-// next attempt reads the outcome.
+// record records a fact of an agent. It does not wait for a ledger that does not respond: the fact stays in the agent's
+// mailbox, and the next attempt reads the outcome.
 func (r *Reconciler) record(ctx context.Context, uid string, fact agent.Fact, images ...ledger.Image) error {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
@@ -180,9 +180,9 @@ func (r *Reconciler) adopt(ctx context.Context, owner client.Object, message *v1
 	return nil
 }
 
-// confirmOwner checks that the API server has the cached chat or task. An object that was deleted, and perhaps created again, must not
-// adopt a message for its successor: the garbage collector would delete the message. The cache will soon be current, so the error is a
-// conflict.
+// confirmOwner checks that the API server has the cached chat or task. An object that was deleted, and perhaps created
+// again, must not adopt a message for its successor: the garbage collector would delete the message. The cache will
+// soon be current, so the error is a conflict.
 func (r *Reconciler) confirmOwner(ctx context.Context, owner client.Object) error {
 	fresh := owner.DeepCopyObject().(client.Object)
 	err := r.Runner.Live(ctx, client.ObjectKeyFromObject(owner), fresh)
@@ -199,7 +199,7 @@ func (r *Reconciler) confirmOwner(ctx context.Context, owner client.Object) erro
 // handle carries out a message. It returns the outcome, or nil if another component reports it.
 func (r *Reconciler) handle(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage) (*outcome, error) {
 	if wasTaken, err := r.wasTaken(ctx, owner, message); err != nil || wasTaken {
-		return ptr(taken()), err
+		return new(taken()), err
 	}
 	switch {
 	case message.Spec.Approval != nil:
@@ -214,7 +214,8 @@ func (r *Reconciler) handle(ctx context.Context, owner client.Object, message *v
 	return r.deliverMessage(ctx, owner, message)
 }
 
-// wasTaken reports whether the orchestrator of a chat has taken a message into a turn and waits until its status shows it.
+// wasTaken reports whether the orchestrator of a chat has taken a message into a turn and waits until its status shows
+// it.
 func (r *Reconciler) wasTaken(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage) (bool, error) {
 	if message.Spec.Chat == "" {
 		return false, nil
@@ -229,9 +230,9 @@ func (r *Reconciler) wasTaken(ctx context.Context, owner client.Object, message 
 func (r *Reconciler) deliverMessage(ctx context.Context, chat client.Object, message *v1beta1.AgentMessage) (*outcome, error) {
 	state, started, err := r.Runner.State(ctx, string(chat.GetUID()))
 	if err != nil || !started {
-		return ptr(pending(v1beta1.ReasonChatNotReady, "The message waits until the chat is ready: see the chat's conditions.")), err
+		return new(pending(v1beta1.ReasonChatNotReady, "The message waits until the chat is ready: see the chat's conditions.")), err
 	}
-	delivered := ptr(pending(v1beta1.ReasonDelivered, "The message waits for the next turn."))
+	delivered := new(pending(v1beta1.ReasonDelivered, "The message waits for the next turn."))
 	if len(message.Spec.Attachments) > 0 && state.HasHandled(message.Name) {
 		return delivered, nil // a ConfigMap that changes later has no effect
 	}
@@ -294,16 +295,7 @@ func (r *Reconciler) ChatStarted(ctx context.Context, chat types.NamespacedName)
 }
 
 func (r *Reconciler) unhandled(ctx context.Context, namespace string, which client.MatchingFields) []reconcile.Request {
-	var list v1beta1.AgentMessageList
-	if err := r.Client.List(ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy); err != nil {
-		return nil // the cache is not ready; its initial events enqueue them
-	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		m := &list.Items[i]
-		if m.Spec.Role == v1beta1.RoleUser && !cluster.HasFinalPhase(m) {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(m)})
-		}
-	}
-	return requests
+	return cluster.Requests(ctx, r.Client, &v1beta1.AgentMessageList{}, func(m *v1beta1.AgentMessage) bool {
+		return m.Spec.Role == v1beta1.RoleUser && !cluster.HasFinalPhase(m)
+	}, client.InNamespace(namespace), which)
 }

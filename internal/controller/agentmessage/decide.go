@@ -51,8 +51,6 @@ func rejected(reason, format string, args ...any) *outcome {
 	return &outcome{v1beta1.MessageRejected, reason, fmt.Sprintf(format, args...)}
 }
 
-func ptr(v outcome) *outcome { return &v }
-
 // writeStatus writes the outcome of a message to its status, if it changed.
 func (r *Reconciler) writeStatus(ctx context.Context, message *v1beta1.AgentMessage, v outcome) error {
 	next := projection.Message(message, v.phase, v.reason, v.message, agents.Now())
@@ -63,8 +61,8 @@ func (r *Reconciler) writeStatus(ctx context.Context, message *v1beta1.AgentMess
 	return status.Update(ctx, r.Client, message)
 }
 
-// target finds the agent or tool run of the task that a message names. The task must be the message's own task, or belong to the tree of
-// its chat or task.
+// target finds the agent or tool run of the task that a message names. The task must be the message's own task, or
+// belong to the tree of its chat or task.
 func (r *Reconciler) target(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage, name string) (*target, *outcome, error) {
 	none := rejected(v1beta1.ReasonTaskNotFound, "There is no task %q here.", name)
 	if addressed, ok := owner.(*v1beta1.AgentTask); ok && addressed.Spec.Chat != "" {
@@ -89,11 +87,11 @@ func (r *Reconciler) target(ctx context.Context, owner client.Object, message *v
 	case !started:
 		return result, rejected(v1beta1.ReasonNotWaiting, "The task %q has not started.", name), nil
 	case result.state.HasHandled(message.Name): // it was delivered, but the status was not written
-		return nil, ptr(handled()), nil
+		return nil, new(handled()), nil
 	case result.state.Phase.Terminal():
 		// An agent below may have recorded the message before the task ended.
 		if _, recorded, err := r.asksBelow(ctx, result.uid, message); err != nil || recorded {
-			return nil, ptr(handled()), err
+			return nil, new(handled()), err
 		}
 		return nil, rejected(v1beta1.ReasonTaskFinished, "The task %q has ended already.", name), nil
 	}
@@ -112,7 +110,7 @@ func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v
 	approval := message.Spec.Approval
 	if approval.Allow != nil {
 		if recorded, err := r.hasRecorded(ctx, owner, message); recorded || err != nil {
-			return ptr(handled()), err
+			return new(handled()), err
 		}
 	}
 	about, rejection, err := r.target(ctx, owner, message, approval.Task)
@@ -129,7 +127,7 @@ func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v
 	if !waits && call != "" && message.Spec.StandaloneTask() == approval.Task {
 		below, recorded, err := r.asksBelow(ctx, uid, message)
 		if recorded || err != nil {
-			return ptr(handled()), err
+			return new(handled()), err
 		}
 		for _, b := range below {
 			if b.Kind == agent.AskApproval && b.Call == call {
@@ -165,10 +163,11 @@ func (r *Reconciler) decide(ctx context.Context, owner client.Object, message *v
 	if approval.Arguments != "" {
 		fact.Arguments, fact.EditedDigest = approval.Arguments, agent.CallDigest(ask.Tool, approval.Arguments)
 	}
-	return ptr(handled()), r.record(ctx, uid, fact)
+	return new(handled()), r.record(ctx, uid, fact)
 }
 
-// answer answers the question of a standalone task, or one of the agents below it: the question that the task shows, or the oldest.
+// answer answers the question of a standalone task, or one of the agents below it: the question that the task shows, or
+// the oldest.
 func (r *Reconciler) answer(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage) (*outcome, error) {
 	about, rejection, err := r.target(ctx, owner, message, message.Spec.StandaloneTask())
 	if rejection != nil || err != nil {
@@ -179,15 +178,15 @@ func (r *Reconciler) answer(ctx context.Context, owner client.Object, message *v
 		return rejection, err
 	}
 	for call := range asks(about.state, agent.AskQuestion) {
-		return ptr(handled()), r.record(ctx, about.uid, answered(call, message, read), read.stored...)
+		return new(handled()), r.record(ctx, about.uid, answered(call, message, read), read.stored...)
 	}
 	below, recorded, err := r.asksBelow(ctx, about.uid, message)
 	if recorded || err != nil {
-		return ptr(handled()), err
+		return new(handled()), err
 	}
 	for _, ask := range agents.ShownFirst(below, about.task.Status.Waiting) {
 		if ask.Kind == agent.AskQuestion {
-			return ptr(handled()), r.record(ctx, ask.Agent.UID, answered(ask.Call, message, read), read.stored...)
+			return new(handled()), r.record(ctx, ask.Agent.UID, answered(ask.Call, message, read), read.stored...)
 		}
 	}
 	return rejected(v1beta1.ReasonNotWaiting, "The task %q has no open question.", message.Spec.StandaloneTask()), nil
@@ -212,9 +211,9 @@ func (r *Reconciler) cancel(ctx context.Context, owner client.Object, message *v
 		return rejection, err
 	}
 	if err := r.Runner.Cancel(ctx, &about.task, message.Spec.User); err != nil || rejection != nil {
-		return ptr(handled()), err // one that has not started reads spec.cancel
+		return new(handled()), err // one that has not started reads spec.cancel
 	}
-	return ptr(handled()), r.record(ctx, about.uid, agent.Cancelled{Message: message.Name, User: agents.CancelledBy(&about.task)})
+	return new(handled()), r.record(ctx, about.uid, agent.Cancelled{Message: message.Name, User: agents.CancelledBy(&about.task)})
 }
 
 // asks returns the asks of an agent of one kind, by tool call.

@@ -13,8 +13,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/policy"
 )
 
-// checkEdit rejects an approval with changed arguments that the role does not allow, or that the tool could not read. The call continues
-// to wait.
+// checkEdit rejects an approval with changed arguments that the role does not allow, or that the tool could not read.
+// The call continues to wait.
 func (r *Reconciler) checkEdit(ctx context.Context, uid string, message *v1beta1.AgentMessage, ask agent.AskPerson) (*outcome, error) {
 	edited := message.Spec.Approval.Arguments
 	if edited == "" || edited == ask.Arguments {

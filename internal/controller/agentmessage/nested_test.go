@@ -36,7 +36,8 @@ func treeWith(name string) []client.Object {
 	}
 }
 
-// runTree adds the agents of a tree to the ledger: the top agent waits for the others, each of which has made a call, the last one first.
+// runTree adds the agents of a tree to the ledger: the top agent waits for the others, each of which has made a call,
+// the last one first.
 func runTree(t *testing.T, r *Reconciler, store ledger.Ledger, name string, calls ...agent.ToolCall) {
 	t.Helper()
 	top := "SubAgent/" + name
@@ -130,7 +131,8 @@ func TestMessageReachesNestedAgent(t *testing.T) {
 				t.Errorf("%d asks are left in the other tree", left)
 			}
 
-			// The operator may crash after handling a message and before writing its status: the next attempt must not answer another ask.
+			// The operator may crash after handling a message and before writing its status: the next attempt must not answer
+			// another ask.
 			result, err := r.handle(t.Context(), objects[0], &said)
 			if recorded && (err != nil || result.phase != v1beta1.MessageHandled) {
 				t.Errorf("the second attempt returned %+v (%v)", result, err)
@@ -139,7 +141,8 @@ func TestMessageReachesNestedAgent(t *testing.T) {
 	}
 }
 
-// Two agents ask, and the older question appears last. A person answers the question that the task shows, and then the other one.
+// Two agents ask, and the older question appears last. A person answers the question that the task shows, and then the
+// other one.
 func TestAnswerGoesToShownQuestion(t *testing.T) {
 	objects := append(treeWith("mine"),
 		message("first", v1beta1.AgentMessageSpec{Task: "mine", Content: "Green"}), message("second", v1beta1.AgentMessageSpec{Task: "mine", Content: "Large"}))

@@ -19,19 +19,21 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster"
 )
 
-// sequence keeps the messages of one chat or standalone task in the order of their creation, although several workers handle messages.
+// sequence keeps the messages of one chat or standalone task in the order of their creation, although several workers
+// handle messages.
 //
-// creationTimestamp has whole seconds, so it cannot order the messages of a burst. The resource version can: the API server assigns it in
-// the order of its writes, and the cache receives the writes in that order, so the cache has all earlier messages of the same chat when it
-// has a message. But every update gives an object a new resource version. sequence therefore uses the version under which a message was
-// first seen, recorded before the operator itself writes to the message. A message that waited for its chat during a restart of the
-// operator may have been updated by then, so creationTimestamp, which never changes, is compared first.
+// creationTimestamp has whole seconds, so it cannot order the messages of a burst. The resource version can: the API
+// server assigns it in the order of its writes, and the cache receives the writes in that order, so the cache has all
+// earlier messages of the same chat when it has a message. But every update gives an object a new resource version.
+// sequence therefore uses the version under which a message was first seen, recorded before the operator itself writes
+// to the message. A message that waited for its chat during a restart of the operator may have been updated by then, so
+// creationTimestamp, which never changes, is compared first.
 type sequence struct {
 	// locks are selected by the chat or task that a message is for.
 	locks [64]sync.Mutex
 
-	mu   sync.Mutex
-	seen map[types.NamespacedName]position
+	mu        sync.Mutex
+	positions map[types.NamespacedName]position
 }
 
 // position is the position of a message in the order of creation.
@@ -56,17 +58,17 @@ func (o *sequence) add(m *v1beta1.AgentMessage) position {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	name := client.ObjectKeyFromObject(m)
-	known, ok := o.seen[name]
-	if ok && known.uid == m.UID {
-		return known
+	place, ok := o.positions[name]
+	if ok && place.uid == m.UID {
+		return place
 	}
 	version, _ := strconv.ParseUint(m.ResourceVersion, 10, 64) // versions that are not numbers have no order and compare as equal
-	known = position{uid: m.UID, version: version}
-	if o.seen == nil {
-		o.seen = map[types.NamespacedName]position{}
+	place = position{uid: m.UID, version: version}
+	if o.positions == nil {
+		o.positions = map[types.NamespacedName]position{}
 	}
-	o.seen[name] = known
-	return known
+	o.positions[name] = place
+	return place
 }
 
 // take records that a message was delivered to its chat or task.
@@ -75,18 +77,18 @@ func (o *sequence) take(m *v1beta1.AgentMessage) {
 	position.taken = true
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.seen[client.ObjectKeyFromObject(m)] = position
+	o.positions[client.ObjectKeyFromObject(m)] = position
 }
 
 // remove drops a message that has its final phase or is deleted.
 func (o *sequence) remove(name types.NamespacedName) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.seen, name)
+	delete(o.positions, name)
 }
 
-// handleInOrder handles a message after all earlier ones of the same chat or task, which it handles first. Their own reconciles follow;
-// handling a message twice has no effect.
+// handleInOrder handles a message after all earlier ones of the same chat or task, which it handles first. Their own
+// reconciles follow; handling a message twice has no effect.
 func (r *Reconciler) handleInOrder(ctx context.Context, owner client.Object, message *v1beta1.AgentMessage) (*outcome, error) {
 	defer r.sequence.lock(owner.GetUID())()
 	if !mustKeepOrder(message) {
@@ -122,8 +124,8 @@ func (r *Reconciler) handleNext(ctx context.Context, owner client.Object, messag
 	return v, err
 }
 
-// mustKeepOrder reports whether a message must be handled in order. A decision on a call of a chat's agent, and the end of an
-// allowance, are independent of the messages in the chat.
+// mustKeepOrder reports whether a message must be handled in order. A decision on a call of a chat's agent, and the end
+// of an allowance, are independent of the messages in the chat.
 func mustKeepOrder(m *v1beta1.AgentMessage) bool {
 	return m.Spec.StandaloneTask() != "" || m.Spec.Approval == nil && m.Spec.Revoke == nil && (m.Spec.Cancel == nil || m.Spec.Cancel.Task == "")
 }

@@ -15,9 +15,7 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,6 +23,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/agents"
 	"github.com/nestor-dev/nestor/internal/engine"
@@ -34,8 +33,8 @@ import (
 	"github.com/nestor-dev/nestor/test/patience"
 )
 
-// Messages that were created within one second reach the chat in the order of their resource versions, although eight workers take them
-// from the queue in any order.
+// Messages that were created within one second reach the chat in the order of their resource versions, although eight
+// workers take them from the queue in any order.
 func TestBurstKeepsCreationOrder(t *testing.T) {
 	second := metav1.NewTime(time.Now().Truncate(time.Second))
 	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: "chat-uid"}}
@@ -81,7 +80,8 @@ func TestBurstKeepsCreationOrder(t *testing.T) {
 	}
 }
 
-// The orchestrator records that it has taken a message into a turn; the message controller writes that to the message's status.
+// The orchestrator records that it has taken a message into a turn; the message controller writes that to the message's
+// status.
 func TestMessageInTurnIsHandled(t *testing.T) {
 	chat := &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "chat", UID: "chat-uid"}}
 	hello := &v1beta1.AgentMessage{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "hello", UID: "hello-uid"},
@@ -120,8 +120,8 @@ func TestUpdatedMessageKeepsPosition(t *testing.T) {
 		t.Errorf("a new message of the same name has the position %+v", place)
 	}
 	o.remove(client.ObjectKeyFromObject(again))
-	if len(o.seen) != 0 {
-		t.Errorf("%d positions of deleted messages are kept", len(o.seen))
+	if len(o.positions) != 0 {
+		t.Errorf("%d positions of deleted messages are kept", len(o.positions))
 	}
 }
 
@@ -148,10 +148,6 @@ func arrived(t *testing.T, store ledger.Ledger) []string {
 // reconcilerWith returns a reconciler of a cluster with these objects, and its ledger.
 func reconcilerWith(t *testing.T, objects ...client.Object) (*Reconciler, ledger.Ledger) {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(v1beta1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
 	store := ledgertest.OpenSQLite(t)
 	eng := engine.NewRouter(engine.Options{Ledger: store, Models: noModels{}, Tools: noTools{}, ReportError: func(err error) { t.Log(err) }}, 0)
 	t.Cleanup(func() {
@@ -161,7 +157,7 @@ func reconcilerWith(t *testing.T, objects ...client.Object) (*Reconciler, ledger
 			t.Error(err)
 		}
 	})
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1beta1.AgentMessage{}).WithObjects(objects...)
+	builder := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithStatusSubresource(&v1beta1.AgentMessage{}).WithObjects(objects...)
 	for _, index := range cluster.Indexes() {
 		builder = builder.WithIndex(index.Object, index.Field, index.Values)
 	}

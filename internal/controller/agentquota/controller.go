@@ -8,7 +8,7 @@ package agentquota
 import (
 	"context"
 	"fmt"
-	"sync"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,7 +38,7 @@ type Reconciler struct {
 	// Retry retries the runs of a namespace that have not started, in case they wait for a cost quota.
 	Retry func(namespace string)
 
-	mu      sync.Mutex
+	// written holds the time of the last write for each namespace. One worker reconciles, so it needs no lock.
 	written map[string]time.Time
 }
 
@@ -99,10 +99,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	now := time.Now()
 	if len(list.Items) == 0 {
-		r.evict(req.Namespace)
+		delete(r.written, req.Namespace)
 		return ctrl.Result{}, nil
 	}
-	if wait := r.waitBeforeWrite(req.Namespace, now); wait > 0 && allObserved(list.Items) {
+	if wait := r.written[req.Namespace].Add(writeInterval).Sub(now); wait > 0 && allObserved(list.Items) {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	usage, err := r.Engine.QuotaUsage(ctx, req.Namespace)
@@ -130,36 +130,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if err := status.Update(ctx, r.Client, object); err != nil {
 			return status.Result(err)
 		}
-		r.recordWrite(req.Namespace, now)
+		r.written[req.Namespace] = now
 	}
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
 // allObserved reports whether the status of every quota is about its current spec.
 func allObserved(quotas []v1beta1.AgentQuota) bool {
-	for i := range quotas {
-		if quotas[i].Status.ObservedGeneration != quotas[i].Generation {
-			return false
-		}
-	}
-	return true
-}
-
-// waitBeforeWrite returns how long to wait before usage may be written again.
-func (r *Reconciler) waitBeforeWrite(namespace string, now time.Time) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.written[namespace].Add(writeInterval).Sub(now)
-}
-
-func (r *Reconciler) recordWrite(namespace string, now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.written[namespace] = now
-}
-
-func (r *Reconciler) evict(namespace string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.written, namespace)
+	return !slices.ContainsFunc(quotas, func(q v1beta1.AgentQuota) bool { return q.Status.ObservedGeneration != q.Generation })
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine/admission"
 )
 
-// countAll sets the numbers of active and waiting runs from the statuses of all runs of a namespace: the engine has only those of this
-// operator. Statuses are up to a second old.
+// countAll sets the numbers of active and waiting runs from the statuses of all runs of a namespace: the engine has
+// only those of this operator. Statuses are up to a second old.
 func (r *Reconciler) countAll(ctx context.Context, namespace string, usage []engine.QuotaUsage) error {
 	var agents v1beta1.SubAgentList
 	var chats v1beta1.AgentChatList

@@ -15,7 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/quota"
 )
 
-// TestRunsOfAllOperatorsAreCounted has runs in statuses only, as another operator writes them, and two quotas with similar names.
+// TestRunsOfAllOperatorsAreCounted has runs in statuses only, as another operator writes them, and two quotas with
+// similar names.
 func TestRunsOfAllOperatorsAreCounted(t *testing.T) {
 	small, smaller := quota.Quota{Name: "small", MaxActiveAgents: 1}, quota.Quota{Name: "small-er"}
 	sub := func(name string, phase v1beta1.SubAgentPhase, conditions ...metav1.Condition) *v1beta1.SubAgent {

@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agentrole writes the status of AgentRoles: whether they can be used, or what to create or fix. It also records their revisions,
-// and promotes them.
+// Package agentrole writes the status of AgentRoles: whether they can be used, or what to create or fix. It also
+// records their revisions, and promotes them.
 package agentrole
 
 import (
@@ -32,7 +32,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/validation/catalog"
 )
 
-// AfterRevision is the point at which tests crash the process: a revision is kept, and the status of the role does not have it.
+// AfterRevision is the point at which tests crash the process: a revision is kept, and the status of the role does not
+// have it.
 const AfterRevision engine.Point = "after-revision"
 
 // Reconciler writes the status of AgentRoles.
@@ -49,8 +50,8 @@ type Reconciler struct {
 	uses configMapUses
 }
 
-// SetupWithManager registers the controller. Roles depend on other roles, providers, tool servers, config maps and Secrets, so changes of
-// these reconcile the roles that may depend on them.
+// SetupWithManager registers the controller. Roles depend on other roles, providers, tool servers, config maps and
+// Secrets, so changes of these reconcile the roles that may depend on them.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	everyRole := handler.EnqueueRequestsFromMapFunc(r.allRoles)
 	return ctrl.NewControllerManagedBy(mgr).
@@ -84,6 +85,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	read, readErr := r.Finder.ReadRole(ctx, &object)
 	r.uses.set(req.NamespacedName, read.ConfigMaps)
 	condition, err := r.check(ctx, &object, read, readErr)
+	if missing, ok := status.FromMissing(object.Generation, err); ok {
+		condition, err = missing, nil
+	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -109,21 +113,15 @@ func skillsOf(read role.Role) []v1beta1.RoleSkill {
 	return skills
 }
 
-// check returns the condition of a role that was read, or could not be read because of err.
+// check returns the condition of a role that was read, or could not be read because of err. The error for a missing
+// reference is a *resolve.Missing.
 func (r *Reconciler) check(ctx context.Context, object *v1beta1.AgentRole, read role.Role, err error) (metav1.Condition, error) {
 	generation := object.Generation
-	if condition, missing := status.FromMissing(generation, err); missing {
-		return condition, nil
-	}
 	if err != nil {
 		return metav1.Condition{}, err
 	}
 	if read.ModelProvider != "" {
-		_, err := r.Finder.Provider(ctx, object.Namespace, read.ModelProvider)
-		if condition, missing := status.FromMissing(generation, err); missing {
-			return condition, nil
-		}
-		if err != nil {
+		if _, err := r.Finder.Provider(ctx, object.Namespace, read.ModelProvider); err != nil {
 			return metav1.Condition{}, err
 		}
 	}
@@ -131,11 +129,7 @@ func (r *Reconciler) check(ctx context.Context, object *v1beta1.AgentRole, read 
 		if object.Spec.Temperature != "" { // no rule of the API can read the field
 			return status.NotReady(generation, v1beta1.ReasonInvalidSpec, "A role with remote has no temperature: the remote agent has its own. Remove spec.temperature."), nil
 		}
-		_, err := r.Finder.Headers(object.Namespace, read.Remote.A2A.HeadersFrom)(ctx)
-		if condition, missing := status.FromMissing(generation, err); missing {
-			return condition, nil
-		}
-		if err != nil {
+		if _, err := r.Finder.Headers(object.Namespace, read.Remote.A2A.HeadersFrom)(ctx); err != nil {
 			return metav1.Condition{}, err
 		}
 	}
@@ -159,7 +153,8 @@ func (r *Reconciler) check(ctx context.Context, object *v1beta1.AgentRole, read 
 	return r.ready(ctx, object)
 }
 
-// ready returns the condition of a role that can be used. Tools that do not exist do not prevent that: an agent has those that do.
+// ready returns the condition of a role that can be used. Tools that do not exist do not prevent that: an agent has
+// those that do.
 func (r *Reconciler) ready(ctx context.Context, object *v1beta1.AgentRole) (metav1.Condition, error) {
 	contents, err := catalog.Cluster{Finder: r.Finder}.Of(ctx, object.Namespace, object)
 	if err != nil {
@@ -197,7 +192,7 @@ func (r *Reconciler) missingRoles(ctx context.Context, namespace string, names [
 		case err == nil:
 		case errors.As(err, &missing) && missing.Reason == v1beta1.ReasonRoleNotFound:
 			notFound = append(notFound, name)
-		case errors.As(err, &missing): // it exists; its own status has what is missing
+		case errors.As(err, &missing): // it exists; its own status shows the missing reference
 		default:
 			return nil, err
 		}
@@ -207,35 +202,15 @@ func (r *Reconciler) missingRoles(ctx context.Context, namespace string, names [
 
 // allRoles returns all roles, because shared objects may affect roles of any namespace.
 func (r *Reconciler) allRoles(ctx context.Context, changed client.Object) []reconcile.Request {
-	var list v1beta1.AgentRoleList
-	options := []client.ListOption{}
-	if changed.GetNamespace() != r.Finder.OperatorNamespace {
-		options = append(options, client.InNamespace(changed.GetNamespace()))
-	}
-	if err := r.Client.List(ctx, &list, options...); err != nil {
-		return nil // the cache is not ready; its events will follow
-	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		if list.Items[i].UID != changed.GetUID() {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-		}
-	}
-	return requests
+	return cluster.Requests(ctx, r.Client, &v1beta1.AgentRoleList{}, func(object *v1beta1.AgentRole) bool {
+		return object.UID != changed.GetUID()
+	}, client.InNamespace(r.Finder.ReferringNamespace(changed.GetNamespace())))
 }
 
 // rolesUsingSecret returns the remote roles with a header whose value is in a Secret.
 func (r *Reconciler) rolesUsingSecret(ctx context.Context, secret client.Object) []reconcile.Request {
-	var list v1beta1.AgentRoleList
-	if err := r.Client.List(ctx, &list, client.InNamespace(secret.GetNamespace())); err != nil {
-		return nil
-	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		remote := list.Items[i].Spec.Remote
-		if remote != nil && slices.ContainsFunc(remote.A2A.HeadersFrom, func(h v1beta1.HeaderSource) bool { return h.SecretKeyRef.Name == secret.GetName() }) {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-		}
-	}
-	return requests
+	inHeader := func(h v1beta1.HeaderSource) bool { return h.SecretKeyRef.Name == secret.GetName() }
+	return cluster.Requests(ctx, r.Client, &v1beta1.AgentRoleList{}, func(object *v1beta1.AgentRole) bool {
+		return object.Spec.Remote != nil && slices.ContainsFunc(object.Spec.Remote.A2A.HeadersFrom, inHeader)
+	}, client.InNamespace(secret.GetNamespace()))
 }

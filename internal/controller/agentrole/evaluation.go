@@ -13,12 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=agentevaluations,verbs=get;list;watch
 
-// evaluationOf returns the evaluation that promotes the revisions of a gated role. It is nil if it does not exist, or is that of another role.
+// evaluationOf returns the evaluation that promotes the revisions of a gated role. It is nil if it does not exist, or
+// is that of another role.
 func (r *Reconciler) evaluationOf(ctx context.Context, object *v1beta1.AgentRole) (string, *v1beta1.AgentEvaluation, error) {
 	if !role.Gated(object) || object.Spec.Promotion.Evaluation == "" {
 		return "", nil, nil
@@ -37,15 +39,7 @@ func (r *Reconciler) evaluationOf(ctx context.Context, object *v1beta1.AgentRole
 
 // rolesPromotedBy returns the roles that an evaluation promotes, or promoted before its role changed.
 func (r *Reconciler) rolesPromotedBy(ctx context.Context, evaluation client.Object) []reconcile.Request {
-	var list v1beta1.AgentRoleList
-	if err := r.Client.List(ctx, &list, client.InNamespace(evaluation.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
-		return nil // the cache is not ready; its events will follow
-	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		if p := list.Items[i].Spec.Promotion; p != nil && p.Evaluation == evaluation.GetName() {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-		}
-	}
-	return requests
+	return cluster.Requests(ctx, r.Client, &v1beta1.AgentRoleList{}, func(object *v1beta1.AgentRole) bool {
+		return object.Spec.Promotion != nil && object.Spec.Promotion.Evaluation == evaluation.GetName()
+	}, client.InNamespace(evaluation.GetNamespace()))
 }

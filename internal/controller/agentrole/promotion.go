@@ -27,7 +27,8 @@ type promotion struct {
 	Request, User string
 	// Unkept is why the current revision cannot be recorded, or "".
 	Unkept string
-	// EvaluationName is the AgentEvaluation that promotes; empty if only people do. Evaluation is nil if there is none for this role.
+	// EvaluationName is the AgentEvaluation that promotes; empty if only people do. Evaluation is nil if there is none for
+	// this role.
 	EvaluationName string
 	Evaluation     *v1beta1.AgentEvaluation
 }
@@ -55,9 +56,10 @@ func (p promotion) judge(s *v1beta1.AgentRoleStatus) *problem {
 		s.PromotedRevision = p.Current // the first one
 	}
 	wanted, _, _ := strings.Cut(p.Request, "/")
-	found := true
+	exists := true
 	if p.Request != "" && p.Request != s.HandledPromotion {
-		if found = p.keeps(wanted); found {
+		exists = p.keeps(wanted)
+		if exists {
 			p.promote(s, wanted)
 		}
 	}
@@ -68,11 +70,11 @@ func (p promotion) judge(s *v1beta1.AgentRoleStatus) *problem {
 	switch {
 	case p.Unkept != "":
 		return &problem{Reason: v1beta1.ReasonRevisionNotKept, Message: p.Unkept, Usable: p.keeps(s.PromotedRevision)}
-	case s.PromotedRevision == "": // the role cannot be read, and its condition says why
+	case s.PromotedRevision == "": // the role cannot be read, and its condition has the reason
 		return nil
 	case !p.keeps(s.PromotedRevision):
 		return &problem{Reason: v1beta1.ReasonRevisionNotFound, Message: fmt.Sprintf("The promoted revision %s does not exist, so no run begins. %s", s.PromotedRevision, p.choice())}
-	case !found:
+	case !exists:
 		return &problem{Reason: v1beta1.ReasonRevisionNotFound, Usable: true,
 			Message: fmt.Sprintf("The annotation %s names the revision %s, which does not exist; runs begin with %s. %s", v1beta1.AnnotationPromote, wanted, s.PromotedRevision, p.choice())}
 	case s.CurrentRevision == s.RejectedRevision:
@@ -89,17 +91,18 @@ func (p promotion) judge(s *v1beta1.AgentRoleStatus) *problem {
 	return nil
 }
 
-// verdict returns the verdict of the evaluation about the current revision, compared with the promoted one; empty if there is none. One that a
-// user has replaced is not evaluated again.
+// verdict returns the verdict of the evaluation about the current revision, compared with the promoted one; empty if
+// there is none. One that a user has replaced is not evaluated again.
 func (p promotion) verdict(s v1beta1.AgentRoleStatus) v1beta1.Verdict {
 	if p.Evaluation == nil || p.Current == "" || s.CurrentRevision == s.PromotedRevision || s.CurrentRevision == s.RejectedRevision {
 		return ""
 	}
-	found := p.Evaluation.Status
-	if found.CandidateRevision != s.CurrentRevision || found.BaselineRevision != s.PromotedRevision || found.ResolvedGeneration != p.Evaluation.Generation {
+	result := p.Evaluation.Status
+	if result.CandidateRevision != s.CurrentRevision || result.BaselineRevision != s.PromotedRevision ||
+		result.ResolvedGeneration != p.Evaluation.Generation {
 		return ""
 	}
-	return found.Verdict
+	return result.Verdict
 }
 
 // promote handles the request to promote a revision.
@@ -128,7 +131,8 @@ func (p promotion) choice() string {
 	return fmt.Sprintf("Promote one of these with `kubectl nestor role promote %s REVISION`: %s.", p.Name, strings.Join(p.Kept, ", "))
 }
 
-// ready returns the Ready condition of a role: that of the role as it is written, unless a person must act on its promotion.
+// ready returns the Ready condition of a role: that of the role as it is written, unless a person must act on its
+// promotion.
 func (p promotion) ready(written metav1.Condition, s v1beta1.AgentRoleStatus, wrong *problem) metav1.Condition {
 	if written.Status != metav1.ConditionTrue {
 		if p.Gated && p.keeps(s.PromotedRevision) {
@@ -146,7 +150,8 @@ func (p promotion) ready(written metav1.Condition, s v1beta1.AgentRoleStatus, wr
 	return ready
 }
 
-// withWaiting returns the conditions of a role with Reconciling, if its current revision waits for its promotion. ready is its Ready condition.
+// withWaiting returns the conditions of a role with Reconciling, if its current revision waits for its promotion. ready
+// is its Ready condition.
 func (p promotion) withWaiting(s v1beta1.AgentRoleStatus, ready metav1.Condition) []metav1.Condition {
 	if !p.Gated || ready.Reason != v1beta1.ReasonReady || s.CurrentRevision == s.PromotedRevision || s.PromotedRevision == "" {
 		return conditions.Without(s.Conditions, v1beta1.ConditionReconciling)

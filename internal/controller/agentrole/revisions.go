@@ -52,7 +52,8 @@ func Cache(options cache.Options) cache.Options {
 	return options
 }
 
-// revise keeps the current revision of a role, and returns what decides about its promotion. read is invalid if readErr is not nil.
+// revise keeps the current revision of a role, and returns what decides about its promotion. read is invalid if readErr
+// is not nil.
 func (r *Reconciler) revise(ctx context.Context, object *v1beta1.AgentRole, read role.Role, readErr error) (promotion, error) {
 	p := promotion{Name: object.Name, Gated: r.Finder.Gated(object), User: shorten.Head(object.Annotations[v1beta1.AnnotationPromoteUser], maxUser),
 		Request: shorten.Head(object.Annotations[v1beta1.AnnotationPromote], maxRequest)}
@@ -109,8 +110,8 @@ func (r *Reconciler) keptRevisions(ctx context.Context, object *v1beta1.AgentRol
 	return kept, nil
 }
 
-// keepRevision creates the ControllerRevision of a revision that the cache does not have, deletes the oldest ones that nothing needs, and
-// returns those that are left, newest first.
+// keepRevision creates the ControllerRevision of a revision that the cache does not have, deletes the oldest ones that
+// nothing needs, and returns those that are left, newest first.
 func (r *Reconciler) keepRevision(ctx context.Context, object *v1beta1.AgentRole, revision string, data []byte) ([]string, error) {
 	all, err := r.liveRevisions(ctx, object)
 	if err != nil {
@@ -183,10 +184,7 @@ func (r *Reconciler) createRevision(ctx context.Context, object *v1beta1.AgentRo
 func (r *Reconciler) usedRevisions(ctx context.Context, object *v1beta1.AgentRole) (map[string]bool, error) {
 	wanted, _, _ := strings.Cut(object.Annotations[v1beta1.AnnotationPromote], "/")
 	used := map[string]bool{object.Status.PromotedRevision: true, object.Status.PreviousRevision: true, wanted: true}
-	var in []client.ListOption
-	if object.Namespace != r.Finder.OperatorNamespace { // trees of every namespace may use a shared role
-		in = append(in, client.InNamespace(object.Namespace))
-	}
+	in := client.InNamespace(r.Finder.ReferringNamespace(object.Namespace))
 	add := func(pins []v1beta1.RoleRevision) {
 		for _, pin := range pins {
 			if pin.Role == object.Name {
@@ -195,7 +193,7 @@ func (r *Reconciler) usedRevisions(ctx context.Context, object *v1beta1.AgentRol
 		}
 	}
 	var tasks v1beta1.AgentTaskList
-	if err := r.Client.List(ctx, &tasks, append(in, client.UnsafeDisableDeepCopy)...); err != nil {
+	if err := r.Client.List(ctx, &tasks, in, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the tasks that use role %s/%s: %w", object.Namespace, object.Name, err)
 	}
 	for i := range tasks.Items {
@@ -204,7 +202,7 @@ func (r *Reconciler) usedRevisions(ctx context.Context, object *v1beta1.AgentRol
 		}
 	}
 	var chats v1beta1.AgentChatList
-	if err := r.Client.List(ctx, &chats, append(in, client.UnsafeDisableDeepCopy)...); err != nil {
+	if err := r.Client.List(ctx, &chats, in, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the chats that use role %s/%s: %w", object.Namespace, object.Name, err)
 	}
 	for i := range chats.Items {

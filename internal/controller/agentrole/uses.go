@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// configMapUses holds the ConfigMaps that each role was read from when it was checked. A prompt in a ConfigMap may include others, so they
-// are not in the role's spec.
+// configMapUses holds the ConfigMaps that each role was read from when it was checked. A prompt in a ConfigMap may
+// include others, so they are not in the role's spec.
 type configMapUses struct {
 	mu    sync.Mutex
 	names map[types.NamespacedName][]string

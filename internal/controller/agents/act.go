@@ -79,15 +79,14 @@ func (r *Reconciler) show(ctx context.Context, f *facts) error {
 // startError is the reason why work never starts with the current spec.
 type startError struct{ v1beta1.RunError }
 
-// Error implements error.
 func (e *startError) Error() string { return e.Message }
 
 func startErrorf(kind v1beta1.ErrorKind, format string, args ...any) error {
 	return &startError{v1beta1.RunError{Kind: kind, Message: fmt.Sprintf(format, args...)}}
 }
 
-// begin begins the work of an object, or shows why it cannot begin. A missing reference may never exist, so cancelled work
-// does not wait for it.
+// begin begins the work of an object, or shows why it cannot begin. A missing reference may never exist, so cancelled
+// work does not wait for it.
 func (r *Reconciler) begin(ctx context.Context, f *facts) error {
 	err := r.start(ctx, f)
 	var missing *resolve.Missing

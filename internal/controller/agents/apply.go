@@ -22,12 +22,13 @@ import (
 // Owner is the object of an agent. It owns the objects that are created for the agent.
 type Owner struct {
 	Object client.Object
-	// Chat is the name of the chat, empty for a standalone task. Parent is the name of the sub-agent, empty for an orchestrator.
+	// Chat is the name of the chat, empty for a standalone task. Parent is the name of the sub-agent, empty for an
+	// orchestrator.
 	Chat, Parent string
 }
 
-// Apply creates, cancels and posts the Kubernetes objects that an agent's state asks for; the engine handles the effects on other agents.
-// Apply is level-triggered: it may be called at any time, any number of times.
+// Apply creates, cancels and posts the Kubernetes objects that an agent's state asks for; the engine handles the
+// effects on other agents. Apply is level-triggered: it may be called at any time, any number of times.
 func (r *Runner) Apply(ctx context.Context, owner Owner, s agent.State) error {
 	var errs []error
 	var children errgroup.Group
@@ -72,8 +73,8 @@ func taskOf(owner Owner, child agent.ChildSpec) *v1beta1.AgentTask {
 	task.Spec = v1beta1.AgentTaskSpec{
 		Chat: owner.Chat, Type: v1beta1.TaskAgent, Role: child.Role, Instruction: child.Task, ContextFiles: child.ContextFiles,
 		SuccessCriteria: child.SuccessCriteria, Context: v1beta1.ContextMode(child.Context), WorkingDir: child.WorkingDir, ContinueFrom: child.ContinueFrom,
+		Group: groupName(child.Group),
 	}
-	task.Spec.Group = groupName(child.Group)
 	if owner.Chat != "" {
 		task.Spec.TriggerMessage = child.Trigger
 		if child.PostsBefore > 0 {

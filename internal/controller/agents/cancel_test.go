@@ -22,7 +22,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 )
 
-// A new child may not be in the cache yet. It must be cancelled anyway: treated as never started, it would continue to run.
+// A new child may not be in the cache yet. It must be cancelled anyway: treated as never started, it would continue to
+// run.
 func TestUncachedChildIsCancelled(t *testing.T) {
 	runner, owner, child := newCancelRunner(t)
 	if err := runner.cancelChild(t.Context(), owner, "chat-1"); err != nil {
@@ -33,7 +34,8 @@ func TestUncachedChildIsCancelled(t *testing.T) {
 	}
 }
 
-// The engine delivers the cancellation to a child that has started. An edit of its task could change a task that already shows its end.
+// The engine delivers the cancellation to a child that has started. An edit of its task could change a task that
+// already shows its end.
 func TestStartedChildTaskIsNotEdited(t *testing.T) {
 	runner, owner, child := newCancelRunner(t)
 	record := ledger.Agent{UID: "agent", Kind: "SubAgent", Namespace: "a", Name: "chat-1", Parent: "chat-uid", Root: "chat-uid", Chat: "chat", CreatedAt: time.Now()}
@@ -70,24 +72,19 @@ func newCancelRunner(t *testing.T) (*Runner, Owner, client.Object) {
 
 func isCancelled(t *testing.T, r *Runner, task client.Object) bool {
 	t.Helper()
-	var found v1beta1.AgentTask
-	if err := r.API.Get(t.Context(), client.ObjectKeyFromObject(task), &found); err != nil {
+	var stored v1beta1.AgentTask
+	if err := r.API.Get(t.Context(), client.ObjectKeyFromObject(task), &stored); err != nil {
 		t.Fatal(err)
 	}
-	return found.Spec.Cancel
+	return stored.Spec.Cancel
 }
 
 // A child may have failed only because its parent was deleted. The report must not make the parent continue.
 func TestFailureEndsADeletedParent(t *testing.T) {
 	kept := ledgertest.OpenSQLite(t)
-	e := engine.NewRouter(engine.Options{Ledger: kept, Models: noModels{}, Deleted: func(context.Context, ledger.Agent) (bool, bool, error) {
+	e := newRouter(t, engine.Options{Ledger: kept, Models: noModels{}, Deleted: func(context.Context, ledger.Agent) (bool, bool, error) {
 		return true, false, nil
-	}}, 0)
-	t.Cleanup(func() {
-		if err := e.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	}})
 	chat := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}
 	record := ledger.Agent{UID: "chat-uid", Kind: "AgentChat", Namespace: "a", Name: "chat", Root: "chat-uid", Chat: "chat",
 		CreatedAt: time.Now()}

@@ -20,8 +20,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// startChild creates a child's task, unless it exists or was deleted. If the name of the task or of its sub-agent is taken, the agent
-// chooses another one.
+// startChild creates a child's task, unless it exists or was deleted. If the name of the task or of its sub-agent is
+// taken, the agent chooses another one.
 func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildSpec) error {
 	task, err := cluster.ChildTask(ctx, owner.Object, child.Name, r.Cached)
 	if err != nil || task != nil {
@@ -48,8 +48,8 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 	case apierrors.IsAlreadyExists(err):
 		return r.reportTakenName(ctx, owner, child.Name)
 	case IsRefused(err):
-		// The API server checks quotas before names: the task may already exist, missing from the cache, and be the object that filled the
-		// quota.
+		// The API server checks quotas before names: the task may already exist, missing from the cache, and be the object
+		// that filled the quota.
 		if task, findErr := cluster.ChildTask(ctx, owner.Object, child.Name, r.Live); findErr != nil || task != nil {
 			return findErr
 		}
@@ -59,8 +59,8 @@ func (r *Runner) startChild(ctx context.Context, owner Owner, child agent.ChildS
 	return fmt.Errorf("create task %s/%s: %w", task.Namespace, task.Name, err)
 }
 
-// reportTakenName reports to an agent that the name of its child is taken, unless the object is the child's task and only missing from the
-// cache.
+// reportTakenName reports to an agent that the name of its child is taken, unless the object is the child's task and
+// only missing from the cache.
 func (r *Runner) reportTakenName(ctx context.Context, owner Owner, name string) error {
 	task, err := cluster.ChildTask(ctx, owner.Object, name, r.Live)
 	if err != nil || task != nil {
@@ -70,7 +70,8 @@ func (r *Runner) reportTakenName(ctx context.Context, owner Owner, name string) 
 	return r.Engine.Deliver(string(uid), agent.NameTaken{Name: name, Suffix: cluster.Suffix(uid, name)})
 }
 
-// continuedAgent returns the name of the sub-agent whose work a child continues. Agents refer to each other by the names of their tasks.
+// continuedAgent returns the name of the sub-agent whose work a child continues. Agents refer to each other by the
+// names of their tasks.
 func (r *Runner) continuedAgent(ctx context.Context, owner Owner, name string) (string, error) {
 	if name == "" {
 		return "", nil
@@ -86,8 +87,9 @@ func (r *Runner) continuedAgent(ctx context.Context, owner Owner, name string) (
 	return sub.Name, nil
 }
 
-// isDeleted reports whether a child had started, so that its task must not be created again. If the task no longer exists, isDeleted
-// reports the child as cancelled: deleting a task cancels it. The answer comes from the ledger, so it is also right after a restart.
+// isDeleted reports whether a child had started, so that its task must not be created again. If the task no longer
+// exists, isDeleted reports the child as cancelled: deleting a task cancels it. The answer comes from the ledger, so it
+// is also right after a restart.
 func (r *Runner) isDeleted(ctx context.Context, owner Owner, name string) (bool, error) {
 	begun, err := r.Engine.HasStarted(ctx, string(owner.Object.GetUID()), name)
 	if err != nil || !begun {
@@ -100,8 +102,8 @@ func (r *Runner) isDeleted(ctx context.Context, owner Owner, name string) (bool,
 	return true, r.reportFailure(ctx, owner.Object.GetUID(), name, agent.ErrorCancelled, "its task was deleted")
 }
 
-// cancelChild stops a child. If the child has started, the engine cancels it and reports its outcome to the parent. Otherwise its task is
-// cancelled and never starts; if there is no task, the child is reported as cancelled.
+// cancelChild stops a child. If the child has started, the engine cancels it and reports its outcome to the parent.
+// Otherwise its task is cancelled and never starts; if there is no task, the child is reported as cancelled.
 func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) error {
 	parent := string(owner.Object.GetUID())
 	if r.Engine.CancelChild(parent, owner.Object.GetName(), name) {
@@ -120,8 +122,8 @@ func (r *Runner) cancelChild(ctx context.Context, owner Owner, name string) erro
 	return r.Cancel(ctx, task, "its parent "+owner.Object.GetName())
 }
 
-// ReportFailure reports a task that failed without an agent to the agent that asked for it; the engine has no outcome for such a task. It
-// returns when the report is durable.
+// ReportFailure reports a task that failed without an agent to the agent that asked for it; the engine has no outcome
+// for such a task. It returns when the report is durable.
 func (r *Runner) ReportFailure(ctx context.Context, task *v1beta1.AgentTask, failure v1beta1.RunError) error {
 	parent := metav1.GetControllerOf(task)
 	if parent == nil {
@@ -140,8 +142,8 @@ func (r *Runner) ReportFailure(ctx context.Context, task *v1beta1.AgentTask, fai
 	return err
 }
 
-// reportFailure reports a child without an agent to its parent. A parent that was deleted ends instead: its child may have failed for that
-// reason only.
+// reportFailure reports a child without an agent to its parent. A parent that was deleted ends instead: its child may
+// have failed for that reason only.
 func (r *Runner) reportFailure(ctx context.Context, parent types.UID, child string, kind agent.ErrorKind, message string) error {
 	failed := failedChild(child, kind, message)
 	if ended, err := r.Engine.EndIfDeleted(ctx, string(parent), failed); err != nil || ended {

@@ -11,7 +11,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,13 +19,14 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
-// The last status write of a task conflicts with a concurrent change. A finished task gets no more events, so the controller must requeue
-// it.
+// The last status write of a task conflicts with a concurrent change. A finished task gets no more events, so the
+// controller must requeue it.
 func TestConflictingEndIsRequeued(t *testing.T) {
 	task := &v1beta1.AgentTask{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "task"}}
 	reconciler, api := reconcilerWith(t, task)
@@ -88,11 +88,7 @@ func TestExistingSubAgentIsNotRefused(t *testing.T) {
 
 func reconcilerWith(t *testing.T, tasks ...client.Object) (*Reconciler, client.Client) {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	api := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1beta1.AgentTask{}).WithObjects(tasks...).Build()
+	api := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithStatusSubresource(&v1beta1.AgentTask{}).WithObjects(tasks...).Build()
 	runner := &Runner{Reader: cluster.Reader{Cache: api, API: api}, Client: api, Status: &status.Writer{Client: api, Pace: status.NewPace()}}
 	return &Reconciler{Runner: runner, Unresolved: &cluster.Unresolved{}}, api
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 )
 
-// continueFrom returns the start of a sub-agent. A follow-up starts with the conversation of a finished sub-agent with the
-// same role, of the same chat. root is the UID at the top of the follow-up's own tree.
+// continueFrom returns the start of a sub-agent. A follow-up starts with the conversation of a finished sub-agent with
+// the same role, of the same chat. root is the UID at the top of the follow-up's own tree.
 func (r *Reconciler) continueFrom(ctx context.Context, sub *v1beta1.SubAgent, root string, started agent.Started) (agent.Started, error) {
 	if sub.Spec.ContinueFrom == "" {
 		return started, nil

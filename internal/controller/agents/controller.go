@@ -33,7 +33,8 @@ type Reconciler struct {
 	Tracker *Tracker
 	// Unresolved holds the objects that wait for a reference.
 	Unresolved *cluster.Unresolved
-	// Unreported holds the expired tasks whose outcome the parent has not recorded. It reconciles them when a parent records one or ends.
+	// Unreported holds the expired tasks whose outcome the parent has not recorded. It reconciles them when a parent
+	// records one or ends.
 	Unreported *cluster.Unresolved
 
 	checker tool.Checker
@@ -89,16 +90,9 @@ func ownerOf(object client.Object, kind string) (types.NamespacedName, bool) {
 
 // ownedBy returns requests for the sub-agents of a task.
 func (r *Reconciler) ownedBy(ctx context.Context, task client.Object) []ctrl.Request {
-	var list v1beta1.SubAgentList
-	owned := client.MatchingFields{cluster.OwnerField: string(task.GetUID())}
-	if r.Runner.Client.List(ctx, &list, client.InNamespace(task.GetNamespace()), owned, client.UnsafeDisableDeepCopy) != nil {
-		return nil // the cache is not ready; its initial events enqueue them
-	}
-	var requests []ctrl.Request
-	for i := range list.Items {
-		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-	}
-	return requests
+	all := func(*v1beta1.SubAgent) bool { return true }
+	return cluster.Requests(ctx, r.Runner.Client, &v1beta1.SubAgentList{}, all,
+		client.InNamespace(task.GetNamespace()), client.MatchingFields{cluster.OwnerField: string(task.GetUID())})
 }
 
 // +kubebuilder:rbac:groups=nestor.dev,resources=agenttasks,verbs=get;list;watch;create;update;delete
@@ -110,10 +104,7 @@ func (r *Reconciler) ownedBy(ctx context.Context, task client.Object) []ctrl.Req
 
 // Reconcile starts, cancels or shows the work of a task or sub-agent.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	var object client.Object = &v1beta1.SubAgent{}
-	if r.Tracker.Kind == "AgentTask" {
-		object = &v1beta1.AgentTask{}
-	}
+	object := cluster.NewObject(r.Tracker.Kind)
 	if alive, err := r.Tracker.Fetch(ctx, req.NamespacedName, object); err != nil || !alive {
 		return ctrl.Result{}, err
 	}

@@ -124,8 +124,8 @@ func (r *Reconciler) create(ctx context.Context, task *v1beta1.AgentTask, sub *v
 		if !refused && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create sub-agent %s/%s: %w", task.Namespace, name, err)
 		}
-		// The sub-agent may be missing from the cache. The API server checks quotas before names, so it may be the object that filled the
-		// quota.
+		// The sub-agent may be missing from the cache. The API server checks quotas before names, so it may be the object
+		// that filled the quota.
 		if ours, findErr := r.Runner.FindSubAgent(ctx, task); findErr != nil || ours != nil {
 			return findErr
 		}
@@ -136,7 +136,8 @@ func (r *Reconciler) create(ctx context.Context, task *v1beta1.AgentTask, sub *v
 	return fmt.Errorf("create the sub-agent of task %s/%s: all of its names are taken", task.Namespace, task.Name)
 }
 
-// placement returns the depth of a task's agent, its depth limit, and its working directory: its parent's unless the task names one.
+// placement returns the depth of a task's agent, its depth limit, and its working directory: its parent's unless the
+// task names one.
 func placement(task *v1beta1.AgentTask, lineage cluster.Lineage) (depth, limit int32, cwd string) {
 	depth, limit, cwd = 1, standaloneDepth, task.Spec.WorkingDir
 	if parent, ok := lineage.Parent.(*v1beta1.SubAgent); ok {

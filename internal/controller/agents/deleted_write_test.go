@@ -4,7 +4,6 @@
 package agents
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -21,9 +20,10 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger/ledgertest"
 )
 
-// A sub-agent and its task are deleted. The cache of tasks is behind, and the last status write of the sub-agent is still remembered: its
-// response arrived after its watch event, and nothing has read the sub-agent since. The watch event of the deletion is the only one that
-// ends the agent: when the deletion of the task arrives, the cache has no sub-agent of it any more.
+// A sub-agent and its task are deleted. The cache of tasks is behind, and the last status write of the sub-agent is
+// still remembered: its response arrived after its watch event, and nothing has read the sub-agent since. The watch
+// event of the deletion is the only one that ends the agent: when the deletion of the task arrives, the cache has no
+// sub-agent of it any more.
 func TestOwnWriteDoesNotKeepAgentAlive(t *testing.T) {
 	task := &v1beta1.AgentTask{ObjectMeta: clustertest.Named("work", "task"), Spec: v1beta1.AgentTaskSpec{Type: v1beta1.TaskAgent}}
 	sub := clustertest.OwnedBy(task, "AgentTask", &v1beta1.SubAgent{ObjectMeta: clustertest.Named("work", "sub")})
@@ -31,12 +31,7 @@ func TestOwnWriteDoesNotKeepAgentAlive(t *testing.T) {
 	own := cluster.NewClient(cache)
 	objects := cluster.Reader{Cache: own, API: cluster.NewLive(live)}
 	kept := ledgertest.OpenSQLite(t)
-	e := engine.NewRouter(engine.Options{Ledger: kept, Deleted: objects.Deleted}, 0)
-	t.Cleanup(func() {
-		if err := e.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	e := newRouter(t, engine.Options{Ledger: kept, Deleted: objects.Deleted})
 	runner := &Runner{Reader: objects, Client: own, Engine: e, Status: &status.Writer{Client: own, Pace: status.NewPace()}, Ledger: kept}
 	r := &Reconciler{Runner: runner, Changed: cluster.NewQueue(), Tracker: &Tracker{Engine: e, Find: objects.Find, Kind: "SubAgent"}, Unresolved: &cluster.Unresolved{}}
 	waits := agent.Config{Kind: agent.ToolRun, Name: "work", Tools: []agent.Tool{{Name: "look"}}, ToolCall: &agent.ToolRunCall{Tool: "look"},

@@ -20,8 +20,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/controller/status"
 )
 
-// finish handles a task whose status shows its end. The engine reports the outcome of an agent to its parent; if the task never had an
-// agent, finish reports the failure.
+// finish handles a task whose status shows its end. The engine reports the outcome of an agent to its parent; if the
+// task never had an agent, finish reports the failure.
 func (r *Reconciler) finish(ctx context.Context, task *v1beta1.AgentTask) (ctrl.Result, error) {
 	parent := metav1.GetControllerOf(task)
 	if task.Status.Error == nil || parent == nil {
@@ -59,8 +59,8 @@ func (r *Reconciler) expire(ctx context.Context, task *v1beta1.AgentTask) (ctrl.
 	if !r.Runner.Settled(task) {
 		return ctrl.Result{}, nil
 	}
-	// The parent must have recorded the outcome: it would treat a missing task as deleted. It may record it after isReported has read its
-	// state, so the task waits before that.
+	// The parent must have recorded the outcome: it would treat a missing task as deleted. It may record it after
+	// isReported has read its state, so the task waits before that.
 	r.Unreported.Set(client.ObjectKeyFromObject(task), true)
 	if reported, err := r.isReported(ctx, task); err != nil || !reported {
 		return ctrl.Result{}, err
@@ -78,8 +78,8 @@ func (r *Reconciler) isReported(ctx context.Context, task *v1beta1.AgentTask) (b
 	if owner == nil {
 		return true, nil
 	}
-	state, found, err := r.Runner.State(ctx, string(owner.UID))
-	if err != nil || !found || state.Phase.Terminal() {
+	state, started, err := r.Runner.State(ctx, string(owner.UID))
+	if err != nil || !started || state.Phase.Terminal() {
 		return err == nil, err
 	}
 	for _, child := range state.Children.Live {
@@ -92,19 +92,9 @@ func (r *Reconciler) isReported(ctx context.Context, task *v1beta1.AgentTask) (b
 
 // finishedTasks returns requests for the finished tasks of a chat whose TTL has changed.
 func (r *Reconciler) finishedTasks(ctx context.Context, chat client.Object) []ctrl.Request {
-	var tasks v1beta1.AgentTaskList
-	ours := []client.ListOption{client.InNamespace(chat.GetNamespace()), client.MatchingFields{cluster.ChatField: chat.GetName()}, client.UnsafeDisableDeepCopy}
-	if err := r.Runner.Client.List(ctx, &tasks, ours...); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Cannot list the finished tasks of a chat", "AgentChat", client.ObjectKeyFromObject(chat))
-		return nil
-	}
-	var requests []ctrl.Request
-	for i := range tasks.Items {
-		if tasks.Items[i].Status.CompletionTime != nil {
-			requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&tasks.Items[i])})
-		}
-	}
-	return requests
+	finished := func(task *v1beta1.AgentTask) bool { return task.Status.CompletionTime != nil }
+	return cluster.Requests(ctx, r.Runner.Client, &v1beta1.AgentTaskList{}, finished,
+		client.InNamespace(chat.GetNamespace()), client.MatchingFields{cluster.ChatField: chat.GetName()})
 }
 
 // ttlChanged selects the updates of a chat that change the TTL of its finished tasks.

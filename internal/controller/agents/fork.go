@@ -60,7 +60,8 @@ type origin struct {
 	config agent.Config
 }
 
-// findOrigin reads the run of a fork. The creator of the task may read its transcript, which the admission policy has checked by its name.
+// findOrigin reads the run of a fork. The creator of the task may read its transcript, which the admission policy has
+// checked by its name.
 func (r *Reconciler) findOrigin(ctx context.Context, task *v1beta1.AgentTask) (origin, error) {
 	fork := task.Spec.Fork
 	never := func(format string, args ...any) error {
@@ -136,11 +137,9 @@ func (r *Reconciler) assignFork(ctx context.Context, task *v1beta1.AgentTask) (*
 	if spec.Workspace != nil {
 		spec.WorkingDir = o.config.Task.WorkingDir
 	}
-	if task.Spec.Role == "" {
-		if task.Spec.ModelProvider == "" {
-			_, spec.ModelProvider, _ = strings.Cut(o.record.Provider, "/")
-			spec.Model = cmp.Or(spec.Model, o.record.Model)
-		}
+	if task.Spec.Role == "" && task.Spec.ModelProvider == "" {
+		_, spec.ModelProvider, _ = strings.Cut(o.record.Provider, "/")
+		spec.Model = cmp.Or(spec.Model, o.record.Model)
 	}
 	return forked, nil
 }
@@ -149,13 +148,11 @@ func (r *Reconciler) assignFork(ctx context.Context, task *v1beta1.AgentTask) (*
 func (r *Reconciler) firstFact(ctx context.Context, f *facts) (ledger.Agent, agent.Fact, error) {
 	task, ok := f.lineage.Root.(*v1beta1.AgentTask)
 	if !ok || f.SubAgent == nil || f.SubAgent.Spec.Depth > 1 || task.Spec.Fork == nil {
-		record, started, err := r.prepare(ctx, f)
-		return record, started, err
+		return r.prepare(ctx, f)
 	}
 	return r.prepareFork(ctx, f, task)
 }
 
-// prepareFork returns the record and the first fact of a fork.
 func (r *Reconciler) prepareFork(ctx context.Context, f *facts, task *v1beta1.AgentTask) (ledger.Agent, agent.Fact, error) {
 	o, err := r.findOrigin(ctx, task)
 	if err == nil {
@@ -223,8 +220,8 @@ func (r *Reconciler) prepareFork(ctx context.Context, f *facts, task *v1beta1.Ag
 	return record, forked, nil
 }
 
-// filesOfFork saves the files with which the workspace of a fork begins. They include the changes of the run if the fork begins at its
-// end: no call, and no other agent in the workspace, has changed files after the place of the fork.
+// filesOfFork saves the files with which the workspace of a fork begins. They include the changes of the run if the
+// fork begins at its end: no call, and no other agent in the workspace, has changed files after the place of the fork.
 func (r *Reconciler) filesOfFork(ctx context.Context, f *facts, task *v1beta1.AgentTask, o origin, root rootOfRun) (workspace.ForkFiles, error) {
 	if task.Spec.Workspace == nil || r.Runner.Files == nil {
 		return workspace.ForkFiles{}, nil
@@ -250,8 +247,8 @@ func callsFollow(events []agent.Event) bool {
 	})
 }
 
-// forkConfig returns the configuration of a fork that replaces the role or the model: that of the record, with the prompt, the includes and
-// the skills of the role, and with the model.
+// forkConfig returns the configuration of a fork that replaces the role or the model: that of the record, with the
+// prompt, the includes and the skills of the role, and with the model.
 func (r *Reconciler) forkConfig(ctx context.Context, f *facts, task *v1beta1.AgentTask, o origin) (agentconfig.Resolved, error) {
 	subject := subjectOf(f)
 	subject.Revisions = forkRevisions(task)

@@ -98,7 +98,8 @@ func TestForksOfOtherRunsAreRefused(t *testing.T) {
 	}
 }
 
-// A fork begins with the changes of its run only where no call follows, and only if no other agent has used the workspace.
+// A fork begins with the changes of its run only where no call follows, and only if no other agent has used the
+// workspace.
 func TestFilesOfFork(t *testing.T) {
 	for name, test := range map[string]struct {
 		sequence    int64

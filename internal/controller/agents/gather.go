@@ -92,8 +92,8 @@ func runOf(object client.Object) projection.Run {
 	return projection.SubAgentRun(sub)
 }
 
-// findSubAgent returns the sub-agent of a task, or nil. An absence is confirmed with the API server, unless it only leads
-// to the creation of the sub-agent.
+// findSubAgent returns the sub-agent of a task, or nil. An absence is confirmed with the API server, unless it only
+// leads to the creation of the sub-agent.
 func (r *Reconciler) findSubAgent(ctx context.Context, f *facts) (*v1beta1.SubAgent, error) {
 	if f.Task.Status.SubAgent != "" || f.lineage.Gone || f.Cancel {
 		return r.Runner.FindSubAgent(ctx, f.Task)

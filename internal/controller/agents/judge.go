@@ -74,8 +74,8 @@ func judge(f facts) verdict {
 	return verdict{verb: begin}
 }
 
-// judgeStarted decides about an agent or tool run that has started. The end of a sub-agent is written before that of its
-// task, so that a client that waits for the task finds both.
+// judgeStarted decides about an agent or tool run that has started. The end of a sub-agent is written before that of
+// its task, so that a client that waits for the task finds both.
 func judgeStarted(f facts) verdict {
 	v := verdict{verb: show}
 	switch {
@@ -115,8 +115,8 @@ func (f facts) either(task, sub string) string {
 	return sub
 }
 
-// judgeWrite decides whether to write a status, and whether the write may be delayed because it only shows progress. Why a
-// run has not started, the continuation after an answer, and the next question are written at once.
+// judgeWrite decides whether to write a status, and whether the write may be delayed because it only shows progress.
+// Why a run has not started, the continuation after an answer, and the next question are written at once.
 func judgeWrite(f facts) (write, later bool) {
 	// An outage ends for all runs at the same time.
 	interrupted := status.WasInterrupted(*f.before.Conditions, v1beta1.ConditionSucceeded)
@@ -129,8 +129,8 @@ func judgeWrite(f facts) (write, later bool) {
 		}
 		return true, next.StartTime != nil && (progress || interrupted)
 	}
-	// Counters that grow during the run are in the sub-agent's status; the task gets them when its phase changes, so a task
-	// that ends within a second is written once.
+	// Counters that grow during the run are in the sub-agent's status; the task gets them when its phase changes, so a
+	// task that ends within a second is written once.
 	before, next := f.before.Task.Status, f.Task.Status
 	write = next.Phase != before.Phase || next.SubAgent != before.SubAgent ||
 		!equality.Semantic.DeepEqual(before.Waiting, next.Waiting) ||

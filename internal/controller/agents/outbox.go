@@ -41,8 +41,8 @@ func (r *Runner) sendItem(ctx context.Context, owner Owner, item agent.Item) (bo
 	return true, r.Engine.Deliver(string(owner.Object.GetUID()), sent)
 }
 
-// post creates a message of the main chat. Its name derives from its position in the chat, so it is created once. If another message has
-// the name, the orchestrator chooses another one.
+// post creates a message of the main chat. Its name derives from its position in the chat, so it is created once. If
+// another message has the name, the orchestrator chooses another one.
 func (r *Runner) post(ctx context.Context, owner Owner, item agent.Item) (posted bool, err error) {
 	message := messageOf(owner, item)
 	// The ledger may not have recorded the post yet. Creating it again would count against quotas although it exists.
@@ -126,8 +126,9 @@ func (r *Runner) isPosted(ctx context.Context, owner Owner, message *v1beta1.Age
 	return false, r.Engine.Deliver(string(uid), agent.NameTaken{Name: message.Name, Item: item.ID, Suffix: cluster.Suffix(uid, message.Name)})
 }
 
-// hasPost reports whether the message of a post exists. A message of the chat with its name and another content is not that post: after a
-// loss of events the orchestrator uses the name again. A missing message is an error: it may have just been deleted.
+// hasPost reports whether the message of a post exists. A message of the chat with its name and another content is not
+// that post: after a loss of events the orchestrator uses the name again. A missing message is an error: it may have
+// just been deleted.
 func hasPost(ctx context.Context, owner Owner, post *v1beta1.AgentMessage, read cluster.Read) (bool, error) {
 	var message v1beta1.AgentMessage
 	if err := read(ctx, client.ObjectKeyFromObject(post), &message); err != nil {
@@ -146,14 +147,14 @@ type PostRefusedError struct {
 	Err  error
 }
 
-// Error implements error.
 func (e *PostRefusedError) Error() string { return fmt.Sprintf("post message %s: %s", e.Name, e.Err) }
 
 // Unwrap returns the API server's error.
 func (e *PostRefusedError) Unwrap() error { return e.Err }
 
-// isHandled reports whether the status of a message that a turn has taken shows that it was handled. A message that was deleted, or belongs
-// to another chat, needs no status. The message controller writes the status; the chat is reconciled again after that.
+// isHandled reports whether the status of a message that a turn has taken shows that it was handled. A message that was
+// deleted, or belongs to another chat, needs no status. The message controller writes the status; the chat is
+// reconciled again after that.
 func (r *Runner) isHandled(ctx context.Context, owner Owner, name string) (bool, error) {
 	key := types.NamespacedName{Namespace: owner.Object.GetNamespace(), Name: name}
 	var message v1beta1.AgentMessage

@@ -39,22 +39,29 @@ func (noModels) Endpoint(context.Context, ledger.Agent, string) (engine.Endpoint
 	return engine.Endpoint{}, errors.New("no model")
 }
 
-// newPostingRunner returns a runner and a chat with an item to post.
-func newPostingRunner(t *testing.T, api client.WithWatch) (*Runner, Owner, <-chan struct{}) {
+// newRouter returns an engine that is closed when the test ends.
+func newRouter(t *testing.T, options engine.Options) *engine.Router {
 	t.Helper()
-	changed := make(chan struct{}, 1)
-	kept := ledgertest.OpenSQLite(t)
-	e := engine.NewRouter(engine.Options{Ledger: kept, Models: noModels{}, Changed: func(engine.Change) {
-		select {
-		case changed <- struct{}{}:
-		default:
-		}
-	}}, 0)
+	e := engine.NewRouter(options, 0)
 	t.Cleanup(func() {
 		if err := e.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
+	return e
+}
+
+// newPostingRunner returns a runner and a chat with an item to post.
+func newPostingRunner(t *testing.T, api client.WithWatch) (*Runner, Owner, <-chan struct{}) {
+	t.Helper()
+	changed := make(chan struct{}, 1)
+	kept := ledgertest.OpenSQLite(t)
+	e := newRouter(t, engine.Options{Ledger: kept, Models: noModels{}, Changed: func(engine.Change) {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	}})
 	chat := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}
 	r := &Runner{Reader: cluster.Reader{Cache: api, API: api}, Client: api, Engine: e, Finder: resolve.Finder{Live: api}, Ledger: kept, MessageTaken: func(types.NamespacedName) {}}
 	record := ledger.Agent{UID: "chat-uid", Kind: "AgentChat", Namespace: "a", Name: "chat", Root: "chat-uid", Chat: "chat", CreatedAt: time.Now()}
@@ -104,7 +111,8 @@ func existingPost(t *testing.T) *v1beta1.AgentMessage {
 
 func posted(s agent.State, err error) bool { return err == nil && s.Posts > 0 && len(s.Outbox) == 0 }
 
-// The message controller writes the status of a message. The chat waits until the status shows that the message was handled.
+// The message controller writes the status of a message. The chat waits until the status shows that the message was
+// handled.
 func TestTakenMessageKeepsItsController(t *testing.T) {
 	for name, test := range map[string]struct {
 		phase v1beta1.MessagePhase
@@ -130,8 +138,8 @@ func TestTakenMessageKeepsItsController(t *testing.T) {
 	}
 }
 
-// A message with the name of a post is the post only if the chat owns it and it has the same content: a chat that lost events
-// uses names again.
+// A message with the name of a post is the post only if the chat owns it and it has the same content: a chat that lost
+// events uses names again.
 func TestPostWithTakenName(t *testing.T) {
 	chat := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "chat-uid")}
 	old := &v1beta1.AgentChat{ObjectMeta: clustertest.Named("chat", "old")}
@@ -263,13 +271,14 @@ func TestExistingPostIsNotRecreated(t *testing.T) {
 	}
 }
 
-// A task that is missing from the cache may have filled the quota. If it were treated as rejected, its parent would receive a failed child.
+// A task that is missing from the cache may have filled the quota. If it were treated as rejected, its parent would
+// receive a failed child.
 func TestExistingChildIsNotRefused(t *testing.T) {
 	r, owner, _ := newPostingRunner(t, rejectingQuota(clustertest.NewCluster(t)))
 	if err := r.Engine.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	tellsParent := func(there ...client.Object) bool {
+	isReported := func(there ...client.Object) bool {
 		t.Helper()
 		r.API = clustertest.NewCluster(t, there...)
 		err := r.startChild(t.Context(), owner, agent.ChildSpec{Name: "chat-1", Role: "general", Task: "work"})
@@ -278,10 +287,10 @@ func TestExistingChildIsNotRefused(t *testing.T) {
 		}
 		return err != nil
 	}
-	if tellsParent(clustertest.OwnedBy(owner.Object, "AgentChat", &v1beta1.AgentTask{ObjectMeta: clustertest.Named("chat-1", "task")})) {
+	if isReported(clustertest.OwnedBy(owner.Object, "AgentChat", &v1beta1.AgentTask{ObjectMeta: clustertest.Named("chat-1", "task")})) {
 		t.Error("an existing child was reported as refused")
 	}
-	if !tellsParent() {
+	if !isReported() {
 		t.Error("a refused child was not reported")
 	}
 }

@@ -20,7 +20,8 @@ import (
 // defaultRole is the role whose approval rules apply to the tool of a standalone task.
 const defaultRole = "orchestrator"
 
-// prepare resolves the references of an agent or tool run and its place in its tree, and returns its record and first event.
+// prepare resolves the references of an agent or tool run and its place in its tree, and returns its record and first
+// event.
 func (r *Reconciler) prepare(ctx context.Context, f *facts) (ledger.Agent, agent.Started, error) {
 	if f.Task != nil && f.lineage.Chat == nil {
 		err := r.Runner.Config.Tools.CheckUse(ctx, f.Task)
@@ -51,13 +52,10 @@ func (r *Reconciler) prepare(ctx context.Context, f *facts) (ledger.Agent, agent
 	}
 	if f.Task != nil {
 		started.Labels = append(parent.LabelsFor(f.Task.Name), v1beta1.ContentNames(f.Task.Spec.ContentLabels)...)
-	} else {
-		started.Labels = append(parent.LabelsFor(f.SubAgent.Spec.Task), v1beta1.ContentNames(f.SubAgent.Spec.ContentLabels)...)
-	}
-	if f.Task != nil {
 		setToolRun(&started.Config, f.Task, parent)
 		return record, started, nil
 	}
+	started.Labels = append(parent.LabelsFor(f.SubAgent.Spec.Task), v1beta1.ContentNames(f.SubAgent.Spec.ContentLabels)...)
 	record.Provider, record.Model = resolved.Provider, resolved.Model
 	setAssignment(&started.Config, f.SubAgent, parent)
 	started, err = r.continueFrom(ctx, f.SubAgent, record.Root, started)
@@ -117,7 +115,6 @@ func setToolRun(config *agent.Config, task *v1beta1.AgentTask, parent agent.Stat
 	config.WaitForStartPublished = !config.Repeatable(task.Spec.Tool)
 }
 
-// setAssignment configures the work of a sub-agent.
 func setAssignment(config *agent.Config, sub *v1beta1.SubAgent, parent agent.State) {
 	config.Task = agent.Task{
 		Instruction: sub.Spec.Instruction, ContextFiles: sub.Spec.ContextFiles, SuccessCriteria: sub.Spec.SuccessCriteria, WorkingDir: sub.Spec.WorkingDir,

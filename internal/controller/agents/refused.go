@@ -12,9 +12,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// IsRefused reports whether the API server rejected an object and a retry would not help: a quota, a policy, or an object that is invalid
-// or too large. A conflict, too many requests, a timeout and a failing server are temporary; a namespace that is being deleted deletes
-// everything in it.
+// IsRefused reports whether the API server rejected an object and a retry would not help: a quota, a policy, or an
+// object that is invalid or too large. A conflict, too many requests, a timeout and a failing server are temporary; a
+// namespace that is being deleted deletes everything in it.
 func IsRefused(err error) bool {
 	if err == nil || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return false
@@ -30,8 +30,8 @@ func IsRefused(err error) bool {
 	if !errors.As(err, &status) {
 		return false
 	}
-	// Missing permissions of the operator itself say nothing about the object. An API server that has just started has not loaded its roles
-	// and rejects every request with this message.
+	// Missing permissions of the operator itself say nothing about the object. An API server that has just started has not
+	// loaded its roles and rejects every request with this message.
 	if apierrors.IsForbidden(err) && strings.Contains(message, " cannot create resource ") {
 		return false
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster"
 )
 
-// pinnedRevisions returns the revisions of gated roles that the parent of an agent has pinned, by the names of the roles.
+// pinnedRevisions returns the revisions of gated roles that the parent of an agent has pinned, by the names of the
+// roles.
 func (r *Reconciler) pinnedRevisions(ctx context.Context, lineage cluster.Lineage) (map[string]string, error) {
 	if lineage.Parent == nil {
 		return forkRevisions(lineage.Root), nil

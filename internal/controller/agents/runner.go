@@ -1,9 +1,9 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agents runs the agents of chats, tasks and sub-agents: it connects the states of the engine with Kubernetes objects. Runner
-// contains what the controllers of these kinds share. Reconciler is the controller of tasks and sub-agents; each of its reconciles gathers
-// facts, judges them, acts, and writes the status at one exit.
+// Package agents runs the agents of chats, tasks and sub-agents: it connects the states of the engine with Kubernetes
+// objects. Runner contains what the controllers of these kinds share. Reconciler is the controller of tasks and
+// sub-agents; each of its reconciles gathers facts, judges them, acts, and writes the status at one exit.
 package agents
 
 import (
@@ -60,8 +60,8 @@ type Files interface {
 // ledgerTimeout is how long a reconcile waits for the ledger.
 const ledgerTimeout = 10 * time.Second
 
-// Outage returns the ledger outage that blocks an object, and false for every other error. The message is the same for every attempt, so
-// that an outage costs an object one write; the operator's log has the cause.
+// Outage returns the ledger outage that blocks an object, and false for every other error. The message is the same for
+// every attempt, so that an outage costs an object one write; the operator's log has the cause.
 func (r *Runner) Outage(err error) (outage projection.Outage, ok bool) {
 	var failure *ledger.Error
 	if !errors.As(err, &failure) {
@@ -101,8 +101,9 @@ func (r *Runner) Work(ctx context.Context, namespace, uid string) projection.Wor
 	return work
 }
 
-// ShownFirst moves the ask that a standalone task shows in its status to the front of the asks below it. Agents record their asks
-// independently, so that an older one can appear after a younger one; it must not replace what a person is about to answer.
+// ShownFirst moves the ask that a standalone task shows in its status to the front of the asks below it. Agents record
+// their asks independently, so that an older one can appear after a younger one; it must not replace what a person is
+// about to answer.
 func ShownFirst(asks []engine.Ask, shown *v1beta1.Waiting) []engine.Ask {
 	if shown == nil {
 		return asks

@@ -5,6 +5,7 @@ package agents
 
 import (
 	"context"
+	"reflect"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,13 +50,10 @@ func TestJudgeWithStaleCaches(t *testing.T) {
 
 // cached returns the cached version of an object, or nil.
 func cached(cache client.Reader, live client.Object) client.Object {
-	var object client.Object = &v1beta1.SubAgent{}
-	switch live.(type) {
-	case *v1beta1.AgentChat:
+	if _, isChat := live.(*v1beta1.AgentChat); isChat {
 		return nil
-	case *v1beta1.AgentTask:
-		object = &v1beta1.AgentTask{}
 	}
+	object, _ := reflect.New(reflect.TypeOf(live).Elem()).Interface().(client.Object)
 	if cache.Get(context.Background(), client.ObjectKeyFromObject(live), object) != nil || object.GetUID() != live.GetUID() {
 		return nil
 	}

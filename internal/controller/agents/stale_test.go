@@ -15,8 +15,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/cluster/clustertest"
 )
 
-// After an outage of the API server the caches of the kinds recover one after the other. An object that is missing from a cache still
-// exists: treating it as deleted would lose an answer, close a question and end an agent permanently.
+// After an outage of the API server the caches of the kinds recover one after the other. An object that is missing from
+// a cache still exists: treating it as deleted would lose an answer, close a question and end an agent permanently.
 func TestCacheMissIsConfirmedLive(t *testing.T) {
 	meta := func(uid string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "a", Name: "work", UID: types.UID(uid)}

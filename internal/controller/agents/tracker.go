@@ -17,7 +17,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/engine"
 )
 
-// Tracker maps the names of the objects of a kind to their engine UIDs: a reconcile of a deleted object has only the name.
+// Tracker maps the names of the objects of a kind to their engine UIDs: a reconcile of a deleted object has only the
+// name.
 type Tracker struct {
 	Engine *engine.Router
 	// Find reads an object from the cache, or from the API server if it is not in the cache; see Runner.Find.
@@ -29,9 +30,9 @@ type Tracker struct {
 	uids map[types.NamespacedName]types.UID
 }
 
-// Fetch reads an object that has an agent. It reports false if the object is deleted or being deleted, and then ends the agent. The cache
-// of an operator that has just started may not have every object of the agents it takes over, so Fetch confirms a deletion with the API
-// server.
+// Fetch reads an object that has an agent. It reports false if the object is deleted or being deleted, and then ends
+// the agent. The cache of an operator that has just started may not have every object of the agents it takes over, so
+// Fetch confirms a deletion with the API server.
 func (k *Tracker) Fetch(ctx context.Context, name types.NamespacedName, object client.Object) (bool, error) {
 	err := k.Find(ctx, name, object)
 	if apierrors.IsNotFound(err) {
@@ -50,8 +51,8 @@ func (k *Tracker) Fetch(ctx context.Context, name types.NamespacedName, object c
 	return true, nil
 }
 
-// Know stores the UID of an object whose agent was taken over, unless an object with the same name is known already.
-func (k *Tracker) Know(name types.NamespacedName, uid types.UID) {
+// Add stores the UID of an object whose agent was taken over, unless the tracker has an object with this name.
+func (k *Tracker) Add(name types.NamespacedName, uid types.UID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if _, ok := k.uids[name]; !ok {
@@ -77,8 +78,8 @@ func (k *Tracker) set(ctx context.Context, name types.NamespacedName, uid types.
 	return nil
 }
 
-// EndEarlier cancels the agent of an earlier object with the same name: that object has been deleted in the meantime. If another operator
-// owns the shard of the agent, it does that.
+// EndEarlier cancels the agent of an earlier object with the same name: that object has been deleted in the meantime.
+// If another operator owns the shard of the agent, it does that.
 func (k *Tracker) EndEarlier(ctx context.Context, name types.NamespacedName, uid types.UID) error {
 	k.mu.Lock()
 	before, ok := k.uids[name]
@@ -97,9 +98,9 @@ func (k *Tracker) EndEarlier(ctx context.Context, name types.NamespacedName, uid
 	return nil
 }
 
-// endDeleted cancels the agent of a deleted object. An object that this operator has never seen may have been deleted while no operator was
-// running; the ledger shows whether it had an agent. endDeleted then reads the object again, because a new object with the same name may
-// have started an agent in the meantime.
+// endDeleted cancels the agent of a deleted object. An object that this operator has never seen may have been deleted
+// while no operator was running; the ledger shows whether it had an agent. endDeleted then reads the object again,
+// because a new object with the same name may have started an agent in the meantime.
 func (k *Tracker) endDeleted(ctx context.Context, name types.NamespacedName, object client.Object) error {
 	k.mu.Lock()
 	uid, ok := k.uids[name]

@@ -86,10 +86,8 @@ func fired() predicate.Predicate {
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, ok := e.ObjectOld.(*v1beta1.AgentTrigger)
 			after, alsoOK := e.ObjectNew.(*v1beta1.AgentTrigger)
-			if !ok || !alsoOK {
-				return false
-			}
-			return after.Status.Firings != before.Status.Firings || after.Annotations[v1beta1.AnnotationFire] != before.Annotations[v1beta1.AnnotationFire]
+			return ok && alsoOK && (after.Status.Firings != before.Status.Firings ||
+				after.Annotations[v1beta1.AnnotationFire] != before.Annotations[v1beta1.AnnotationFire])
 		},
 	}
 }
@@ -240,21 +238,22 @@ func (r *Reconciler) fireSchedule(ctx context.Context, t *v1beta1.AgentTrigger, 
 	return decision.Outcome == trigger.Wait, err
 }
 
-// fireWatch records the firings for objects for which the condition has become true. It reports whether one of them must wait.
+// fireWatch records the firings for objects for which the condition has become true. It reports whether one of them
+// must wait.
 func (r *Reconciler) fireWatch(ctx context.Context, t *v1beta1.AgentTrigger, program *trigger.Program) (waits bool, err error) {
 	// The Events of a trigger are about this generation: the watcher of another one has its own.
 	about := t.DeepCopy()
 	w, err := r.Watches.of(ctx, t, program, func(err error) { r.Recorder.warn(about, string(v1beta1.DropExpressionFailed), err.Error()) })
 	var cannot *problem
 	if errors.As(err, &cannot) {
-		return false, r.reportProblem(ctx, t, cannot.reason, cannot.message)
+		return false, r.writeCondition(ctx, t, status.NotReady(t.Generation, cannot.reason, cannot.message))
 	}
 	if err != nil {
 		return false, err
 	}
 	for {
-		f, found := w.next()
-		if !found {
+		f, ok := w.next()
+		if !ok {
 			break
 		}
 		decision, err := r.Recorder.record(ctx, t, f, r.Recorder.evaluateLater)
@@ -279,9 +278,7 @@ func (r *Reconciler) clearWatchProblem(ctx context.Context, t *v1beta1.AgentTrig
 	if watchProblem(t) == nil {
 		return nil
 	}
-	next := *t.Status.DeepCopy()
-	setCondition(&next, readiness(t, nil))
-	return r.Recorder.write(ctx, t, next)
+	return r.writeCondition(ctx, t, readiness(t, nil))
 }
 
 // watchProblem returns the Ready condition of a trigger that may not watch its kind, or whose kind does not exist, or

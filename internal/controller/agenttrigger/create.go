@@ -31,8 +31,8 @@ import (
 //  3. release it: remove the finalizer of the object with that UID. Its work starts.
 //  4. confirm: drop the record, with the next write of the status.
 //
-// A process that was paused before step 1 may create the object again after it ran and was deleted. That object is never claimed, because
-// the record has another UID or is gone; it never starts, and is discarded.
+// A process that was paused before step 1 may create the object again after it ran and was deleted. That object is
+// never claimed, because the record has another UID or is gone; it never starts, and is discarded.
 
 // act brings the recorded firings of a trigger to work.
 func (r *Reconciler) act(ctx context.Context, t *v1beta1.AgentTrigger) error {
@@ -80,7 +80,6 @@ type refusal struct {
 	err    error
 }
 
-// Error implements error.
 func (r *refusal) Error() string { return r.err.Error() }
 
 // unfire turns a recorded firing that cannot become work into a dropped one.
@@ -121,15 +120,15 @@ func (r *Reconciler) create(ctx context.Context, t *v1beta1.AgentTrigger, p v1be
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
 		return nil, &refusal{v1beta1.DropRefused, fmt.Errorf("the API server refuses the %s: %w", p.Kind, err)}
 	case apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, "NamespaceTerminating"):
-		return nil, errors.Join(err, r.reportProblem(ctx, t, v1beta1.ReasonCreationRefused, err.Error()))
+		return nil, errors.Join(err, r.writeCondition(ctx, t, status.NotReady(t.Generation, v1beta1.ReasonCreationRefused, err.Error())))
 	}
 	return nil, fmt.Errorf("create %s %s/%s: %w", p.Kind, t.Namespace, p.Name, err)
 }
 
-// reportProblem shows a problem of a trigger that is not in its spec.
-func (r *Reconciler) reportProblem(ctx context.Context, t *v1beta1.AgentTrigger, reason, message string) error {
+// writeCondition writes the Ready condition of a trigger, for a problem that is not in its spec, or the end of one.
+func (r *Reconciler) writeCondition(ctx context.Context, t *v1beta1.AgentTrigger, c metav1.Condition) error {
 	next := *t.Status.DeepCopy()
-	setCondition(&next, status.NotReady(t.Generation, reason, message))
+	setCondition(&next, c)
 	return r.Recorder.write(ctx, t, next)
 }
 
@@ -148,7 +147,8 @@ func (r *Reconciler) build(t *v1beta1.AgentTrigger, p v1beta1.PendingFiring) (cl
 		if err := json.Unmarshal(spec, &message.Spec); err != nil {
 			return nil, fmt.Errorf("read the recorded message: %w", err)
 		}
-		// The trigger owns the message while it is held. Then it belongs to its chat, and stays there when the trigger is deleted.
+		// The trigger owns the message while it is held. Then it belongs to its chat, and stays there when the trigger is
+		// deleted.
 		if err := controllerutil.SetOwnerReference(t, message, r.Client.Scheme()); err != nil {
 			return nil, fmt.Errorf("own the message: %w", err)
 		}
@@ -202,10 +202,11 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, object client.Object) 
 	return nil
 }
 
-// discard deletes the objects that were created for firings of a trigger name and are not claimed: duplicates, and those whose trigger is
-// gone. Every object is observed before the record is read: a firing is recorded before its object is created. A claimed object is released
-// before its record is removed, which the cache may not show yet, so only the version that was observed is deleted. Objects that no trigger
-// owns lose the finalizer and nothing else: it was planted, or their trigger was deleted with --cascade=orphan.
+// discard deletes the objects that were created for firings of a trigger name and are not claimed: duplicates, and
+// those whose trigger is gone. Every object is observed before the record is read: a firing is recorded before its
+// object is created. A claimed object is released before its record is removed, which the cache may not show yet, so
+// only the version that was observed is deleted. Objects that no trigger owns lose the finalizer and nothing else: it
+// was planted, or their trigger was deleted with --cascade=orphan.
 func (r *Reconciler) discard(ctx context.Context, name types.NamespacedName) error {
 	objects, err := r.held(ctx, name)
 	if err != nil || len(objects) == 0 {

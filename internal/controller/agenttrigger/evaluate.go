@@ -41,7 +41,7 @@ func (e *pending) isFor(wanted *pending) bool {
 	return e.uid == wanted.uid && e.generation == wanted.generation && e.firing == wanted.firing
 }
 
-// result is what the expressions of a trigger result in.
+// result is the result of the expressions of a trigger.
 type result struct {
 	matches bool
 	work    trigger.Work
@@ -60,7 +60,6 @@ func NewEvaluator(wake func(types.NamespacedName)) *Evaluator {
 	}
 }
 
-// now evaluates the expressions of a trigger for a firing.
 func (e *Evaluator) now(ctx context.Context, namespace string, program *trigger.Program, f trigger.Firing) result {
 	var out result
 	out.err = e.slots.Run(ctx, namespace, func(ctx context.Context) (err error) {

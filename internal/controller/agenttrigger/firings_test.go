@@ -20,8 +20,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
-// TestNoFiringIsLostOrDoubled lets up to three operators act on one trigger at the same time, although only one should own it, with stale
-// caches, pauses between any two requests, and crashes. Tasks end and are deleted at any time.
+// TestNoFiringIsLostOrDoubled lets up to three operators act on one trigger at the same time, although only one should
+// own it, with stale caches, pauses between any two requests, and crashes. Tasks end and are deleted at any time.
 func TestNoFiringIsLostOrDoubled(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		policy := rapid.SampledFrom([]v1beta1.ConcurrencyPolicy{v1beta1.ConcurrencyAllow, v1beta1.ConcurrencyForbid, v1beta1.ConcurrencyReplace}).Draw(rt, "policy")
@@ -137,8 +137,8 @@ func TestNoFiringIsLostOrDoubled(t *testing.T) {
 	})
 }
 
-// TestAReleasedTaskIsKept reconciles with each earlier version of the tasks after a firing: the cache may show for some time that a task is
-// held, although its record is gone.
+// TestAReleasedTaskIsKept reconciles with each earlier version of the tasks after a firing: the cache may show for some
+// time that a task is held, although its record is gone.
 func TestAReleasedTaskIsKept(t *testing.T) {
 	w := newWorld(t, 1, nightly(v1beta1.ConcurrencyAllow))
 	o := w.operators[0]

@@ -29,7 +29,8 @@ type request struct {
 	Old     map[string]any    `json:"oldObject"`
 }
 
-// fireResult is the value of the annotation that has the result of a firing by a person that left nothing in the status.
+// fireResult is the value of the annotation that has the result of a firing by a person that left nothing in the
+// status.
 type fireResult struct {
 	// ID is the id of the request.
 	ID string `json:"id"`
@@ -49,8 +50,8 @@ var notFired = map[trigger.Outcome]string{
 	trigger.Duplicate:  "A firing with this id or with the same value of dedupKey came a short time ago.",
 }
 
-// fireByHand records the firing that a person has requested with an annotation, and removes the annotation. It reports whether the firing
-// must wait.
+// fireByHand records the firing that a person has requested with an annotation, and removes the annotation. It reports
+// whether the firing must wait.
 func (r *Reconciler) fireByHand(ctx context.Context, t *v1beta1.AgentTrigger) (waits bool, err error) {
 	value := t.Annotations[v1beta1.AnnotationFire]
 	if value == "" {
@@ -126,5 +127,4 @@ func (r *Reconciler) refuseInvalid(ctx context.Context, t *v1beta1.AgentTrigger,
 	return r.refuseFire(ctx, t, fireResult{ID: fire.ID, Outcome: outcomeInvalid, Message: shorten.Head(problem.Error(), maxResultMessage)})
 }
 
-// maxResultMessage bounds the message of a result.
 const maxResultMessage = 512

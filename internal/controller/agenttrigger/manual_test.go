@@ -14,7 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/trigger"
 )
 
-// fireOnce requests a firing and lets the operator handle it. It returns the result that the operator left in an annotation, if any.
+// fireOnce requests a firing and lets the operator handle it. It returns the result that the operator left in an
+// annotation, if any.
 func fireOnce(w *world, request string) *fireResult {
 	w.t.Helper()
 	fired := w.trigger()

@@ -48,8 +48,8 @@ func Points() []engine.Point {
 // attempts is how often a decision is made again because another one was recorded in between.
 const attempts = 20
 
-// Recorder records firings in the statuses of triggers. Every operator may record firings of every trigger; the one that owns the trigger
-// acts on them.
+// Recorder records firings in the statuses of triggers. Every operator may record firings of every trigger; the one
+// that owns the trigger acts on them.
 type Recorder struct {
 	// Client reads from the cache, API from the API server.
 	Client client.Client
@@ -77,8 +77,8 @@ func (r *Recorder) reached(p engine.Point) {
 	}
 }
 
-// Fire decides about a firing of a trigger and records the decision. If it returns trigger.Fired, the work will be started, whatever
-// happens to this process. The UID identifies the trigger that the caller has read; empty means any.
+// Fire decides about a firing of a trigger and records the decision. If it returns trigger.Fired, the work will be
+// started, whatever happens to this process. The UID identifies the trigger that the caller has read; empty means any.
 func (r *Recorder) Fire(ctx context.Context, name types.NamespacedName, uid types.UID, f trigger.Firing) (trigger.Decision, error) {
 	var t v1beta1.AgentTrigger
 	err := r.Client.Get(ctx, name, &t)
@@ -155,7 +155,7 @@ func (r *Recorder) decide(ctx context.Context, t *v1beta1.AgentTrigger, current 
 	}
 	evaluated, known := how(ctx, t, program, f)
 	switch {
-	case !known || ctx.Err() != nil: // an evaluation that was cancelled says nothing about the firing
+	case !known || ctx.Err() != nil: // a cancelled evaluation has no verdict on the firing
 		return current, trigger.Decision{Outcome: trigger.Wait}
 	case evaluated.err != nil:
 		return drop(evaluated.err)
@@ -166,7 +166,8 @@ func (r *Recorder) decide(ctx context.Context, t *v1beta1.AgentTrigger, current 
 	return trigger.Decide(trigger.Identity{Name: t.Name, UID: t.UID}, t.Spec, current, now, f, evaluated.work)
 }
 
-// refresh returns the status of a trigger with the schedule that applies now, without confirmed firings, and without work that has ended.
+// refresh returns the status of a trigger with the schedule that applies now, without confirmed firings, and without
+// work that has ended.
 func (r *Recorder) refresh(ctx context.Context, t *v1beta1.AgentTrigger, now time.Time) (v1beta1.AgentTriggerStatus, error) {
 	next := trigger.Observe(t.Spec, t.Status, t.CreationTimestamp.Time, now)
 	var pending []v1beta1.PendingFiring
@@ -182,17 +183,16 @@ func (r *Recorder) refresh(ctx context.Context, t *v1beta1.AgentTrigger, now tim
 	next.Pending = pending
 	var active []string
 	for _, name := range next.Active {
-		isPending := slices.ContainsFunc(pending, func(p v1beta1.PendingFiring) bool { return p.Name == name })
-		ended := false
-		if !isPending {
-			var err error
-			if ended, err = r.hasEnded(ctx, t, name); err != nil {
+		if !slices.ContainsFunc(pending, func(p v1beta1.PendingFiring) bool { return p.Name == name }) {
+			ended, err := r.hasEnded(ctx, t, name)
+			if err != nil {
 				return next, err
 			}
+			if ended {
+				continue
+			}
 		}
-		if !ended {
-			active = append(active, name)
-		}
+		active = append(active, name)
 	}
 	next.Active = active
 	return next, nil
@@ -264,8 +264,9 @@ func (r *Recorder) warn(t *v1beta1.AgentTrigger, reason, note string) {
 	}
 }
 
-// find reads a task or message that belongs to a trigger. It confirms with the API server that an object does not exist: the cache may be
-// stale. It returns nil if there is none, or if an object of that name belongs to another owner.
+// find reads a task or message that belongs to a trigger. It confirms with the API server that an object does not
+// exist: the cache may be stale. It returns nil if there is none, or if an object of that name belongs to another
+// owner.
 func (r *Recorder) find(ctx context.Context, t *v1beta1.AgentTrigger, kind v1beta1.TargetKind, name string) (client.Object, error) {
 	key := types.NamespacedName{Namespace: t.Namespace, Name: name}
 	object := newObject(kind)
@@ -303,7 +304,8 @@ func belongsTo(object client.Object, trigger types.UID) bool {
 	return true
 }
 
-// isConfirmed reports whether the work of a recorded firing may start, or has started: its object was claimed and released.
+// isConfirmed reports whether the work of a recorded firing may start, or has started: its object was claimed and
+// released.
 func (r *Recorder) isConfirmed(ctx context.Context, t *v1beta1.AgentTrigger, p v1beta1.PendingFiring) (bool, error) {
 	if p.UID == "" {
 		return false, nil
@@ -326,11 +328,8 @@ func (r *Recorder) hasEnded(ctx context.Context, t *v1beta1.AgentTrigger, name s
 		if err != nil {
 			return false, err
 		}
-		switch o := object.(type) {
-		case *v1beta1.AgentTask:
-			return o.Status.CompletionTime != nil, nil
-		case *v1beta1.AgentMessage:
-			return cluster.HasFinalPhase(o), nil
+		if object != nil {
+			return ended(object), nil
 		}
 	}
 	return true, nil

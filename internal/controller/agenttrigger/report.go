@@ -28,7 +28,8 @@ const (
 	maxNote = 1000
 )
 
-// reportObject returns the watched object of a firing, or nil. A person who fires a trigger chooses the object, so nothing is reported to it.
+// reportObject returns the watched object of a firing, or nil. A person who fires a trigger chooses the object, so
+// nothing is reported to it.
 func reportObject(spec v1beta1.AgentTriggerSpec, f trigger.Firing) *v1beta1.WatchedObject {
 	if spec.Watch == nil || spec.Watch.Report != v1beta1.ReportEvent || spec.Task == nil || f.Manual || f.Input.Object == nil {
 		return nil
@@ -42,13 +43,12 @@ func (r *Reconciler) report(ctx context.Context, t *v1beta1.AgentTrigger) error 
 	if t.Spec.Watch == nil {
 		return nil
 	}
-	var tasks v1beta1.AgentTaskList
-	if err := r.Client.List(ctx, &tasks, client.InNamespace(t.Namespace), client.MatchingFields{cluster.TriggerField: string(t.UID)}, client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("list the tasks of trigger %s/%s: %w", t.Namespace, t.Name, err)
+	tasks, err := r.endedTasks(ctx, t)
+	if err != nil {
+		return err
 	}
-	for i := range tasks.Items {
-		task := &tasks.Items[i]
-		if task.Annotations[v1beta1.AnnotationReportTo] == "" || task.Status.CompletionTime == nil || !belongsTo(task, t.UID) {
+	for _, task := range tasks {
+		if task.Annotations[v1beta1.AnnotationReportTo] == "" {
 			continue
 		}
 		if err := r.reportEnd(ctx, task.DeepCopy()); err != nil {
@@ -56,6 +56,22 @@ func (r *Reconciler) report(ctx context.Context, t *v1beta1.AgentTrigger) error 
 		}
 	}
 	return nil
+}
+
+// endedTasks returns the cached tasks of a trigger that have ended. The caller must not change them.
+func (r *Reconciler) endedTasks(ctx context.Context, t *v1beta1.AgentTrigger) ([]*v1beta1.AgentTask, error) {
+	var list v1beta1.AgentTaskList
+	ours := client.MatchingFields{cluster.TriggerField: string(t.UID)}
+	if err := r.Client.List(ctx, &list, client.InNamespace(t.Namespace), ours, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list the tasks of trigger %s/%s: %w", t.Namespace, t.Name, err)
+	}
+	var tasks []*v1beta1.AgentTask
+	for i := range list.Items {
+		if task := &list.Items[i]; task.Status.CompletionTime != nil && belongsTo(task, t.UID) {
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks, nil
 }
 
 // reportEnd emits the Event of a task that has ended.

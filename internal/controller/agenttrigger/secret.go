@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/controller/status"
 )
 
@@ -38,15 +39,7 @@ func (r *Reconciler) checkSecret(ctx context.Context, t *v1beta1.AgentTrigger, n
 
 // triggersUsingSecret returns the triggers whose webhooks are authenticated with a Secret.
 func (r *Reconciler) triggersUsingSecret(ctx context.Context, secret client.Object) []reconcile.Request {
-	var list v1beta1.AgentTriggerList
-	if err := r.Client.List(ctx, &list, client.InNamespace(secret.GetNamespace())); err != nil {
-		return nil // the cache is not ready; its events will follow
-	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		if hook := list.Items[i].Spec.Webhook; hook != nil && hook.SecretKeyRef.Name == secret.GetName() {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-		}
-	}
-	return requests
+	return cluster.Requests(ctx, r.Client, &v1beta1.AgentTriggerList{}, func(t *v1beta1.AgentTrigger) bool {
+		return t.Spec.Webhook != nil && t.Spec.Webhook.SecretKeyRef.Name == secret.GetName()
+	}, client.InNamespace(secret.GetNamespace()))
 }

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
-	"github.com/nestor-dev/nestor/internal/cluster"
 )
 
 // defaultHistory is the default of the history limits in the API.
@@ -50,31 +49,24 @@ func (r *Reconciler) cancel(ctx context.Context, t *v1beta1.AgentTrigger, name s
 
 // limitHistory deletes the oldest tasks that have ended beyond the limits of a trigger.
 func (r *Reconciler) limitHistory(ctx context.Context, t *v1beta1.AgentTrigger) error {
-	var tasks v1beta1.AgentTaskList
-	if err := r.Client.List(ctx, &tasks, client.InNamespace(t.Namespace), client.MatchingFields{cluster.TriggerField: string(t.UID)}, client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("list the tasks of trigger %s/%s: %w", t.Namespace, t.Name, err)
+	tasks, err := r.endedTasks(ctx, t)
+	if err != nil {
+		return err
 	}
 	var succeeded, failed []*v1beta1.AgentTask
-	for i := range tasks.Items {
-		task := &tasks.Items[i]
-		if task.Status.CompletionTime == nil || !task.DeletionTimestamp.IsZero() || !belongsTo(task, t.UID) {
-			continue
-		}
-		if task.Status.Phase == v1beta1.TaskSuccess {
+	for _, task := range tasks {
+		switch {
+		case !task.DeletionTimestamp.IsZero():
+		case task.Status.Phase == v1beta1.TaskSuccess:
 			succeeded = append(succeeded, task)
-		} else {
+		default:
 			failed = append(failed, task)
 		}
 	}
-	for _, class := range []struct {
-		tasks []*v1beta1.AgentTask
-		limit *int32
-	}{{succeeded, t.Spec.SuccessfulTasksHistoryLimit}, {failed, t.Spec.FailedTasksHistoryLimit}} {
-		if err := r.deleteOldest(ctx, class.tasks, int(ptr.Deref(class.limit, defaultHistory))); err != nil {
-			return err
-		}
+	if err := r.deleteOldest(ctx, succeeded, int(ptr.Deref(t.Spec.SuccessfulTasksHistoryLimit, defaultHistory))); err != nil {
+		return err
 	}
-	return nil
+	return r.deleteOldest(ctx, failed, int(ptr.Deref(t.Spec.FailedTasksHistoryLimit, defaultHistory)))
 }
 
 // deleteOldest deletes the tasks that ended first, and keeps a number of them.
@@ -95,7 +87,8 @@ func (r *Reconciler) deleteOldest(ctx context.Context, tasks []*v1beta1.AgentTas
 	return nil
 }
 
-// version returns the resource version of a task as a number. The end is the last write of most tasks, and times have whole seconds.
+// version returns the resource version of a task as a number. The end is the last write of most tasks, and times have
+// whole seconds.
 func version(task *v1beta1.AgentTask) uint64 {
 	number, _ := strconv.ParseUint(task.ResourceVersion, 10, 64) // versions that are not numbers have no order and compare as equal
 	return number

@@ -21,7 +21,8 @@ import (
 const (
 	// maxCandidates bounds the firings of a trigger that wait in memory.
 	maxCandidates = 1000
-	// maxAge is how old a waiting firing may be. Another operator may have owned the trigger since; ids are remembered longer than this.
+	// maxAge is how old a waiting firing may be. Another operator may have owned the trigger since; ids are remembered
+	// longer than this.
 	maxAge = 10 * time.Minute
 )
 
@@ -40,7 +41,8 @@ type watcher struct {
 	source       *source
 
 	mu sync.Mutex
-	// isTrue are the hashes of the objects for which the condition is true, wasFalse those for which it was false after it was true.
+	// isTrue are the hashes of the objects for which the condition is true, wasFalse those for which it was false after it
+	// was true.
 	isTrue, wasFalse map[string]bool
 	// undecided are those whose newest evaluation took too long. What was true for them before stays.
 	undecided  map[string]bool
@@ -56,13 +58,10 @@ type candidate struct {
 	again *candidate
 }
 
-// OnAdd implements cache.ResourceEventHandler.
 func (w *watcher) OnAdd(object any, _ bool) { w.changed(nil, object) }
 
-// OnUpdate implements cache.ResourceEventHandler.
 func (w *watcher) OnUpdate(before, object any) { w.changed(before, object) }
 
-// OnDelete implements cache.ResourceEventHandler.
 func (w *watcher) OnDelete(object any) {
 	if unknown, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
 		object = unknown.Obj
@@ -97,7 +96,7 @@ func (w *watcher) changed(before, after any) {
 			w.failed(err)
 		}
 	}
-	if late { // that the operator was busy says nothing about the object, which would fire again if this counted as false
+	if late { // the operator was busy; an object that counted as false now would fire again
 		w.keep(f.Object)
 		return
 	}
@@ -173,14 +172,16 @@ func (w *watcher) done(f trigger.Firing) {
 	}
 }
 
-// isOutdated reports whether the watcher has lost track and must start again: firings waited for too long, or there were too many.
+// isOutdated reports whether the watcher has lost track and must start again: firings waited for too long, or there
+// were too many.
 func (w *watcher) isOutdated() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.overflow && len(w.candidates) == 0 || len(w.candidates) > 0 && time.Since(w.candidates[0].since) > maxAge
 }
 
-// released returns those of the latched objects for which the condition is no longer true, and for which no firing waits.
+// released returns those of the latched objects for which the condition is no longer true, and for which no firing
+// waits.
 func (w *watcher) released(latched []string) map[string]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -194,7 +195,7 @@ func (w *watcher) released(latched []string) map[string]bool {
 	return out
 }
 
-// unlatched drops what is known about objects that were unlatched.
+// unlatched removes the conditions of objects that were unlatched.
 func (w *watcher) unlatched(objects map[string]bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -121,7 +121,8 @@ func TestLateEvaluationIsNotFalse(t *testing.T) {
 	}
 }
 
-// The condition becomes true again while a firing is recorded: the second time fires too, unless the first is not decided yet.
+// The condition becomes true again while a firing is recorded: the second time fires too, unless the first is not
+// decided yet.
 func TestEdgeWhileFiringIsRecorded(t *testing.T) {
 	w, _, _ := newWatcher(t, "object.state == 'bad'")
 	flap := func(version int) {

@@ -6,6 +6,8 @@ package agenttrigger
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -58,7 +60,6 @@ type source struct {
 // problem is why a trigger cannot watch.
 type problem struct{ reason, message string }
 
-// Error implements error.
 func (p *problem) Error() string { return p.message }
 
 // of returns the watcher of a trigger, or a *problem. Failed is called with the errors of evaluations.
@@ -67,7 +68,8 @@ func (w *Watches) of(ctx context.Context, t *v1beta1.AgentTrigger, program *trig
 	w.mu.Lock()
 	known := w.watchers[name]
 	w.mu.Unlock()
-	if known != nil && known.uid == t.UID && known.generation == t.Generation && !known.isOutdated() && !known.source.failing.Load() {
+	current := known != nil && known.uid == t.UID && known.generation == t.Generation && !known.isOutdated()
+	if current && !known.source.failing.Load() {
 		return known, nil
 	}
 	at, err := w.check(ctx, t)
@@ -75,8 +77,8 @@ func (w *Watches) of(ctx context.Context, t *v1beta1.AgentTrigger, program *trig
 		w.remove(name)
 		return nil, err
 	}
-	if known != nil && known.uid == t.UID && known.generation == t.Generation && !known.isOutdated() {
-		known.source.failing.Store(false) // the operator has the right, and the watch is retried
+	if current {
+		known.source.failing.Store(false) // the operator has the permission, and the watch is retried
 		return known, nil
 	}
 	w.remove(name)
@@ -203,10 +205,7 @@ func (w *Watches) remove(name types.NamespacedName) {
 // Close stops all watches.
 func (w *Watches) Close(context.Context) error {
 	w.mu.Lock()
-	names := make([]types.NamespacedName, 0, len(w.watchers))
-	for name := range w.watchers {
-		names = append(names, name)
-	}
+	names := slices.Collect(maps.Keys(w.watchers))
 	w.mu.Unlock()
 	for _, name := range names {
 		w.remove(name)

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 )
@@ -31,15 +31,16 @@ var (
 	begin      = time.Date(2026, 1, 1, 0, 0, 30, 0, time.UTC)
 )
 
-// world is a cluster with several operators that act at the same time. Only one of them runs at a time: each stops before every request
-// to the API server, and the test decides which of them continues, and which of them crash.
+// world is a cluster with several operators that act at the same time. Only one of them runs at a time: each stops
+// before every request to the API server, and the test decides which of them continues, and which of them crash.
 type world struct {
 	t         testing.TB
 	server    client.WithWatch
 	now       time.Time
 	serial    int
 	operators []*operator
-	// started counts how often the work of each object name has begun, and deletedHeld are names that a person deleted before that.
+	// started counts how often the work of each object name has begun, and deletedHeld are names that a person deleted
+	// before that.
 	started     map[string]int
 	seen        map[types.UID]bool
 	deletedHeld map[string]bool
@@ -57,7 +58,8 @@ type operator struct {
 	cache []client.Object
 	// triggers and tasks are the moments in the history of the world that the cache shows.
 	triggers, tasks int
-	// request is sent before each request to the API server; the operator waits for permission. A false permission is a crash.
+	// request is sent before each request to the API server; the operator waits for permission. A false permission is a
+	// crash.
 	request    chan string
 	permission chan bool
 	done       chan struct{}
@@ -67,14 +69,8 @@ type operator struct {
 var errCrash = errors.New("crash")
 
 func newWorld(t testing.TB, operators int, objects ...client.Object) *world {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, corev1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	w := &world{t: t, now: begin, started: map[string]int{}, seen: map[types.UID]bool{}, deletedHeld: map[string]bool{}, recorded: map[string]string{},
-		server: fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1beta1.AgentTrigger{}, &v1beta1.AgentTask{}).WithObjects(objects...).Build()}
+		server: fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithStatusSubresource(&v1beta1.AgentTrigger{}, &v1beta1.AgentTask{}).WithObjects(objects...).Build()}
 	for range operators {
 		o := &operator{world: w}
 		w.operators = append(w.operators, o)

@@ -21,8 +21,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// ForObject returns all tools that the agent of an object could have, before its role's policy is applied. The error for a missing
-// reference is a *resolve.Missing.
+// ForObject returns all tools that the agent of an object could have, before its role's policy is applied. The error
+// for a missing reference is a *resolve.Missing.
 func (t *Tools) ForObject(ctx context.Context, object client.Object, r role.Role) (tool.Set, error) {
 	set, err := t.ForRole(ctx, object.GetNamespace(), r)
 	if err != nil {
@@ -47,8 +47,8 @@ func (t *Tools) filesOf(ctx context.Context, object client.Object) (tool.Set, er
 	return t.Workspaces.Tools(place)
 }
 
-// ForTool returns a set that contains the named tool, regardless of any role's policy: a task of type Tool names its tool itself. The
-// error for a tool that does not exist is a *resolve.Missing.
+// ForTool returns a set that contains the named tool, regardless of any role's policy: a task of type Tool names its
+// tool itself. The error for a tool that does not exist is a *resolve.Missing.
 func (t *Tools) ForTool(ctx context.Context, object client.Object, r role.Role, name string) (tool.Set, error) {
 	if name == builtin.ReadSkill && len(r.SkillTexts) > 0 {
 		return t.skillTool(object.GetNamespace(), r.Name, r.Revision)
@@ -82,8 +82,9 @@ func (t *Tools) findTool(ctx context.Context, object client.Object, name string)
 	return set, "it is not a built-in tool of the namespace", err
 }
 
-// ForRole returns all tools that agents with a role could have, before its policy is applied. The error is a *resolve.Missing if a tool
-// server that the role names does not exist or is not ready. A glob names no server: it selects from the servers that are ready.
+// ForRole returns all tools that agents with a role could have, before its policy is applied. The error is a
+// *resolve.Missing if a tool server that the role names does not exist or is not ready. A glob names no server: it
+// selects from the servers that are ready.
 func (t *Tools) ForRole(ctx context.Context, namespace string, r role.Role) (tool.Set, error) {
 	set, err := t.builtIn(ctx, namespace)
 	if err != nil {
@@ -153,8 +154,9 @@ func (t *Tools) addMatching(ctx context.Context, namespace string, r role.Role, 
 	return set, nil
 }
 
-// pins returns the pins of a ToolServer; without pins no tool is offered. The caches of different kinds are not synchronized: an agent may appear
-// before the status of a server that was ready earlier, and would keep the tools that it starts with. The API server has the status.
+// pins returns the pins of a ToolServer; without pins no tool is offered. The caches of different kinds are not
+// synchronized: an agent may appear before the status of a server that was ready earlier, and would keep the tools that
+// it starts with. The API server has the status.
 func (t *Tools) pins(ctx context.Context, object *v1beta1.ToolServer, session *mcp.Session) (mcp.Pins, error) {
 	if pins, ok := toolserver.Pins(object); ok || !session.Status().Ready {
 		return pins, nil

@@ -14,13 +14,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/toolserver"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -60,21 +59,14 @@ func TestEntriesNameServersOrMatchThem(t *testing.T) {
 	}
 }
 
-// A role that allows everything has the tools of the servers that work, its namespace's own and the shared ones, and does not wait for the
-// others. Servers that it names are waited for.
+// A role that allows everything has the tools of the servers that work, its namespace's own and the shared ones, and
+// does not wait for the others. Servers that it names are waited for.
 func TestAllowAllIncludesServerTools(t *testing.T) {
-	served := mcpsdk.NewServer(&mcpsdk.Implementation{Name: "lab", Version: "1"}, nil)
-	mcpsdk.AddTool(served, &mcpsdk.Tool{Name: "look"}, func(context.Context, *mcpsdk.CallToolRequest, struct{}) (*mcpsdk.CallToolResult, any, error) {
-		return &mcpsdk.CallToolResult{}, nil, nil
-	})
-	up := httptest.NewServer(mcpsdk.NewStreamableHTTPHandler(func(*http.Request) *mcpsdk.Server { return served }, nil))
-	t.Cleanup(func() {
-		up.CloseClientConnections()
-		up.Close()
-	})
+	served, url := startLab(t)
+	addTool(served, &mcpsdk.Tool{Name: "look"})
 	down := httptest.NewServer(http.NotFoundHandler())
 	down.Close()
-	tools := toolsWith(t, server("team", "lab", up.URL, true), server("nestor-system", "shared", up.URL, true), server("team", "broken", down.URL, false))
+	tools := toolsWith(t, server("team", "lab", url, true), server("nestor-system", "shared", url, true), server("team", "broken", down.URL, false))
 
 	all := role.Role{AgentRoleSpec: v1beta1.AgentRoleSpec{Tools: &v1beta1.RoleTools{Allow: []string{"*"}}}}
 	for _, name := range []string{"lab", "shared", "broken"} {
@@ -104,16 +96,9 @@ func TestAllowAllIncludesServerTools(t *testing.T) {
 
 // The status of a server may reach the cache after an agent that was created later.
 func TestAllowAllWithStaleCache(t *testing.T) {
-	served := mcpsdk.NewServer(&mcpsdk.Implementation{Name: "lab", Version: "1"}, nil)
-	mcpsdk.AddTool(served, &mcpsdk.Tool{Name: "look"}, func(context.Context, *mcpsdk.CallToolRequest, struct{}) (*mcpsdk.CallToolResult, any, error) {
-		return &mcpsdk.CallToolResult{}, nil, nil
-	})
-	web := httptest.NewServer(mcpsdk.NewStreamableHTTPHandler(func(*http.Request) *mcpsdk.Server { return served }, nil))
-	t.Cleanup(func() {
-		web.CloseClientConnections()
-		web.Close()
-	})
-	tools := toolsWith(t, server("team", "lab", web.URL, false))
+	served, url := startLab(t)
+	addTool(served, &mcpsdk.Tool{Name: "look"})
+	tools := toolsWith(t, server("team", "lab", url, false))
 	used, err := tools.server(t.Context(), "team", "lab")
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +116,7 @@ func TestAllowAllWithStaleCache(t *testing.T) {
 	if hasLook() {
 		t.Error("tools are offered before they are pinned")
 	}
-	current := toolsWith(t, server("team", "lab", web.URL, true))
+	current := toolsWith(t, server("team", "lab", url, true))
 	var object v1beta1.ToolServer
 	if err := current.Finder.Live.Get(t.Context(), client.ObjectKeyFromObject(used.object), &object); err != nil {
 		t.Fatal(err)
@@ -141,6 +126,24 @@ func TestAllowAllWithStaleCache(t *testing.T) {
 	if !hasLook() {
 		t.Error("the tools of a server that is ready are not offered")
 	}
+}
+
+// startLab starts an MCP server without tools.
+func startLab(t *testing.T) (server *mcpsdk.Server, url string) {
+	t.Helper()
+	server = mcpsdk.NewServer(&mcpsdk.Implementation{Name: "lab", Version: "1"}, nil)
+	web := httptest.NewServer(mcpsdk.NewStreamableHTTPHandler(func(*http.Request) *mcpsdk.Server { return server }, nil))
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+	})
+	return server, web.URL
+}
+
+func addTool(server *mcpsdk.Server, made *mcpsdk.Tool) {
+	mcpsdk.AddTool(server, made, func(context.Context, *mcpsdk.CallToolRequest, struct{}) (*mcpsdk.CallToolResult, any, error) {
+		return &mcpsdk.CallToolResult{}, nil, nil
+	})
 }
 
 func pinned(t *testing.T, tools *Tools, object *v1beta1.ToolServer, status mcp.Status) {
@@ -153,20 +156,13 @@ func pinned(t *testing.T, tools *Tools, object *v1beta1.ToolServer, status mcp.S
 
 // What a namespace's own session lists counts, not what another one listed.
 func TestOnlyPinnedToolsAreOffered(t *testing.T) {
-	served := mcpsdk.NewServer(&mcpsdk.Implementation{Name: "lab", Version: "1"}, nil)
+	served, url := startLab(t)
 	add := func(name, description string) {
-		mcpsdk.AddTool(served, &mcpsdk.Tool{Name: name, Description: description, Annotations: &mcpsdk.ToolAnnotations{ReadOnlyHint: true}}, func(context.Context, *mcpsdk.CallToolRequest, struct{}) (*mcpsdk.CallToolResult, any, error) {
-			return &mcpsdk.CallToolResult{}, nil, nil
-		})
+		addTool(served, &mcpsdk.Tool{Name: name, Description: description, Annotations: &mcpsdk.ToolAnnotations{ReadOnlyHint: true}})
 	}
 	add("same", "Looks.")
 	add("changed", "Looks.")
-	web := httptest.NewServer(mcpsdk.NewStreamableHTTPHandler(func(*http.Request) *mcpsdk.Server { return served }, nil))
-	t.Cleanup(func() {
-		web.CloseClientConnections()
-		web.Close()
-	})
-	tools := toolsWith(t, server("nestor-system", "lab", web.URL, true))
+	tools := toolsWith(t, server("nestor-system", "lab", url, true))
 	first, err := tools.server(t.Context(), "team-a", "lab")
 	if err != nil {
 		t.Fatal(err)
@@ -215,11 +211,7 @@ func server(namespace, name, url string, ready bool) *v1beta1.ToolServer {
 
 func toolsWith(t *testing.T, servers ...client.Object) *Tools {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(v1beta1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
-	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(servers...).Build()
+	reader := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(servers...).Build()
 	pool := mcp.NewPool(mcp.Options{})
 	t.Cleanup(func() { pool.Retain(func(mcp.Key) bool { return false }) })
 	return &Tools{Pool: pool, Finder: resolve.Finder{Reader: reader, Live: reader, OperatorNamespace: "nestor-system", Secrets: &resolve.Secrets{}, Absent: &resolve.Absences{}}}

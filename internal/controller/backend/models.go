@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -29,8 +30,8 @@ type Models struct {
 	Clients   *endpoint.Clients
 }
 
-// Route implements engine.Models. A provider is identified by namespace/name. It is read before each call, so that an agent cannot continue
-// to use a provider that was deleted or is no longer shared with its namespace.
+// Route implements engine.Models. A provider is identified by namespace/name. It is read before each call, so that an
+// agent cannot continue to use a provider that was deleted or is no longer shared with its namespace.
 func (m *Models) Route(ctx context.Context, a ledger.Agent) (string, error) {
 	if _, _, remote := endpoint.RemoteRole(a.Provider); remote {
 		_, err := m.remoteRole(ctx, a)
@@ -41,7 +42,7 @@ func (m *Models) Route(ctx context.Context, a ledger.Agent) (string, error) {
 		return a.Provider, err
 	}
 	for _, name := range fallbacks(object) {
-		_, _ = m.provider(ctx, name, m.cached) // the scheduler skips a fallback that it does not know; the provider's condition names it
+		_, _ = m.provider(ctx, name, m.cached) // the scheduler skips an absent fallback; the provider's condition names it
 	}
 	return a.Provider, nil
 }
@@ -77,17 +78,18 @@ func (m *Models) Endpoint(ctx context.Context, a ledger.Agent, name string) (eng
 	return chosen, nil
 }
 
-// permitted returns the provider of an agent if the agent's namespace may use it. A fallback needs no permission of its own because the
-// provider names it.
+// permitted returns the provider of an agent if the agent's namespace may use it. A fallback needs no permission of its
+// own because the provider names it.
 func (m *Models) permitted(ctx context.Context, a ledger.Agent) (*v1beta1.ModelProvider, error) {
 	object, err := m.provider(ctx, a.Provider, m.Finder.Find)
 	if err != nil {
 		return nil, err
 	}
-	switch ok, err := m.Finder.MayUse(ctx, a.Namespace, object); {
-	case err != nil:
+	ok, err := m.Finder.MayUse(ctx, a.Namespace, object)
+	if err != nil {
 		return nil, err
-	case !ok:
+	}
+	if !ok {
 		return nil, fmt.Errorf("the ModelProvider %s cannot be used in the namespace %s: its allowedNamespaces do not include it", a.Provider, a.Namespace)
 	}
 	return object, nil
@@ -111,15 +113,11 @@ func (m *Models) provider(ctx context.Context, name string, get read) (*v1beta1.
 	if err != nil {
 		return nil, fmt.Errorf("the ModelProvider %s cannot be read: %w", name, err)
 	}
-	limits := schedule.Provider{Name: name, Concurrent: int(object.Spec.MaxConcurrentRequests)}
-	if n := object.Spec.MaxRequestsPerMinute; n != nil {
-		limits.RequestsPerMinute = int64(*n)
-	}
-	if n := object.Spec.MaxTokensPerMinute; n != nil {
-		limits.TokensPerMinute = *n
-	}
-	limits.Fallback = fallbacks(&object)
-	m.Scheduler.SetProvider(limits)
+	m.Scheduler.SetProvider(schedule.Provider{
+		Name: name, Concurrent: int(object.Spec.MaxConcurrentRequests), Fallback: fallbacks(&object),
+		RequestsPerMinute: int64(ptr.Deref(object.Spec.MaxRequestsPerMinute, 0)),
+		TokensPerMinute:   ptr.Deref(object.Spec.MaxTokensPerMinute, 0),
+	})
 	return &object, nil
 }
 
@@ -129,8 +127,8 @@ func Prices(object *v1beta1.ModelProvider) model.Prices {
 		prices = append(prices, model.Price{
 			Name: info.Name, Currency: object.Spec.Currency, ContextTokens: info.ContextTokens, InputMicrosPerMillion: info.InputMicrosPerMillion,
 			CachedInputMicrosPerMillion: info.CachedInputMicrosPerMillion, CacheWriteMicrosPerMillion: info.CacheWriteMicrosPerMillion, OutputMicrosPerMillion: info.OutputMicrosPerMillion,
-			TextOnly:    info.SupportsImages != nil && !*info.SupportsImages,
-			NoReasoning: info.SupportsReasoning != nil && !*info.SupportsReasoning,
+			TextOnly:    !ptr.Deref(info.SupportsImages, true),
+			NoReasoning: !ptr.Deref(info.SupportsReasoning, true),
 		})
 	}
 	return prices

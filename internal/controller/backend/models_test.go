@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -22,14 +22,10 @@ import (
 )
 
 func TestRevokedAccessStopsNextCall(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	shared := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "default"}}
 	shared.Spec.BaseURL = "http://127.0.0.1:1"
 	shared.Spec.AllowedNamespaces = &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesAll}
-	cluster := fake.NewClientBuilder().WithScheme(scheme).WithObjects(shared).Build()
+	cluster := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(shared).Build()
 	finder := resolve.Finder{Reader: cluster, Live: cluster, OperatorNamespace: "system"}
 	models := &Models{Finder: finder, Scheduler: schedule.New(schedule.Options{}), Clients: &endpoint.Clients{Finder: finder}}
 	agent := ledger.Agent{Namespace: "team", Provider: "system/default", Model: "m"}
@@ -64,18 +60,15 @@ func TestRevokedAccessStopsNextCall(t *testing.T) {
 	}
 }
 
-// The caches of different kinds are not synchronized: an agent may start with a provider or a role that the cache does not have yet.
+// The caches of different kinds are not synchronized: an agent may start with a provider or a role that the cache does
+// not have yet.
 func TestUncachedProviderIsReadLive(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	provider := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "default"}}
 	provider.Spec.BaseURL = "http://127.0.0.1:1"
 	remote := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "weather"}}
 	remote.Spec.Remote = &v1beta1.RemoteAgent{A2A: v1beta1.A2AAgent{URL: "http://127.0.0.1:1"}}
 	remote.Spec.AllowedNamespaces = &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesAll}
-	finder := resolve.Finder{Reader: fake.NewClientBuilder().WithScheme(scheme).Build(), Live: fake.NewClientBuilder().WithScheme(scheme).WithObjects(provider, remote).Build()}
+	finder := resolve.Finder{Reader: fake.NewClientBuilder().WithScheme(kube.NewScheme()).Build(), Live: fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(provider, remote).Build()}
 	models := &Models{Finder: finder, Scheduler: schedule.New(schedule.Options{}), Clients: &endpoint.Clients{Finder: finder}}
 	for _, agent := range []ledger.Agent{
 		{Namespace: "team", Provider: "team/default", Model: "m"},
@@ -91,14 +84,10 @@ func TestUncachedProviderIsReadLive(t *testing.T) {
 
 // Each read copies the provider with all its models and prices. A call reads it when it is planned and when it is made.
 func TestCallReadsItsProviderTwice(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	provider := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "default"}}
 	provider.Spec.BaseURL = "http://127.0.0.1:1"
 	looks := 0
-	cluster := fake.NewClientBuilder().WithScheme(scheme).WithObjects(provider).WithInterceptorFuncs(interceptor.Funcs{
+	cluster := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(provider).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 			looks++
 			return c.Get(ctx, key, object, options...)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -23,26 +24,19 @@ func (q Quotas) Quotas(ctx context.Context, namespace string) ([]quota.Quota, er
 	if err := q.Reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the AgentQuotas of namespace %s: %w", namespace, err)
 	}
-	var found []quota.Quota
+	var quotas []quota.Quota
 	for i := range list.Items {
 		if list.Items[i].DeletionTimestamp == nil {
-			found = append(found, QuotaOf(&list.Items[i]))
+			quotas = append(quotas, QuotaOf(&list.Items[i]))
 		}
 	}
-	slices.SortFunc(found, func(a, b quota.Quota) int { return strings.Compare(a.Name, b.Name) })
-	return found, nil
+	slices.SortFunc(quotas, func(a, b quota.Quota) int { return strings.Compare(a.Name, b.Name) })
+	return quotas, nil
 }
 
 func QuotaOf(object *v1beta1.AgentQuota) quota.Quota {
-	q := quota.Quota{Name: object.Name, Period: quota.Period(object.Spec.Period)}
-	if n := object.Spec.MaxTokens; n != nil {
-		q.MaxTokens = *n
+	return quota.Quota{
+		Name: object.Name, Period: quota.Period(object.Spec.Period), MaxTokens: ptr.Deref(object.Spec.MaxTokens, 0),
+		MaxCostMicros: ptr.Deref(object.Spec.MaxCostMicros, 0), MaxActiveAgents: int(ptr.Deref(object.Spec.MaxActiveAgents, 0)),
 	}
-	if n := object.Spec.MaxCostMicros; n != nil {
-		q.MaxCostMicros = *n
-	}
-	if n := object.Spec.MaxActiveAgents; n != nil {
-		q.MaxActiveAgents = int(*n)
-	}
-	return q
 }

@@ -17,7 +17,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/schedule"
 )
 
-// remote returns the endpoint of an agent with a remote role. Its calls last as long as the work, so they are not limited in number.
+// remote returns the endpoint of an agent with a remote role. Its calls last as long as the work, so they are not
+// limited in number.
 func (m *Models) remote(ctx context.Context, a ledger.Agent) (engine.Endpoint, error) {
 	object, err := m.remoteRole(ctx, a)
 	if err != nil {
@@ -27,8 +28,9 @@ func (m *Models) remote(ctx context.Context, a ledger.Agent) (engine.Endpoint, e
 	return engine.Endpoint{Client: client, Model: a.Model}, err
 }
 
-// remoteRole reads the AgentRole of an agent with a remote role. The URL is the one that the agent started with: another server does not
-// have its task, and must not get headers that were meant for the first one, nor the first one those of the other.
+// remoteRole reads the AgentRole of an agent with a remote role. The URL is the one that the agent started with:
+// another server does not have its task, and must not get headers that were meant for the first one, nor the first one
+// those of the other.
 func (m *Models) remoteRole(ctx context.Context, a ledger.Agent) (*v1beta1.AgentRole, error) {
 	namespace, name, _ := endpoint.RemoteRole(a.Provider)
 	var object v1beta1.AgentRole
@@ -46,8 +48,7 @@ func (m *Models) remoteRole(ctx context.Context, a ledger.Agent) (*v1beta1.Agent
 		}
 		object.Spec.Remote = read.Remote
 	}
-	switch {
-	case object.Spec.Remote == nil || object.Spec.Remote.A2A.URL != a.Model:
+	if object.Spec.Remote == nil || object.Spec.Remote.A2A.URL != a.Model {
 		return nil, fmt.Errorf("the AgentRole %s/%s has another remote agent now: start the task again", namespace, name)
 	}
 	if namespace != a.Namespace {

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/controller/endpoint"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -19,16 +19,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/role"
 )
 
-// TestRemoteAgentsKeepTheirServer changes the role of a run in progress: the headers of one server must never reach another.
+// TestRemoteAgentsKeepTheirServer changes the role of a run in progress: the headers of one server must never reach
+// another.
 func TestRemoteAgentsKeepTheirServer(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	object := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "weather"}}
 	object.Spec.Remote = &v1beta1.RemoteAgent{A2A: v1beta1.A2AAgent{URL: "http://first.example.com"}}
 	object.Spec.AllowedNamespaces = &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesAll}
-	cluster := fake.NewClientBuilder().WithScheme(scheme).WithObjects(object).Build()
+	cluster := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(object).Build()
 	finder := resolve.Finder{Reader: cluster, Live: cluster, OperatorNamespace: "system"}
 	models := &Models{Finder: finder, Scheduler: schedule.New(schedule.Options{}), Clients: &endpoint.Clients{Finder: finder}}
 	agent := ledger.Agent{Namespace: "team", Provider: endpoint.RemoteProvider(role.Role{Namespace: "system", Name: "weather"}), Model: "http://first.example.com"}

@@ -14,8 +14,8 @@ import (
 // Roles checks whether agents may still use their roles.
 type Roles struct{ Finder resolve.Finder }
 
-// MayAct implements engine.Options.MayAct. An agent keeps the role that it started with until a role of another namespace is deleted or no
-// longer shared with the agent's namespace.
+// MayAct implements engine.Options.MayAct. An agent keeps the role that it started with until a role of another
+// namespace is deleted or no longer shared with the agent's namespace.
 func (r Roles) MayAct(ctx context.Context, a ledger.Agent, c agent.Config) error {
 	if c.Role.SharedBy == "" {
 		return nil

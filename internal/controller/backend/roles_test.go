@@ -8,24 +8,21 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// A shared role that has the name of a built-in one is withdrawn like any other: its agents do not continue with the built-in one.
+// A shared role that has the name of a built-in one is withdrawn like any other: its agents do not continue with the
+// built-in one.
 func TestWithdrawnRoleStopsAgents(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	shared := &v1beta1.AgentRole{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "coder"}}
 	shared.Spec.AllowedNamespaces = &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesAll}
-	cluster := fake.NewClientBuilder().WithScheme(scheme).WithObjects(shared).Build()
+	cluster := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(shared).Build()
 	roles := Roles{Finder: resolve.Finder{Reader: cluster, Live: cluster, OperatorNamespace: "system"}}
 	try := func(role agent.Role) error {
 		return roles.MayAct(t.Context(), ledger.Agent{Namespace: "team"}, agent.Config{Role: role})

@@ -11,9 +11,9 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/builtin"
 )
 
-// skillTool returns the set with read_skill for agents that began with a revision of a role. If the role is gated, a call reads the skills of
-// that revision, and otherwise those that the role has at that time: a ConfigMap of kustomize gets another name with every change, and the
-// earlier one may be gone.
+// skillTool returns the set with read_skill for agents that began with a revision of a role. If the role is gated, a
+// call reads the skills of that revision, and otherwise those that the role has at that time: a ConfigMap of kustomize
+// gets another name with every change, and the earlier one may be gone.
 func (t *Tools) skillTool(namespace, roleName, revision string) (tool.Set, error) {
 	made, err := builtin.NewReadSkill(func(ctx context.Context) (map[string]builtin.Skill, []string, error) {
 		definition, err := t.Finder.RoleAt(ctx, namespace, roleName, revision)

@@ -18,8 +18,9 @@ import (
 // SlotGroups finds the slot groups of sub-agents.
 type SlotGroups struct{ Reader client.Reader }
 
-// Of implements engine.Options.SlotGroups. The groups are all sub-agents of the namespace, limited by AgentQuotas, and all sub-agents of the
-// chat at any depth. A chat that cannot be read is being deleted with its agents, so it adds no limit.
+// Of implements engine.Options.SlotGroups. The groups are all sub-agents of the namespace, limited by AgentQuotas, and
+// all sub-agents of the chat at any depth. A chat that cannot be read is being deleted with its agents, so it adds no
+// limit.
 func (c SlotGroups) Of(ctx context.Context, a ledger.Agent) []slots.Group {
 	quotas, _ := Quotas(c).Quotas(ctx, a.Namespace) // a read from the cache fails only at shutdown
 	least, _ := quota.ActiveLimit(quotas)

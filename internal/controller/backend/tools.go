@@ -25,8 +25,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/mcp"
 )
 
-// Tools finds the tools of agents: the built-in tools, the tools of the ToolServers that the role names, and the tools of the workspace of
-// the chat or task.
+// Tools finds the tools of agents: the built-in tools, the tools of the ToolServers that the role names, and the tools
+// of the workspace of the chat or task.
 type Tools struct {
 	Finder resolve.Finder
 	Pool   *mcp.Pool
@@ -121,8 +121,8 @@ type serverTools struct {
 // listTimeout is how long a call waits for the first list of a ready server's tools.
 const listTimeout = 15 * time.Second
 
-// pinned waits until the tools of a server are pinned. They are not if the server is new; its agents may already be running if it
-// replaces another one.
+// pinned waits until the tools of a server are pinned. They are not if the server is new; its agents may already be
+// running if it replaces another one.
 func (t *Tools) pinned(ctx context.Context, namespace string, used serverTools) (serverTools, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
@@ -185,7 +185,8 @@ type FullOutputs struct {
 // maxOutput bounds how much of an output is read into memory.
 const maxOutput = 16 << 20
 
-// FullOutput implements builtin.Results. What an isolated agent has read is not found, nor is the output of an agent that may have been one.
+// FullOutput implements builtin.Results. What an isolated agent has read is not found, nor is the output of an agent
+// that may have been one.
 func (w FullOutputs) FullOutput(ctx context.Context, reader, reference string) (builtin.Recorded, error) {
 	output, err := w.Ledger.ToolOutput(ctx, reader, reference, 0, maxOutput)
 	if errors.Is(err, ledger.ErrNotFound) {

@@ -38,8 +38,8 @@ func (t *Tools) CheckUse(ctx context.Context, task *v1beta1.AgentTask) error {
 	return t.checkUse(ctx, task, server)
 }
 
-// checkUseOf does the same for an agent that is about to call a tool. The server may be another one than at the start: deleting the
-// namespace's own server reveals a shared server of the same name.
+// checkUseOf does the same for an agent that is about to call a tool. The server may be another one than at the start:
+// deleting the namespace's own server reveals a shared server of the same name.
 func (t *Tools) checkUseOf(ctx context.Context, a ledger.Agent, server *v1beta1.ToolServer) error {
 	if a.Kind != "AgentTask" || a.Parent != "" || server.Namespace == a.Namespace {
 		return nil
@@ -54,8 +54,8 @@ func (t *Tools) checkUseOf(ctx context.Context, a ledger.Agent, server *v1beta1.
 	return t.checkUse(ctx, &task, server)
 }
 
-// checkUse returns a *NotAllowed if the user of a task may not use a ToolServer. The call needs no approval. A policy checks the
-// permission in the namespace of the task, but only the operator finds shared ToolServers.
+// checkUse returns a *NotAllowed if the user of a task may not use a ToolServer. The call needs no approval. A policy
+// checks the permission in the namespace of the task, but only the operator finds shared ToolServers.
 func (t *Tools) checkUse(ctx context.Context, task *v1beta1.AgentTask, server *v1beta1.ToolServer) error {
 	if server.Namespace == task.Namespace {
 		return nil

@@ -12,23 +12,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
 func TestASharedServerNeedsUse(t *testing.T) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, authorizationv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	own := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "own"}}
 	shared := &v1beta1.ToolServer{ObjectMeta: metav1.ObjectMeta{Namespace: "nestor-system", Name: "shared"}}
 	shared.Spec.AllowedNamespaces = &v1beta1.AllowedNamespaces{From: v1beta1.NamespacesAll}
@@ -61,7 +55,7 @@ func TestASharedServerNeedsUse(t *testing.T) {
 					slices.ContainsFunc(asked.Spec.Groups, func(g string) bool { return slices.Contains(allowed, g) })
 				return nil
 			}
-			api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(own, shared).
+			api := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(own, shared).
 				WithInterceptorFuncs(interceptor.Funcs{Create: review}).Build()
 			finder := resolve.Finder{Reader: api, OperatorNamespace: "nestor-system"}
 			tools := &Tools{Finder: finder, Reviews: api}

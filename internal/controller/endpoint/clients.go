@@ -53,19 +53,16 @@ type keptClient struct {
 	transport *http.Transport
 }
 
-// Get returns the client of a provider. Its key and headers are read for each call; it is replaced when the provider or its
-// certificates change.
+// Get returns the client of a provider. Its key and headers are read for each call; it is replaced when the provider or
+// its certificates change.
 func (c *Clients) Get(ctx context.Context, object *v1beta1.ModelProvider) (model.Client, error) {
 	certificates, err := c.certificatesVersion(ctx, object)
 	if err != nil {
 		return nil, err
 	}
 	name, revision := object.Namespace+"/"+object.Name, fmt.Sprintf("%s/%d/%s", object.UID, object.Generation, certificates)
-	c.mu.Lock()
-	cached, ok := c.kept[name]
-	c.mu.Unlock()
-	if ok && cached.revision == revision {
-		return cached.client, nil
+	if cached := c.cached(name, revision); cached != nil {
+		return cached, nil
 	}
 	transport, err := c.transport(ctx, object)
 	if err != nil {
@@ -77,6 +74,24 @@ func (c *Clients) Get(ctx context.Context, object *v1beta1.ModelProvider) (model
 	}
 	c.keep(name, keptClient{revision: revision, client: client, transport: transport})
 	return client, nil
+}
+
+// cached returns the client of a revision, or nil.
+func (c *Clients) cached(name, revision string) model.Client {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cached, ok := c.kept[name]; ok && cached.revision == revision {
+		return cached.client
+	}
+	return nil
+}
+
+func (c *Clients) httpClient(transport *http.Transport) *http.Client {
+	made := wire.NewHTTPClient(transport)
+	if c.Transport != nil {
+		made.Transport = c.Transport(made.Transport)
+	}
+	return made
 }
 
 func (c *Clients) keep(name string, made keptClient) {
@@ -91,7 +106,8 @@ func (c *Clients) keep(name string, made keptClient) {
 	c.kept[name] = made
 }
 
-// Probe returns a client of its own for a check of a provider, with another timeout. The caller calls release after its use.
+// Probe returns a client of its own for a check of a provider, with another timeout. The caller calls release after its
+// use.
 func (c *Clients) Probe(ctx context.Context, object *v1beta1.ModelProvider, timeout time.Duration) (client model.Client, release func(), err error) {
 	transport, err := c.transport(ctx, object)
 	if err != nil {
@@ -125,10 +141,7 @@ func maker[C model.Client](newClient func(wire.Endpoint) (C, error)) func(wire.E
 
 func (c *Clients) make(object *v1beta1.ModelProvider, transport *http.Transport, timeout time.Duration) (model.Client, error) {
 	object = object.DeepCopy() // a write of its status overwrites it, while a probe may be reading the key
-	endpoint := wire.Endpoint{BaseURL: object.Spec.BaseURL, Timeout: timeout, HTTPClient: wire.NewHTTPClient(transport)}
-	if c.Transport != nil {
-		endpoint.HTTPClient.Transport = c.Transport(endpoint.HTTPClient.Transport)
-	}
+	endpoint := wire.Endpoint{BaseURL: object.Spec.BaseURL, Timeout: timeout, HTTPClient: c.httpClient(transport)}
 	if HasKey(object) {
 		endpoint.Key = func(ctx context.Context) (string, error) { return c.Key(ctx, object) }
 	}
@@ -184,17 +197,13 @@ func (c *Clients) Check(ctx context.Context, object *v1beta1.ModelProvider) erro
 	_, err := c.Fingerprint(ctx, object)
 	var missing *resolve.Missing
 	if c.Delayed != nil && errors.As(err, &missing) && missing.Reason == v1beta1.ReasonAPIKeyFileNotFound {
-		namespace := object.Namespace
-		if namespace == c.Finder.OperatorNamespace {
-			namespace = "" // it may be shared with all of them
-		}
-		c.Delayed.Add(namespace)
+		c.Delayed.Add(c.Finder.ReferringNamespace(object.Namespace))
 	}
 	return err
 }
 
-// Fingerprint returns a hash that changes with the provider's key, headers and certificates, without revealing them. The error
-// for something that is missing is a *resolve.Missing.
+// Fingerprint returns a hash that changes with the provider's key, headers and certificates, without revealing them.
+// The error for something that is missing is a *resolve.Missing.
 func (c *Clients) Fingerprint(ctx context.Context, object *v1beta1.ModelProvider) (string, error) {
 	if err := c.checkIdentity(object); err != nil {
 		return "", err

@@ -16,11 +16,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/model"
 	"github.com/nestor-dev/nestor/internal/outbound"
@@ -28,13 +28,7 @@ import (
 
 func clients(t *testing.T, objects ...client.Object) *Clients {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, corev1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cluster := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	cluster := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(objects...).Build()
 	return &Clients{Finder: resolve.Finder{Reader: cluster, Live: cluster, OperatorNamespace: "system"}, Outbound: outbound.Options{AllowLoopback: true}, KeyDir: t.TempDir()}
 }
 
@@ -139,8 +133,8 @@ func TestHeadersComeFromSecrets(t *testing.T) {
 	}
 }
 
-// TestClientKeepsItsSettings overwrites a provider after its client was made, as a write of its status does while a probe runs. A probe
-// without the key would report that the provider rejects it.
+// TestClientKeepsItsSettings overwrites a provider after its client was made, as a write of its status does while a
+// probe runs. A probe without the key would report that the provider rejects it.
 func TestClientKeepsItsSettings(t *testing.T) {
 	var seen []*http.Request
 	server := httptest.NewServer(list(&seen))

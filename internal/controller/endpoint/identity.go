@@ -4,6 +4,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"k8s.io/utils/ptr"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
@@ -21,11 +23,12 @@ import (
 
 // usesOperatorIdentity reports whether the requests to a provider have the identity of the operator's pod.
 func usesOperatorIdentity(spec *v1beta1.ModelProviderSpec) bool {
-	return spec.AWS != nil && spec.AWS.UseOperatorIdentity != nil && *spec.AWS.UseOperatorIdentity ||
-		spec.GoogleCloud != nil && spec.GoogleCloud.UseOperatorIdentity != nil && *spec.GoogleCloud.UseOperatorIdentity
+	return spec.AWS != nil && ptr.Deref(spec.AWS.UseOperatorIdentity, false) ||
+		spec.GoogleCloud != nil && ptr.Deref(spec.GoogleCloud.UseOperatorIdentity, false)
 }
 
-// checkIdentity refuses the identity of the operator's pod to providers in other namespaces, whose authors are not its owners.
+// checkIdentity refuses the identity of the operator's pod to providers in other namespaces, whose authors are not its
+// owners.
 func (c *Clients) checkIdentity(object *v1beta1.ModelProvider) error {
 	if !usesOperatorIdentity(&object.Spec) || object.Namespace == c.Finder.OperatorNamespace && object.Namespace != "" {
 		return nil
@@ -131,9 +134,5 @@ func vertexURL(spec *v1beta1.ModelProviderSpec) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("spec.baseURL is not a URL")
 	}
-	location := place.Location
-	if location == "" {
-		location = "global"
-	}
-	return u.JoinPath("v1", "projects", place.Project, "locations", location).String(), nil
+	return u.JoinPath("v1", "projects", place.Project, "locations", cmp.Or(place.Location, "global")).String(), nil
 }

@@ -234,8 +234,8 @@ func TestVertexUsesServiceAccount(t *testing.T) {
 	}
 }
 
-// TestTenantsCannotBorrowTheOperatorsIdentity tries every way in which a provider of another namespace could get requests sent with the
-// identity of the operator's pod, or its token.
+// TestTenantsCannotBorrowTheOperatorsIdentity tries every way in which a provider of another namespace could get
+// requests sent with the identity of the operator's pod, or its token.
 func TestTenantsCannotBorrowTheOperatorsIdentity(t *testing.T) {
 	served := newCloud(t)
 	tokenFile := filepath.Join(t.TempDir(), "ambient")

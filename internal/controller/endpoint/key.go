@@ -25,7 +25,8 @@ func HasKey(object *v1beta1.ModelProvider) bool {
 	return object.Spec.APIKeyRef != nil || object.Spec.APIKeyFile != ""
 }
 
-// Key reads the API key of a provider, which is empty if it has none. The error for a missing key is a *resolve.Missing.
+// Key reads the API key of a provider, which is empty if it has none. The error for a missing key is a
+// *resolve.Missing.
 func (c *Clients) Key(ctx context.Context, object *v1beta1.ModelProvider) (string, error) {
 	if ref := object.Spec.APIKeyRef; ref != nil {
 		value, err := c.Finder.Secret(ctx, object.Namespace, *ref)
@@ -37,8 +38,8 @@ func (c *Clients) Key(ctx context.Context, object *v1beta1.ModelProvider) (strin
 	return readKeyFile(c.KeyDir, object.Namespace, object.Spec.APIKeyFile)
 }
 
-// readKeyFile reads a key from the directory of a namespace. Each namespace has a directory of its own, because anyone who
-// may create providers there can use its keys. Symbolic links that leave the directory are not followed.
+// readKeyFile reads a key from the directory of a namespace. Each namespace has a directory of its own, because anyone
+// who may create providers there can use its keys. Symbolic links that leave the directory are not followed.
 func readKeyFile(dir, namespace, name string) (string, error) {
 	if dir == "" {
 		return "", missingKeyFile("This operator reads no keys from files: start it with --api-key-dir, or use apiKeyRef.")

@@ -19,7 +19,8 @@ import (
 // remotePrefix begins the name of the provider of a remote role. No ModelProvider can have it in its name.
 const remotePrefix = "a2a:"
 
-// RemoteProvider returns the name under which the calls of a remote role are scheduled and recorded: NAMESPACE/a2a:ROLE.
+// RemoteProvider returns the name under which the calls of a remote role are scheduled and recorded:
+// NAMESPACE/a2a:ROLE.
 func RemoteProvider(r role.Role) string { return r.Namespace + "/" + remotePrefix + r.Name }
 
 // RemoteRole returns the namespace and name of the AgentRole of a provider's name, if it is that of a remote role.
@@ -35,22 +36,19 @@ func (c *Clients) CheckRemote(ctx context.Context, r role.Role) error {
 	return err
 }
 
-// Remote returns the client of a remote role. Its headers are read for each call; it is replaced when the role changes, or has another revision.
+// Remote returns the client of a remote role. Its headers are read for each call; it is replaced when the role changes,
+// or has another revision.
 func (c *Clients) Remote(object *v1beta1.AgentRole, roleRevision string) (model.Client, error) {
 	name, revision := object.Namespace+"/"+remotePrefix+object.Name, fmt.Sprintf("%s/%d/%s", object.UID, object.Generation, roleRevision)
-	c.mu.Lock()
-	cached, ok := c.kept[name]
-	c.mu.Unlock()
-	if ok && cached.revision == revision {
-		return cached.client, nil
+	if cached := c.cached(name, revision); cached != nil {
+		return cached, nil
 	}
 	agent := object.Spec.Remote.A2A
 	transport := outbound.New(c.Outbound)
-	endpoint := wire.Endpoint{BaseURL: agent.URL, Timeout: a2a.MaxDuration, HTTPClient: wire.NewHTTPClient(transport), Header: c.Finder.Headers(object.Namespace, agent.HeadersFrom)}
-	if c.Transport != nil {
-		endpoint.HTTPClient.Transport = c.Transport(endpoint.HTTPClient.Transport)
-	}
-	client, err := a2a.NewClient(endpoint)
+	client, err := a2a.NewClient(wire.Endpoint{
+		BaseURL: agent.URL, Timeout: a2a.MaxDuration, HTTPClient: c.httpClient(transport),
+		Header: c.Finder.Headers(object.Namespace, agent.HeadersFrom),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("the remote agent of the AgentRole %s/%s cannot be used: %w", object.Namespace, object.Name, err)
 	}

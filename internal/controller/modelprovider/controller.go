@@ -142,7 +142,8 @@ func conditionOf(generation int64, v probeResult) metav1.Condition {
 }
 
 func (r *Reconciler) providersUsingSecret(ctx context.Context, secret client.Object) []reconcile.Request {
-	return r.providers(ctx, secret, func(spec *v1beta1.ModelProviderSpec) bool {
+	return r.providers(ctx, secret, func(object *v1beta1.ModelProvider) bool {
+		spec := &object.Spec
 		if slices.ContainsFunc(resolve.IdentitySecrets(spec), func(ref v1beta1.SecretKeyRef) bool { return ref.Name == secret.GetName() }) {
 			return true
 		}
@@ -154,21 +155,12 @@ func (r *Reconciler) providersUsingSecret(ctx context.Context, secret client.Obj
 }
 
 func (r *Reconciler) providersUsingConfigMap(ctx context.Context, config client.Object) []reconcile.Request {
-	return r.providers(ctx, config, func(spec *v1beta1.ModelProviderSpec) bool {
-		return spec.CABundle != nil && spec.CABundle.ConfigMapKeyRef != nil && spec.CABundle.ConfigMapKeyRef.Name == config.GetName()
+	return r.providers(ctx, config, func(object *v1beta1.ModelProvider) bool {
+		ca := object.Spec.CABundle
+		return ca != nil && ca.ConfigMapKeyRef != nil && ca.ConfigMapKeyRef.Name == config.GetName()
 	})
 }
 
-func (r *Reconciler) providers(ctx context.Context, used client.Object, uses func(*v1beta1.ModelProviderSpec) bool) []reconcile.Request {
-	var list v1beta1.ModelProviderList
-	if err := r.Client.List(ctx, &list, client.InNamespace(used.GetNamespace())); err != nil {
-		return nil // the cache is not ready; its events will follow
-	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		if uses(&list.Items[i].Spec) {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-		}
-	}
-	return requests
+func (r *Reconciler) providers(ctx context.Context, used client.Object, uses func(*v1beta1.ModelProvider) bool) []reconcile.Request {
+	return cluster.Requests(ctx, r.Client, &v1beta1.ModelProviderList{}, uses, client.InNamespace(used.GetNamespace()))
 }

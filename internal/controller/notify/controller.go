@@ -60,10 +60,10 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.outbox.start = r.start
 	options := controller.Options{MaxConcurrentReconciles: workers, RateLimiter: cluster.Backoff()}
-	wanted := builder.WithPredicates(predicate.NewPredicateFuncs(Wanted))
+	withReceivers := builder.WithPredicates(predicate.NewPredicateFuncs(Wanted))
 	tasks := kindReconciler{r, kindTask, func() client.Object { return &v1beta1.AgentTask{} }}
 	if err := ctrl.NewControllerManagedBy(mgr).Named("notify").
-		For(&v1beta1.AgentTask{}, wanted).
+		For(&v1beta1.AgentTask{}, withReceivers).
 		WatchesRawSource(r.Tasks.Source()).
 		WithOptions(options).
 		Complete(r.Gate.Agents(&v1beta1.AgentTask{}, tasks, tasks)); err != nil {
@@ -71,8 +71,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	chats := kindReconciler{r, kindChat, func() client.Object { return &v1beta1.AgentChat{} }}
 	return ctrl.NewControllerManagedBy(mgr).Named("notify-chats").
-		For(&v1beta1.AgentChat{}, wanted).
-		Watches(&v1beta1.AgentMessage{}, r.Chats.DelayedHandler(r.noticedChat), builder.WithPredicates(predicate.NewPredicateFuncs(isNotice))).
+		For(&v1beta1.AgentChat{}, withReceivers).
+		Watches(&v1beta1.AgentMessage{}, r.Chats.DelayedHandler(cluster.ChatKey), builder.WithPredicates(predicate.NewPredicateFuncs(isNotice))).
 		WatchesRawSource(r.Chats.Source()).
 		WithOptions(options).
 		Complete(r.Gate.Agents(&v1beta1.AgentChat{}, chats, chats))
@@ -103,12 +103,6 @@ func (r *Reconciler) Wake(object client.Object) {
 
 func isNotice(object client.Object) bool {
 	return object.GetAnnotations()[v1beta1.AnnotationNotice] != ""
-}
-
-// noticedChat returns the chat of a message.
-func (r *Reconciler) noticedChat(object client.Object) (types.NamespacedName, bool) {
-	name := cluster.ChatOf(object)
-	return types.NamespacedName{Namespace: object.GetNamespace(), Name: name}, name != ""
 }
 
 // kindReconciler reconciles the objects of one kind.
@@ -169,8 +163,8 @@ func (r *Reconciler) record(ctx context.Context, object client.Object, records m
 	return r.Client.Update(ctx, object)
 }
 
-// report emits Events for the notifications to receivers in the spec that were given up, and wakes who waits for the
-// end of them.
+// report emits Events for the notifications to receivers in the spec that were given up, and calls OnSettled when a task
+// that has ended has no more of them.
 func (r *Reconciler) report(object client.Object, before, after map[string]push.Record) {
 	for id, record := range after {
 		if record.Error != "" && record.Sequence > before[id].Sequence && r.Events != nil {
@@ -253,7 +247,6 @@ func (k kindReconciler) chatTargets(ctx context.Context, chat *v1beta1.AgentChat
 	return targets, nil
 }
 
-// target returns a receiver in the spec of an object.
 func (k kindReconciler) target(object client.Object, to v1beta1.NotifyReceiver, begin string, since func(string) []notification) target {
 	a := aboutObject(objectKey{k.kind, client.ObjectKeyFromObject(object)}, object)
 	return target{id: receiverID(to), begin: begin, since: since, send: func(ctx context.Context, n notification) outcome {

@@ -25,8 +25,8 @@ const (
 	longestDelay = 5 * time.Minute
 	// maxQueued bounds the notifications that wait for one receiver. Beyond it the oldest is dropped.
 	maxQueued = 8
-	// maxInFlight bounds the requests of the operator, and maxPerNamespace those for tasks of one namespace, so that the receivers of one
-	// namespace do not delay those of others.
+	// maxInFlight bounds the requests of the operator, and maxPerNamespace those for tasks of one namespace, so that the
+	// receivers of one namespace do not delay those of others.
 	maxInFlight     = 256
 	maxPerNamespace = 8
 	// slotDelay is the delay before a delivery that has no slot is tried again.

@@ -95,8 +95,8 @@ func TestStatesAreDeliveredInOrder(t *testing.T) {
 	}
 }
 
-// TestRestart delivers again what was not recorded, and nothing else. The outbox forgets a task that has ended, but not before the cache has
-// the record.
+// TestRestart delivers again what was not recorded, and nothing else. The outbox forgets a task that has ended, but not
+// before the cache has the record.
 func TestRestart(t *testing.T) {
 	r, task := newRecorder(), makeTask("team", "task")
 	r.show(task, "working", "a", "b")
@@ -178,8 +178,8 @@ func TestRefusedNotificationIsNotRepeated(t *testing.T) {
 	}
 }
 
-// TestSlowReceiverDelaysNobodyElse keeps every attempt of one namespace open. Other configurations and namespaces are delivered, and the
-// memory of the outbox is bounded.
+// TestSlowReceiverDelaysNobodyElse keeps every attempt of one namespace open. Other configurations and namespaces are
+// delivered, and the memory of the outbox is bounded.
 func TestSlowReceiverDelaysNobodyElse(t *testing.T) {
 	r, task := newRecorder(), makeTask("team", "task")
 	for i := range 100 {

@@ -21,8 +21,9 @@ import (
 // maxNote bounds the text of an Event in characters; the API allows 1024 bytes.
 const maxNote = 256
 
-// recordEvent emits an Event for a status change that a person may act on: a chat or task waits for them, has a missing reference, or
-// failed. Progress and success emit no Events, because each costs a write. The task of a sub-agent gets the Event.
+// recordEvent emits an Event for a status change that a person may act on: a chat or task waits for them, has a missing
+// reference, or failed. Progress and success emit no Events, because each costs a write. The task of a sub-agent gets
+// the Event.
 func (w *Writer) recordEvent(before, after runtime.Object) {
 	_, old := conditionOf(before)
 	if kind, now := conditionOf(after); now != nil {
@@ -43,7 +44,8 @@ func conditionOf(object runtime.Object) (kind string, main *metav1.Condition) {
 	return "", nil
 }
 
-// record emits an Event for the main condition of an object, if the table of conditions has one for it and it says something new.
+// record emits an Event for the main condition of an object, if the table of conditions has one for it and it says
+// something new.
 func (w *Writer) record(object runtime.Object, kind, action string, old *metav1.Condition, now metav1.Condition) {
 	if w.Events == nil || !worthAnEvent(old, now) {
 		return
@@ -53,7 +55,8 @@ func (w *Writer) record(object runtime.Object, kind, action string, old *metav1.
 	}
 }
 
-// worthAnEvent reports whether a condition says something new. A second question that follows the first one differs only in its message.
+// worthAnEvent reports whether a condition says something new. A second question that follows the first one differs
+// only in its message.
 func worthAnEvent(old *metav1.Condition, now metav1.Condition) bool {
 	if old == nil || old.Status != now.Status || old.Reason != now.Reason {
 		return true
@@ -62,8 +65,8 @@ func worthAnEvent(old *metav1.Condition, now metav1.Condition) bool {
 	return asks && old.Message != now.Message
 }
 
-// noteOf returns the text of the Event for a condition. It is that of the condition, but without the arguments of a call: log collectors
-// copy Events to places where conversations do not belong.
+// noteOf returns the text of the Event for a condition. It is that of the condition, but without the arguments of a
+// call: log collectors copy Events to places where conversations do not belong.
 func noteOf(object runtime.Object, c metav1.Condition) string {
 	if c.Reason == v1beta1.ReasonWaitingForApproval {
 		return "Approve or deny" + waitingTool(object)

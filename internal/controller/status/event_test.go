@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 )
 
 // notes collects the Events that a Writer emits.
@@ -24,7 +25,6 @@ type notes struct {
 	seen                   []string
 }
 
-// Eventf implements recorder.EventRecorder.
 func (n *notes) Eventf(_, _ runtime.Object, kind, reason, _, note string, args ...any) {
 	n.seen = append(n.seen, kind+" "+reason+": "+fmt.Sprintf(note, args...))
 }
@@ -80,12 +80,8 @@ func TestEventTextFitsAPI(t *testing.T) {
 func TestNotReadyEventIsEmittedOnce(t *testing.T) {
 	missing := NotReady(1, v1beta1.ReasonSecretNotFound, "Create the Secret\n\"key\".")
 	refused := NotReady(1, v1beta1.ReasonUnauthorized, "The provider\u202e rejects the key.")
-	scheme := runtime.NewScheme()
-	if err := v1beta1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	provider := &v1beta1.ModelProvider{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "default"}}
-	objects := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(provider).WithObjects(provider).Build()
+	objects := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithStatusSubresource(provider).WithObjects(provider).Build()
 	var got notes
 	w := &Writer{Client: objects, Events: &got}
 	for _, condition := range []metav1.Condition{

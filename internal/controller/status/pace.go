@@ -10,8 +10,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The API server is the bottleneck: progress may take this many writes a second, however many agents are active. Urgent writes are made at
-// once and do not count.
+// The API server is the bottleneck: progress may take this many writes a second, however many agents are active. Urgent
+// writes are made at once and do not count.
 const (
 	progressRate  = 25
 	progressBurst = 100
@@ -29,8 +29,8 @@ type Pace struct {
 
 func NewPace() *Pace { return &Pace{limiter: rate.NewLimiter(progressRate, progressBurst)} }
 
-// allow reports whether to write now, or after which delay to try again. The delays are staggered: if all waiting objects were reconciled
-// every second, the reconciles would cost more than the writes.
+// allow reports whether to write now, or after which delay to try again. The delays are staggered: if all waiting
+// objects were reconciled every second, the reconciles would cost more than the writes.
 func (p *Pace) allow(now time.Time) (again time.Duration, allowed bool) {
 	if p.limiter.AllowN(now, 1) {
 		return 0, true

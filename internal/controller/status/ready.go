@@ -1,8 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status writes statuses: the Ready condition of roles, providers, policies and tool servers, and the statuses of agents that
-// internal/projection computes.
+// Package status writes statuses: the Ready condition of roles, providers, policies and tool servers, and the statuses
+// of agents that internal/projection computes.
 package status
 
 import (
@@ -54,8 +54,8 @@ func FromMissing(generation int64, err error) (metav1.Condition, bool) {
 	return NotReady(generation, missing.Reason, missing.Message), true
 }
 
-// WriteCondition writes the Ready condition with its generation, and what change sets in the status of a role, provider, policy or tool server, if
-// that is new. It emits an Event as the table of conditions has it.
+// WriteCondition writes the Ready condition with its generation, and what change sets in the status of a role,
+// provider, policy or tool server, if that is new. It emits an Event as the table of conditions has it.
 func (w *Writer) WriteCondition(ctx context.Context, object client.Object, condition metav1.Condition, change func()) error {
 	kind, err := w.Client.GroupVersionKindFor(object)
 	if err != nil {

@@ -27,8 +27,8 @@ type Writer struct {
 	Pace *Pace
 }
 
-// outageRetryDelay is the delay before an object that the ledger blocks is reconciled again. The backoff of failed reconciles grows
-// further.
+// outageRetryDelay is the delay before an object that the ledger blocks is reconciled again. The backoff of failed
+// reconciles grows further.
 const outageRetryDelay = 5 * time.Second
 
 // Write writes the status of an object if it changed. A change that only shows progress may be delayed.
@@ -48,8 +48,8 @@ func (w *Writer) Write(ctx context.Context, before, after client.Object, progres
 	return ctrl.Result{}, nil
 }
 
-// JoinError ends a reconcile that first applied an agent's state and then wrote the status. An error of the first part causes a retry, and
-// does not prevent the status write.
+// JoinError ends a reconcile that first applied an agent's state and then wrote the status. An error of the first part
+// causes a retry, and does not prevent the status write.
 func JoinError(applied error) func(ctrl.Result, error) (ctrl.Result, error) {
 	return func(shown ctrl.Result, err error) (ctrl.Result, error) {
 		if applied == nil {
@@ -68,7 +68,8 @@ func WasInterrupted(conditions []metav1.Condition, kind string) bool {
 	return c != nil && strings.HasPrefix(c.Reason, "Ledger")
 }
 
-// WriteInterrupted writes the status of an object that the ledger blocks, within the pace of all such writes, and requeues it.
+// WriteInterrupted writes the status of an object that the ledger blocks, within the pace of all such writes, and
+// requeues it.
 func (w *Writer) WriteInterrupted(ctx context.Context, before, after client.Object) (ctrl.Result, error) {
 	result, err := w.Write(ctx, before, after, true)
 	if err == nil && result.IsZero() {

@@ -114,19 +114,7 @@ func (r *Reconciler) check(ctx context.Context, object *v1beta1.ToolPolicy, prob
 
 // policiesNaming returns the policies that may match tools of a server or calls of a role.
 func (r *Reconciler) policiesNaming(ctx context.Context, changed client.Object) []reconcile.Request {
-	var list v1beta1.ToolPolicyList
-	options := []client.ListOption{client.UnsafeDisableDeepCopy}
-	if changed.GetNamespace() != r.Finder.OperatorNamespace {
-		options = append(options, client.InNamespace(changed.GetNamespace()))
-	}
-	if err := r.Client.List(ctx, &list, options...); err != nil {
-		return nil // the cache is not ready; its events will follow
-	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		if list.Items[i].Spec.Match != nil {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-		}
-	}
-	return requests
+	names := func(object *v1beta1.ToolPolicy) bool { return object.Spec.Match != nil }
+	return cluster.Requests(ctx, r.Client, &v1beta1.ToolPolicyList{}, names,
+		client.InNamespace(r.Finder.ReferringNamespace(changed.GetNamespace())))
 }

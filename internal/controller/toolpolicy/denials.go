@@ -26,8 +26,8 @@ type Denials struct {
 	Events recorder.EventRecorder
 }
 
-// Recorded emits an Event for each call that was denied. It has no arguments and no text of the model: log collectors copy
-// Events to places where conversations do not belong. The task of a sub-agent gets the Event.
+// Recorded emits an Event for each call that was denied. It has no arguments and no text of the model: log collectors
+// copy Events to places where conversations do not belong. The task of a sub-agent gets the Event.
 func (d Denials) Recorded(c engine.Change) {
 	judged := func(e agent.Event) bool {
 		_, ok := e.Fact.(agent.Judged)

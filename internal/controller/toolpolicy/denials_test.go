@@ -25,7 +25,6 @@ type events struct {
 	list                   []string
 }
 
-// Eventf implements recorder.EventRecorder.
 func (e *events) Eventf(regarding, related runtime.Object, kind, reason, _, note string, args ...any) {
 	object, about := regarding.(client.Object), related.(client.Object)
 	e.list = append(e.list, fmt.Sprintf("%s %s %s %s: "+note, append([]any{object.GetName(), kind, reason, about.GetName()}, args...)...))

@@ -179,7 +179,6 @@ func (namespace tooMany) Error() string {
 	return fmt.Sprintf("only the %d oldest ToolPolicies of a namespace are evaluated, and %s has more", maxPolicies, string(namespace))
 }
 
-// Apply implements engine.Policies.
 func (s *Store) Apply(namespace string) bool {
 	if !s.isSynced() || len(s.in(namespace)) > 0 {
 		return true
@@ -243,7 +242,6 @@ func (s *Store) state(object *v1beta1.ToolPolicy, i int) *policy.Policy {
 	return policy.Waiting(object, policy.ErrNotCompiled)
 }
 
-// Judge implements engine.Policies.
 func (s *Store) Judge(ctx context.Context, in engine.PolicyInput) (verdicts []agent.Verdict, writes bool, err error) {
 	input := policy.Input{
 		Call:   policy.Call{Tool: in.Call.Tool, Arguments: in.Call.Arguments, ReadOnly: in.Call.ReadOnly, Role: in.Call.TargetRole},
@@ -293,8 +291,8 @@ func (s *Store) addTarget(ctx context.Context, in engine.PolicyInput, input *pol
 	})
 }
 
-// addRoot adds the people and the workspace of the chat or standalone task at the root of the agent's tree. The name of a person who is
-// not known is empty.
+// addRoot adds the people and the workspace of the chat or standalone task at the root of the agent's tree. The name of
+// a person who is not known is empty.
 func (s *Store) addRoot(ctx context.Context, in engine.PolicyInput, input *policy.Input) error {
 	root, err := in.Root(ctx)
 	if err != nil {

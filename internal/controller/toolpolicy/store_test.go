@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/agent"
+	"github.com/nestor-dev/nestor/internal/client/kube"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/engine"
 	"github.com/nestor-dev/nestor/internal/ledger"
@@ -28,18 +28,12 @@ import (
 
 func newStore(t *testing.T, objects ...client.Object) *Store {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1beta1.AddToScheme, corev1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	if !slices.ContainsFunc(objects, func(o client.Object) bool { return o.GetName() == "talk" }) {
 		for _, name := range []string{"team", "lab", "other", "nestor-system"} {
 			objects = append(objects, &v1beta1.AgentChat{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "talk"}})
 		}
 	}
-	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	reader := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(objects...).Build()
 	s := NewStore(resolve.Finder{Reader: reader, Live: reader, OperatorNamespace: "nestor-system"}, func(types.NamespacedName) {})
 	s.slots.Spawn = func(f func()) { f() } // what is set is compiled
 	s.synced = func() bool { return true }

@@ -25,7 +25,8 @@ import (
 // with write access to them can set. A policy of the chart also checks that the creator of the chat may get them; the
 // checks here hold without it.
 
-// checkReferences returns an error if an object that a pod refers to is missing, or if workspaces may not use it or run where it asks to.
+// checkReferences returns an error if an object that a pod refers to is missing, or if workspaces may not use it or run
+// where it asks to.
 func (p *pods) checkReferences(ctx context.Context, spec pod.Spec) error {
 	if err := p.options.Allow.check(spec.Placement); err != nil {
 		return err
@@ -48,8 +49,8 @@ func (p *pods) checkReferences(ctx context.Context, spec pod.Spec) error {
 		return p.checkClaim(ctx, spec.Namespace, claim.ClaimName)
 	}
 	if dir := spec.Source.EmptyDir; dir != nil && dir.SizeLimit != nil && dir.SizeLimit.Cmp(spec.MaxSize) > 0 {
-		return notAllowed(fmt.Sprintf("The workspace requests %s, and this operator allows %s: create it again with a smaller sizeLimit, or start the operator with a larger --workspace-max-size.",
-			dir.SizeLimit, &spec.MaxSize))
+		return notAllowed("The workspace requests %s, and this operator allows %s: create it again with a smaller sizeLimit, or start the operator with a larger --workspace-max-size.",
+			dir.SizeLimit, &spec.MaxSize)
 	}
 	return nil
 }
@@ -66,8 +67,8 @@ func (p *pods) checkSecret(ctx context.Context, namespace, name string, remote g
 	if remote.MatchesList(secret.Annotations[v1beta1.AnnotationGitHosts]) {
 		return nil
 	}
-	return notAllowed(fmt.Sprintf("The Secret %q may not be sent to %s. If it is meant for that server, let its owner run: kubectl annotate secret -n %s %s --overwrite %s=%s",
-		name, remote.Origin(), namespace, name, v1beta1.AnnotationGitHosts, remote.Entry()))
+	return notAllowed("The Secret %q may not be sent to %s. If it is meant for that server, let its owner run: kubectl annotate secret -n %s %s --overwrite %s=%s",
+		name, remote.Origin(), namespace, name, v1beta1.AnnotationGitHosts, remote.Entry())
 }
 
 // checkClaim returns an error if a claim may not be a workspace.
@@ -79,8 +80,8 @@ func (p *pods) checkClaim(ctx context.Context, namespace, name string) error {
 	if claim.Labels[v1beta1.LabelWorkspace] == "true" {
 		return nil
 	}
-	return notAllowed(fmt.Sprintf("The PersistentVolumeClaim %q is not for workspaces. If agents may use its files, let its owner run: kubectl label pvc -n %s %s --overwrite %s=true",
-		name, namespace, name, v1beta1.LabelWorkspace))
+	return notAllowed("The PersistentVolumeClaim %q is not for workspaces. If agents may use its files, let its owner run: kubectl label pvc -n %s %s --overwrite %s=true",
+		name, namespace, name, v1beta1.LabelWorkspace)
 }
 
 func (p *pods) getOrMissing(ctx context.Context, namespace string, object client.Object, name, reason, kind string) error {
@@ -94,6 +95,6 @@ func (p *pods) getOrMissing(ctx context.Context, namespace string, object client
 	return nil
 }
 
-func notAllowed(message string) error {
-	return &resolve.Missing{Reason: v1beta1.ReasonWorkspaceNotAllowed, Message: message}
+func notAllowed(format string, args ...any) error {
+	return &resolve.Missing{Reason: v1beta1.ReasonWorkspaceNotAllowed, Message: fmt.Sprintf(format, args...)}
 }

@@ -107,8 +107,8 @@ func prefixCwd(cwd string, arguments json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(fields)
 }
 
-// joinCwd returns the cwd of a call of an agent that works in a directory of its own. It does not clean it: the server rejects paths that
-// lead out.
+// joinCwd returns the cwd of a call of an agent that works in a directory of its own. It does not clean it: the server
+// rejects paths that lead out.
 func joinCwd(cwd, named string) (string, error) {
 	switch {
 	case cwd == "":

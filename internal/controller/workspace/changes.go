@@ -17,9 +17,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
@@ -27,10 +26,7 @@ import (
 
 // FindWorkspace returns the workspace of an AgentChat or AgentTask, or an error that wraps changes.ErrNoWorkspace.
 func (w *Workspaces) FindWorkspace(ctx context.Context, kind, namespace, name string) (changes.Workspace, error) {
-	var object client.Object = &v1beta1.AgentTask{}
-	if kind == "AgentChat" {
-		object = &v1beta1.AgentChat{}
-	}
+	object := cluster.NewObject(kind)
 	err := w.Reader.Cached(ctx, types.NamespacedName{Namespace: namespace, Name: name}, object)
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("%w: the %s does not exist", changes.ErrNoWorkspace, kind)

@@ -29,6 +29,16 @@ func (r chatWorkspace) changesOf(w *workspace.Workspaces) changes.Workspace {
 	return found
 }
 
+// startLocal returns the workspaces of an operator that may use a directory of this machine, and their scratch directory.
+func startLocal(root string) (*workspace.Workspaces, string) {
+	GinkgoHelper()
+	options := restarted
+	options.LocalRoots, options.Scratch = []string{root}, GinkgoT().TempDir()
+	w, err := workspace.New(options)
+	Expect(err).NotTo(HaveOccurred())
+	return w, options.Scratch
+}
+
 var _ = Describe("The changes of a workspace", func() {
 	It("are read from its pod, which is not started for it", func() {
 		r := newChatWorkspace(empty)
@@ -80,10 +90,7 @@ var _ = Describe("The changes of a workspace", func() {
 
 	It("are read from a local directory that is a repository", func() {
 		root := GinkgoT().TempDir()
-		local := restarted
-		local.LocalRoots, local.Scratch = []string{root}, GinkgoT().TempDir()
-		w, err := workspace.New(local)
-		Expect(err).NotTo(HaveOccurred())
+		w, scratch := startLocal(root)
 		git := exec.CommandContext(ctx, "sh", "-ec", "git init -q . && echo a > f && git add f && git -c user.name=a -c user.email=a@example.com commit -qm a && echo b > f")
 		git.Dir = root
 		Expect(git.Run()).To(Succeed())
@@ -92,7 +99,7 @@ var _ = Describe("The changes of a workspace", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(summary.Files).To(HaveExactElements(And(HaveField("Path", "f"), HaveField("Change", changes.Modified))))
 		Expect(summary.Diff).To(ContainSubstring("-a\n+b\n"))
-		state, err := filepath.Glob(filepath.Join(local.Scratch, "nestor-changes-*"))
+		state, err := filepath.Glob(filepath.Join(scratch, "nestor-changes-*"))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(state).To(HaveLen(1))
 		Expect(w.Close(context.Background())).To(Succeed())

@@ -42,10 +42,10 @@ func (w *Workspaces) check(ctx context.Context, p *Location) error {
 	}
 	spec, err := w.pods.spec(*p)
 	if err != nil {
-		return unavailable("The workspace cannot be run: " + err.Error() + ".")
+		return unavailable("The workspace cannot be run: %s.", err)
 	}
 	if git := p.Workspace.Git; git != nil && git.Push != nil && strings.TrimPrefix(strings.TrimPrefix(git.Ref, "refs/"), "heads/") == p.branch() {
-		return unavailable(fmt.Sprintf("The workspace is cloned from %s, to which its agents would push: create it again with another git.push.branch.", git.Ref))
+		return unavailable("The workspace is cloned from %s, to which its agents would push: create it again with another git.push.branch.", git.Ref)
 	}
 	if err := w.pods.checkReferences(ctx, spec); err != nil {
 		return err
@@ -61,25 +61,24 @@ func (d *directories) check(path string) (actual string, err error) {
 	}
 	actual, err = filepath.EvalSymlinks(path)
 	if err != nil {
-		return "", unavailable(fmt.Sprintf("The operator cannot open the directory %s: create it, or let the operator's user read it.", path))
+		return "", unavailable("The operator cannot open the directory %s: create it, or let the operator's user read it.", path)
 	}
 	if info, err := os.Stat(actual); err != nil || !info.IsDir() {
-		return "", unavailable(fmt.Sprintf("%s is not a directory that the operator can open.", path))
+		return "", unavailable("%s is not a directory that the operator can open.", path)
 	}
 	for _, root := range d.options.LocalRoots {
 		if inside(actual, root) {
 			return actual, nil
 		}
 	}
-	return "", unavailable(fmt.Sprintf("The directory %s is not below one that --local-workspaces names: %s.", path, strings.Join(d.options.LocalRoots, ", ")))
+	return "", unavailable("The directory %s is not below one that --local-workspaces names: %s.", path, strings.Join(d.options.LocalRoots, ", "))
 }
 
-// resolve returns the directory of an owner.
 func (d *directories) resolve(p Location) (actual string, err error) {
 	path := p.Workspace.Directory.Path
 	if d.options.OwnDirectory != nil {
 		if path, err = d.options.OwnDirectory(path, p.Owner); err != nil {
-			return "", unavailable(fmt.Sprintf("The operator cannot prepare the directory: %v.", err))
+			return "", unavailable("The operator cannot prepare the directory: %v.", err)
 		}
 	}
 	return d.check(path)
@@ -106,6 +105,6 @@ func realPaths(roots []string) ([]string, error) {
 	return actual, nil
 }
 
-func unavailable(message string) error {
-	return &resolve.Missing{Reason: v1beta1.ReasonWorkspaceUnavailable, Message: message}
+func unavailable(format string, args ...any) error {
+	return &resolve.Missing{Reason: v1beta1.ReasonWorkspaceUnavailable, Message: fmt.Sprintf(format, args...)}
 }

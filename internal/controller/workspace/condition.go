@@ -17,7 +17,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/projection"
 )
 
-// showKept sets the condition WorkspaceChangesLost of a chat or task whose changes were not kept, and removes it for nil.
+// showKept sets the condition WorkspaceChangesLost of a chat or task whose changes were not kept, and removes it for
+// nil.
 func (p *pods) showKept(ctx context.Context, owner client.Object, n *projection.NotKept) error {
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		object := owner.DeepCopyObject().(client.Object)

@@ -63,7 +63,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r.WhileActive(r))
 }
 
-// ownerEvents stops serving a directory when its chat or task is deleted, and checks a pod when the phase of its owner changes.
+// ownerEvents stops serving a directory when its chat or task is deleted, and checks a pod when the phase of its owner
+// changes.
 func (r *Reconciler) ownerEvents() handler.EventHandler {
 	return handler.Funcs{
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
@@ -146,7 +147,8 @@ func (r *Reconciler) decide(ctx context.Context, from client.Reader, current *co
 	return location, r.Workspaces.pods.decideAction(current, idle), nil
 }
 
-// keep keeps the changes of a pod that is removed because it is idle, or whose owner pauses. It reports whether the pod may be removed.
+// keep keeps the changes of a pod that is removed because it is idle, or whose owner pauses. It reports whether the pod
+// may be removed.
 func (r *Reconciler) keep(ctx context.Context, location Location, current *corev1.Pod, v podAction) (bool, error) {
 	if current.DeletionTimestamp != nil || hasEnded(current) {
 		return true, nil // it cannot be read any more
@@ -204,9 +206,9 @@ func (r *Reconciler) locationOf(ctx context.Context, from client.Reader, current
 	if owner == nil {
 		return nil, nil
 	}
-	var object client.Object = &v1beta1.AgentTask{}
-	if owner.Kind == "AgentChat" {
-		object = &v1beta1.AgentChat{}
+	object := cluster.NewObject(owner.Kind)
+	if object == nil {
+		return nil, nil
 	}
 	err := from.Get(ctx, types.NamespacedName{Namespace: current.Namespace, Name: owner.Name}, object)
 	if apierrors.IsNotFound(err) || (err == nil && object.GetUID() != owner.UID) {

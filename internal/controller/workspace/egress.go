@@ -21,8 +21,8 @@ import (
 
 // A network policy matches addresses, not names. So the operator resolves the git server when it creates a pod, the
 // policy allows these addresses at the server's port, and the pod has them in its host aliases: it needs no DNS,
-// through which data could leak too. These addresses stay until the pod ends, even if the name changes: a policy that is
-// restored for a running pod gets the addresses of that pod.
+// through which data could leak too. These addresses stay until the pod ends, even if the name changes: a policy that
+// is restored for a running pod gets the addresses of that pod.
 //
 // The owner of a name chooses its addresses, and commands of agents reach all of them. So every address must be public,
 // unless the operator lists the server (see [Servers]) or it is a Service of the workspace's namespace.
@@ -107,7 +107,6 @@ func (p *pods) serviceOf(ctx context.Context, namespace, host string) (*corev1.S
 	return &service, nil
 }
 
-// addressesOf returns the addresses of a git server.
 func (p *pods) addressesOf(ctx context.Context, host string, service *corev1.Service) ([]netip.Addr, error) {
 	var addresses []netip.Addr
 	if address, err := netip.ParseAddr(host); err == nil {

@@ -13,9 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/nestor-dev/nestor/api/v1beta1"
+	"github.com/nestor-dev/nestor/internal/cluster"
 	"github.com/nestor-dev/nestor/internal/cluster/resolve"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/files"
@@ -51,18 +50,11 @@ func (a agentPaths) ResolvePath(ctx context.Context, agent changes.AgentRef, cwd
 	return files.Resolve(cwd, path)
 }
 
-// directoryOf returns the directory of the workspace's agent. An agent of another workspace is refused: its directory would lead to
-// another file.
+// directoryOf returns the directory of the workspace's agent. An agent of another workspace is refused: its directory
+// would lead to another file.
 func (a agentPaths) directoryOf(ctx context.Context, agent changes.AgentRef) (string, error) {
-	var object client.Object
-	switch agent.Kind {
-	case "AgentChat":
-		object = &v1beta1.AgentChat{}
-	case "AgentTask":
-		object = &v1beta1.AgentTask{}
-	case "SubAgent":
-		object = &v1beta1.SubAgent{}
-	default:
+	object := cluster.NewObject(agent.Kind)
+	if object == nil {
 		return "", files.Refuse(fmt.Sprintf("a %s is not an agent", agent.Kind))
 	}
 	err := a.finder.Reader.Cached(ctx, types.NamespacedName{Namespace: a.location.Owner.GetNamespace(), Name: agent.Name}, object)

@@ -14,7 +14,6 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
-	"github.com/nestor-dev/nestor/internal/controller/workspace"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/changes"
 	"github.com/nestor-dev/nestor/internal/tool/workspace/files"
 )
@@ -84,16 +83,13 @@ var _ = Describe("A file of a workspace", func() {
 
 	It("is read from a local directory", func() {
 		root := GinkgoT().TempDir()
-		local := restarted
-		local.LocalRoots, local.Scratch = []string{root}, GinkgoT().TempDir()
-		w, err := workspace.New(local)
-		Expect(err).NotTo(HaveOccurred())
+		w, _ := startLocal(root)
 		DeferCleanup(func() { Expect(w.Close(context.Background())).To(Succeed()) })
 		Expect(os.WriteFile(filepath.Join(root, "f"), []byte("a\n"), 0o600)).To(Succeed())
 		Expect(os.Symlink("/etc/passwd", filepath.Join(root, "link"))).To(Succeed())
 		found := newChatWorkspace(v1beta1.Workspace{Directory: &v1beta1.DirectorySource{Path: root}}).changesOf(w)
 		Expect(found.File(ctx, "f")).To(HaveValue(HaveField("Content", "a\n")))
-		_, err = found.File(ctx, "link")
+		_, err := found.File(ctx, "link")
 		Expect(err).To(MatchError(files.ErrRefused))
 	})
 })

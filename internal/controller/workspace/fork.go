@@ -23,7 +23,8 @@ type RecordedRun struct {
 	Agent string
 	// Owner is the chat or task at the top of the tree; nil if it was deleted.
 	Owner client.Object
-	// EndTime is when the run ended, if the fork begins with the files of that time; zero if it begins with those of the commit alone.
+	// EndTime is when the run ended, if the fork begins with the files of that time; zero if it begins with those of the
+	// commit alone.
 	EndTime time.Time
 }
 
@@ -37,8 +38,8 @@ type ForkFiles struct {
 	Local bool `json:"local,omitempty"`
 }
 
-// BeginFork saves the files of a run for the workspace of its fork, which restores them when its pod starts, like its own. A
-// repetition changes nothing. top is the UID of the fork's agent.
+// BeginFork saves the files of a run for the workspace of its fork, which restores them when its pod starts, like its
+// own. A repetition changes nothing. top is the UID of the fork's agent.
 func (w *Workspaces) BeginFork(ctx context.Context, fork *v1beta1.AgentTask, top string, run RecordedRun) (ForkFiles, error) {
 	location := locationOf(fork, "", fork.Spec.Workspace, "")
 	switch {
@@ -80,7 +81,8 @@ func (w *Workspaces) BeginFork(ctx context.Context, fork *v1beta1.AgentTask, top
 	return files, nil
 }
 
-// filesOf returns the saved changes of a run, or those of its pod if they were not saved since its end; nil if neither is known.
+// filesOf returns the saved changes of a run, or those of its pod if they were not saved since its end; nil if neither
+// is known.
 func (w *Workspaces) filesOf(ctx context.Context, run RecordedRun) (kept, *ledger.Workspace, error) {
 	if w.options.Ledger == nil {
 		return kept{}, nil, nil

@@ -26,12 +26,13 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
-// The files of git and emptyDir are lost with their pod. So their changes are stored in the ledger when the work of the chat or task
-// pauses or ends, and before the pod is stopped, and a new pod serves no call before it has them:
+// The files of git and emptyDir are lost with their pod. So their changes are stored in the ledger when the work of the
+// chat or task pauses or ends, and before the pod is stopped, and a new pod serves no call before it has them:
 //
 //	calls end ─▶ keep ─▶ ledger ─▶ pod is removed ─▶ next call ─▶ new pod (of the same commit) ─▶ restore ─▶ the call
 //
-// A pod reports itself whether it has been restored, so that a crash of the operator at any point repeats a step and loses nothing.
+// A pod reports itself whether it has been restored, so that a crash of the operator at any point repeats a step and
+// loses nothing.
 
 const (
 	// keepTimeout bounds one attempt to read the changes of a pod.
@@ -127,7 +128,8 @@ func (p *pods) readAndStore(ctx context.Context, location Location) error {
 	return p.store(ctx, location, kept{Summary: *summary}, archive)
 }
 
-// store writes changes to the ledger, and reports with an Event those that were not kept. They never replace changes that were kept earlier.
+// store writes changes to the ledger, and reports with an Event those that were not kept. They never replace changes
+// that were kept earlier.
 func (p *pods) store(ctx context.Context, location Location, k kept, archive []byte) error {
 	top, err := p.topAgent(ctx, location.Owner)
 	if err != nil {
@@ -214,7 +216,8 @@ func (p *pods) keptOf(ctx context.Context, spec pod.Spec) (k kept, w ledger.Work
 	return k, w, true, nil
 }
 
-// withKept completes the spec of a new pod with the commit that kept changes are relative to, and returns a note for the model.
+// withKept completes the spec of a new pod with the commit that kept changes are relative to, and returns a note for
+// the model.
 func (p *pods) withKept(ctx context.Context, spec pod.Spec) (pod.Spec, string, error) {
 	k, w, found, err := p.keptOf(ctx, spec)
 	if err != nil || !found {

@@ -47,7 +47,6 @@ func (r chatWorkspace) stopped() {
 // staleChats is a cache in which no chat has a status.
 type staleChats struct{ client.Client }
 
-// Get implements client.Reader.
 func (c staleChats) Get(ctx context.Context, name client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	err := c.Client.Get(ctx, name, object, options...)
 	if chat, ok := object.(*v1beta1.AgentChat); ok {
@@ -198,11 +197,11 @@ var _ = Describe("The changes of a workspace that stops", func() {
 })
 
 var _ = Describe("A workspace of a chat that waits", func() {
+	retained := empty
+	retained.RetainSeconds = new(int32(7200))
+
 	It("is not stopped by the idle timeout before retainSeconds", func() {
-		retain := int32(7200)
-		w := empty
-		w.RetainSeconds = &retain
-		r := newChatWorkspace(w)
+		r := newChatWorkspace(retained)
 		r.setPhase(v1beta1.ChatWaiting)
 		p, _ := r.used("buy milk")
 		clock.advance(time.Hour)
@@ -217,10 +216,7 @@ var _ = Describe("A workspace of a chat that waits", func() {
 	})
 
 	It("is stopped after retainSeconds", func() {
-		retain := int32(7200)
-		w := empty
-		w.RetainSeconds = &retain
-		r := newChatWorkspace(w)
+		r := newChatWorkspace(retained)
 		r.setPhase(v1beta1.ChatWaiting)
 		r.used("buy milk")
 		clock.advance(3 * time.Hour)

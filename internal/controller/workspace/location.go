@@ -19,7 +19,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// defaultIdle is the default idle timeout of a workspace.
 const defaultIdle = 15 * time.Minute
 
 const defaultRetain = 24 * time.Hour
@@ -110,10 +109,7 @@ func (f Finder) OfAgent(ctx context.Context, a ledger.Agent) (*Location, error) 
 			return location, nil
 		}
 	}
-	var object client.Object = &v1beta1.SubAgent{}
-	if a.Kind == "AgentTask" {
-		object = &v1beta1.AgentTask{}
-	}
+	object := cluster.NewObject(a.Kind)
 	if err := f.Reader.Cached(ctx, types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, object); err != nil {
 		return nil, fmt.Errorf("get the agent %s/%s: %w", a.Namespace, a.Name, err)
 	}

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// loopbackServer is one HTTP server on the loopback interface, with a path for each directory. It starts with the first one.
+// loopbackServer is one HTTP server on the loopback interface, with a path for each directory. It starts with the first
+// one.
 type loopbackServer struct {
 	mu       sync.Mutex
 	server   *http.Server

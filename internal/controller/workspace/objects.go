@@ -90,10 +90,10 @@ func (p *pods) ensureToken(ctx context.Context, spec pod.Spec, name types.Namesp
 
 // token reads the token of a workspace. It is cached while the workspace is in use.
 func (p *pods) token(ctx context.Context, spec pod.Spec, name types.NamespacedName) (string, error) {
-	var known string
-	p.uses.update(name, func(one *podUse) { known = one.token })
-	if known != "" {
-		return known, nil
+	var cached string
+	p.uses.update(name, func(one *podUse) { cached = one.token })
+	if cached != "" {
+		return cached, nil
 	}
 	var secret corev1.Secret
 	if err := p.options.Live.Get(ctx, name, &secret); err != nil {

@@ -18,7 +18,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
-// outcomeTimeout is how long an interrupted call waits for the reason: a node reports some time after the connection broke.
+// outcomeTimeout is how long an interrupted call waits for the reason: a node reports some time after the connection
+// broke.
 const outcomeTimeout = 3 * time.Second
 
 // podRef identifies a pod and its restarts, to determine later what happened to it.
@@ -176,8 +177,8 @@ func filesMessage(spec pod.Spec, same bool) string {
 // errLost is the cause of a call that was cancelled because its workspace ended.
 var errLost = errors.New("the workspace is lost")
 
-// cancelOnPodLoss returns a context for a call that is cancelled when the pod is lost, because a lost node does not close
-// connections.
+// cancelOnPodLoss returns a context for a call that is cancelled when the pod is lost, because a lost node does not
+// close connections.
 func (p *pods) cancelOnPodLoss(ctx context.Context, name types.NamespacedName, g podRef) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {

@@ -20,7 +20,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
-// Anyone who sees a chat or task can compute the names of its workspace's objects. So an object that is found by name
+// Anyone who can read a chat or task can compute the names of its workspace's objects. So an object that is found by name
 // is used only if the chat or task owns it, by UID. Users who may create such an object can forge the owner;
 // therefore the security-relevant parts, the selector of a Service and the rules of a policy, are compared too.
 
@@ -84,7 +84,8 @@ func (p *pods) ensureServiceAndPolicy(ctx context.Context, spec pod.Spec) error 
 	return nil
 }
 
-// restoreServiceAndPolicy restores deleted objects around a running pod. An existing policy already has the addresses of that pod.
+// restoreServiceAndPolicy restores deleted objects around a running pod. An existing policy already has the addresses
+// of that pod.
 func (p *pods) restoreServiceAndPolicy(ctx context.Context, spec pod.Spec, running *corev1.Pod) error {
 	var policy networkingv1.NetworkPolicy
 	if err := p.checkOwner(ctx, spec, types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}, &policy); err != nil {
@@ -132,7 +133,7 @@ func owns(spec pod.Spec, object client.Object) bool {
 
 // foreignObject returns an error for people, who must decide what to do with the object.
 func foreignObject(object client.Object, name types.NamespacedName) error {
-	return unavailable(fmt.Sprintf("The %s %s has the name of a workspace object but was not created by the operator: delete it.", kindOf(object), name))
+	return unavailable("The %s %s has the name of a workspace object but was not created by the operator: delete it.", kindOf(object), name)
 }
 
 func kindOf(object client.Object) string { return reflect.TypeOf(object).Elem().Name() }

@@ -4,7 +4,6 @@
 package workspace
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -15,8 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/tool/workspace/pod"
 )
 
-// Placements are the runtimes and nodes that workspaces may ask for. Anyone who may create a chat can ask: without this list they could
-// run commands of a model on nodes that are kept for something else.
+// Placements are the runtimes and nodes that workspaces may ask for. Anyone who may create a chat can ask: without this
+// list they could run commands of a model on nodes that are kept for something else.
 type Placements struct {
 	RuntimeClassNames []string `json:"runtimeClassNames,omitempty"`
 	// NodeSelector has the allowed values of each label.
@@ -59,7 +58,7 @@ func covers(allowed v1beta1.Toleration, asked corev1.Toleration) bool {
 }
 
 func (p Placements) refuse(what string) error {
-	return notAllowed(fmt.Sprintf("The workspace asks for %s, and this operator allows %s: create it again without it, or add it to --workspace-allow (chart: workspace.allow).", what, p))
+	return notAllowed("The workspace asks for %s, and this operator allows %s: create it again without it, or add it to --workspace-allow (chart: workspace.allow).", what, p)
 }
 
 // String lists what is allowed.

@@ -71,28 +71,28 @@ func (p *pods) attach(ctx context.Context, location Location, agent string) (*co
 	name := types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}
 	p.uses.start(name)
 	var session *mcp.Session
-	found, err := p.waitForPod(ctx, spec, name, func(ctx context.Context, found *corev1.Pod) (done bool, text string, err error) {
-		session, text, err = p.connect(ctx, spec, name, found)
+	current, err := p.waitForPod(ctx, spec, name, func(ctx context.Context, ready *corev1.Pod) (done bool, text string, err error) {
+		session, text, err = p.connect(ctx, spec, name, ready)
 		return session != nil, text, err
 	})
 	if err != nil {
 		p.uses.end(name)
 		return nil, err
 	}
-	seen := podRefOf(found)
+	used := podRefOf(current)
 	v := &connection{
 		session: session, release: func() { p.uses.end(name) },
 		cancelOnPodLoss: func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return p.cancelOnPodLoss(ctx, name, seen)
+			return p.cancelOnPodLoss(ctx, name, used)
 		},
-		lossMessage: func(ctx context.Context) string { return p.lossMessage(ctx, spec, name, seen) },
+		lossMessage: func(ctx context.Context) string { return p.lossMessage(ctx, spec, name, used) },
 	}
 	v.note = p.uses.recreationNote(name, agent)
 	return v, nil
 }
 
 // onReady uses a pod that is ready. It reports whether that is done, or else what it waits for.
-type onReady func(ctx context.Context, found *corev1.Pod) (done bool, text string, err error)
+type onReady func(ctx context.Context, ready *corev1.Pod) (done bool, text string, err error)
 
 // waitForPod advances a workspace at each of its changes until it is usable.
 func (p *pods) waitForPod(ctx context.Context, spec pod.Spec, name types.NamespacedName, use onReady) (*corev1.Pod, error) {
@@ -129,7 +129,8 @@ func (p *pods) waitForPod(ctx context.Context, spec pod.Spec, name types.Namespa
 	}
 }
 
-// advance reads the pod of a workspace and does the next step. It reports whether the pod was used, else what it waits for.
+// advance reads the pod of a workspace and does the next step. It reports whether the pod was used, else what it waits
+// for.
 func (p *pods) advance(ctx context.Context, spec pod.Spec, name types.NamespacedName, current *corev1.Pod, use onReady) (bool, string, error) {
 	err := p.options.Client.Get(ctx, name, current)
 	if apierrors.IsNotFound(err) {

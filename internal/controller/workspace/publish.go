@@ -35,8 +35,8 @@ import (
 //	review_changes ─▶ the model receives the changes and a line that identifies them ─▶ publish_changes with that line ─▶ approval
 //	─▶ the operator reads the changes again, and compares ─▶ pod of the publisher ─▶ commit, push ─▶ the pod is deleted
 //
-// The approval thus shows the branch and every file that is pushed there, and nothing else can be pushed with it. A repeated call finds its commit on the
-// branch (see package gitpush).
+// The approval thus shows the branch and every file that is pushed there, and nothing else can be pushed with it. A
+// repeated call finds its commit on the branch (see package gitpush).
 
 const (
 	// publishTimeout bounds the fetching, committing and pushing.
@@ -293,17 +293,17 @@ func (p *pods) send(ctx context.Context, location Location, request gitpush.Requ
 	}
 	name := types.NamespacedName{Namespace: spec.Namespace, Name: spec.Name()}
 	p.uses.start(name)
-	found, err := p.waitForPod(ctx, spec, name, func(ctx context.Context, found *corev1.Pod) (bool, string, error) {
+	current, err := p.waitForPod(ctx, spec, name, func(ctx context.Context, ready *corev1.Pod) (bool, string, error) {
 		if _, err := p.token(ctx, spec, name); err != nil {
 			return false, "", err
 		}
-		return true, "", p.restoreServiceAndPolicy(ctx, spec, found)
+		return true, "", p.restoreServiceAndPolicy(ctx, spec, ready)
 	})
 	if err != nil {
 		p.uses.end(name)
 		return result, err
 	}
-	defer p.dismiss(ctx, name, found)
+	defer p.dismiss(ctx, name, current)
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
 	answer, err := p.requestAgain(ctx, spec, name, http.MethodPost, "publish", body)
@@ -316,8 +316,9 @@ func (p *pods) send(ctx context.Context, location Location, request gitpush.Requ
 	return result, nil
 }
 
-// requestAgain sends a request to a new pod, and again if it gets no answer: nodes learn of the address of a pod a moment after it is ready. It is for
-// requests that may be repeated: a publisher finds what the first attempt has published, and changes are restored once.
+// requestAgain sends a request to a new pod, and again if it gets no answer: nodes learn of the address of a pod a
+// moment after it is ready. It is for requests that may be repeated: a publisher finds what the first attempt has
+// published, and changes are restored once.
 func (p *pods) requestAgain(ctx context.Context, spec pod.Spec, name types.NamespacedName, method, path string, body []byte) ([]byte, error) {
 	for attempt := 1; ; attempt++ {
 		answer, err := p.request(ctx, spec, name, method, path, body)

@@ -52,8 +52,8 @@ func (s Servers) check(namespace, host string, service *corev1.Service, addresse
 	for _, address := range addresses {
 		var forbidden *outbound.NotAllowedError
 		if errors.As(outbound.CheckAddress(address, false), &forbidden) {
-			return notAllowed(fmt.Sprintf("The git server %s has the address %s, which workspaces must not reach: it is %s.",
-				host, address, forbidden.Reason))
+			return notAllowed("The git server %s has the address %s, which workspaces must not reach: it is %s.",
+				host, address, forbidden.Reason)
 		}
 		if outbound.CheckPublic(address) != nil {
 			private = append(private, address)
@@ -69,16 +69,16 @@ func (s Servers) check(namespace, host string, service *corev1.Service, addresse
 	case service != nil && service.Namespace == namespace:
 		return nil
 	case len(private) > 0 && len(private) < len(addresses):
-		return notAllowed(fmt.Sprintf("The git server %s has public addresses and the private address %s, which workspaces "+
-			"must not reach: use a name that has only one kind of address.", host, private[0]))
+		return notAllowed("The git server %s has public addresses and the private address %s, which workspaces "+
+			"must not reach: use a name that has only one kind of address.", host, private[0])
 	case service == nil && len(private) == 0, s.lists(host, name, addresses):
 		return nil
 	case service != nil:
-		return notAllowed(fmt.Sprintf("The git server %s is a Service of the namespace %s, which workspaces of other "+
-			"namespaces must not reach."+allow, host, service.Namespace, name))
+		return notAllowed("The git server %s is a Service of the namespace %s, which workspaces of other "+
+			"namespaces must not reach."+allow, host, service.Namespace, name)
 	}
-	return notAllowed(fmt.Sprintf("The git server %s has the private address %s, which workspaces must not reach."+allow,
-		host, private[0], name))
+	return notAllowed("The git server %s has the private address %s, which workspaces must not reach."+allow,
+		host, private[0], name)
 }
 
 func (s Servers) lists(host, name string, addresses []netip.Addr) bool {

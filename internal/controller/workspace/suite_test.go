@@ -188,7 +188,6 @@ func (n *podNetwork) answer(name types.NamespacedName, handler http.HandlerFunc)
 	n.servers[fmt.Sprintf("%s.%s.svc:%d", name.Name, name.Namespace, pod.Port)] = httptest.NewServer(handler)
 }
 
-// RoundTrip implements http.RoundTripper.
 func (n *podNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
 	n.mu.Lock()
 	found, ok := n.servers[r.URL.Host]

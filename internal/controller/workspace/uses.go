@@ -32,11 +32,12 @@ type podUse struct {
 	token    string
 	// outcomes records how pods with this name ended, for the calls in them.
 	outcomes map[types.UID]string
-	// recreated is the note that the pod replaced an earlier one; empty if it did not. notified has the agents that were notified.
+	// recreated is the note that the pod replaced an earlier one; empty if it did not. notified has the agents that were
+	// notified.
 	recreated string
 	notified  map[string]bool
-	// restored is the pod that has got kept changes. served counts the calls that have ended, stored is how many of them the changes in the
-	// ledger contain, and keepFailing is since when changes cannot be read.
+	// restored is the pod that has got kept changes. served counts the calls that have ended, stored is how many of them
+	// the changes in the ledger contain, and keepFailing is since when changes cannot be read.
 	restored       types.UID
 	served, stored int
 	keepFailing    time.Time
@@ -48,12 +49,12 @@ func newPodUses(now func() time.Time) *podUses {
 
 // entry returns the use of a pod name. The caller holds the lock.
 func (u *podUses) entry(name types.NamespacedName) *podUse {
-	found, ok := u.byName[name]
+	use, ok := u.byName[name]
 	if !ok {
-		found = &podUse{stored: -1, last: u.now(), changed: make(chan struct{}), notified: map[string]bool{}, outcomes: map[types.UID]string{}}
-		u.byName[name] = found
+		use = &podUse{stored: -1, last: u.now(), changed: make(chan struct{}), notified: map[string]bool{}, outcomes: map[types.UID]string{}}
+		u.byName[name] = use
 	}
-	return found
+	return use
 }
 
 func (u *podUses) update(name types.NamespacedName, do func(*podUse)) {

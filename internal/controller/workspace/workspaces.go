@@ -31,8 +31,8 @@ import (
 
 // Options configure workspaces.
 type Options struct {
-	// Client creates and deletes objects, and reads Nestor's kinds and workspace pods from its cache; Live reads Secrets and
-	// claims from the API server.
+	// Client creates and deletes objects, and reads Nestor's kinds and workspace pods from its cache; Live reads Secrets
+	// and claims from the API server.
 	Client client.Client
 	Live   client.Reader
 	// Image is the image of workspace pods; without it the operator runs none.
@@ -64,8 +64,8 @@ type Options struct {
 	// Retry retries the pending runs of a namespace. It is called after a while for what cannot be watched; it may be
 	// nil.
 	Retry func(namespace string)
-	// Ledger keeps the changes of pods that are stopped; nil keeps none. Events receives the warning that changes were not kept; it may be
-	// nil.
+	// Ledger keeps the changes of pods that are stopped; nil keeps none. Events receives the warning that changes were not
+	// kept; it may be nil.
 	Ledger ledger.Workspaces
 	Events recorder.EventRecorder
 	// Now returns the current time; nil means time.Now.

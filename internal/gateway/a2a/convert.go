@@ -53,8 +53,7 @@ func newMessage(id string, role a2a.MessageRole, task a2a.TaskInfoProvider, part
 
 // status returns the status of a task, with the message of its ask, error or missing object.
 func status(task *v1beta1.AgentTask, ask *run.Ask) a2a.TaskStatus {
-	changed := changedAt(task)
-	s := a2a.TaskStatus{State: stateOf(task), Timestamp: &changed}
+	s := a2a.TaskStatus{State: stateOf(task), Timestamp: new(changedAt(task))}
 	info := a2a.TaskInfo{TaskID: a2a.TaskID(task.Name), ContextID: contextOf(task)}
 	switch {
 	case ask != nil:

@@ -35,8 +35,7 @@ func Notification(task *v1beta1.AgentTask) (state string, body []byte, err error
 		sum := sha256.Sum256(text)
 		state += "/" + hex.EncodeToString(sum[:6])
 	}
-	none := 0
-	shown := convert(task, ask, &none)
+	shown := convert(task, ask, new(0))
 	if view.Ended(task.Status.Phase) {
 		shown.Artifacts = taskArtifacts(run.Answer(task), task, nil)
 	}

@@ -98,7 +98,6 @@ func (a agent) register(ctx context.Context, id a2a.TaskID, req *a2a.PushConfig)
 	return shownConfig(id, sealed), nil
 }
 
-// pushAnnotation returns the annotation of a task that is created with a configuration.
 func (a agent) pushAnnotation(ctx context.Context, task string, req *a2a.PushConfig) (string, error) {
 	sealed, err := a.sealed(ctx, task, req)
 	if err != nil {

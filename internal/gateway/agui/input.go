@@ -8,13 +8,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
 const (
 	// maxID bounds the ids of threads and runs.
 	maxID = 256
-	// maxMessages bounds the conversation that a client sends along.
+	// maxMessages bounds the conversation that a client sends.
 	maxMessages = 2000
 	roleUser    = "user"
 )
@@ -67,14 +68,14 @@ func parseInput(body []byte) (*input, error) {
 // support.
 func (in *input) modern() bool { return in.ProtocolVersion != "" }
 
-// instruction returns the newest message of the person, with the context that the client sent along.
+// instruction returns the newest message of the person, with the context that the client sent with it.
 func (in *input) instruction() (string, error) {
-	for i := len(in.Messages) - 1; i >= 0; i-- {
+	for i, sent := range slices.Backward(in.Messages) {
 		var m struct {
 			Role    string          `json:"role"`
 			Content json.RawMessage `json:"content"`
 		}
-		if err := json.Unmarshal(in.Messages[i], &m); err != nil {
+		if err := json.Unmarshal(sent, &m); err != nil {
 			return "", fmt.Errorf("messages[%d] is not a message: %w", i, err)
 		}
 		if m.Role != roleUser {

@@ -191,8 +191,7 @@ func wholeCompletion(w http.ResponseWriter, r *http.Request, caller *run.Caller,
 		addState(c.Metadata, event)
 		c.Usage = usageOf(event)
 	}
-	text, stop := whole.text.String(), "stop"
-	c.Choices = []choice{{Message: &message{Role: "assistant", Content: &text}, FinishReason: &stop}}
+	c.Choices = []choice{{Message: &message{Role: "assistant", Content: new(whole.text.String())}, FinishReason: new("stop")}}
 	gateway.WriteJSON(w, http.StatusOK, c)
 	return nil
 }
@@ -217,8 +216,7 @@ func streamCompletion(w http.ResponseWriter, r *http.Request, caller *run.Caller
 		c.Choices = []choice{{Delta: &delta, FinishReason: finish}}
 		return out.Send("", c)
 	}
-	empty := ""
-	if send(message{Role: "assistant", Content: &empty}, nil) != nil {
+	if send(message{Role: "assistant", Content: new("")}, nil) != nil {
 		return
 	}
 	c.Metadata = nil
@@ -240,9 +238,8 @@ func streamCompletion(w http.ResponseWriter, r *http.Request, caller *run.Caller
 			return
 		}
 	}
-	stop := "stop"
 	c.Metadata = state
-	if send(message{}, &stop) != nil {
+	if send(message{}, new("stop")) != nil {
 		return
 	}
 	if withUsage {

@@ -35,7 +35,6 @@ func (d door) Routes(mux *gateway.Mux) {
 	})
 }
 
-// typeInvalid is the type of errors with the status 400.
 const typeInvalid = "invalid_request_error"
 
 type apiError struct {

@@ -336,8 +336,7 @@ func (s *responseStream) handle(e run.Event) error {
 
 // sendAt sends an event of the open message.
 func (s *responseStream) sendAt(e streamEvent) error {
-	index := len(s.body.Output)
-	e.Index = &index
+	e.Index = new(len(s.body.Output))
 	return s.send(e)
 }
 
@@ -347,21 +346,18 @@ func (s *responseStream) begin(n int64) error {
 		return nil
 	}
 	s.open, s.item = true, s.body.itemID()
-	made := newItem(s.item, statusInProgress, "")
-	if err := s.sendAt(streamEvent{Type: "response.output_item.added", Number: n, Item: &made}); err != nil {
+	if err := s.sendAt(streamEvent{Type: "response.output_item.added", Number: n, Item: new(newItem(s.item, statusInProgress, ""))}); err != nil {
 		return err
 	}
-	part := newText("")
-	return s.sendAt(streamEvent{Type: "response.content_part.added", Number: n + 1, ItemID: made.ID, Content: &zero, Part: &part})
+	return s.sendAt(streamEvent{Type: "response.content_part.added", Number: n + 1, ItemID: s.item, Content: &zero, Part: new(newText(""))})
 }
 
 // close sends the events after a message.
 func (s *responseStream) close(n int64, text string) error {
 	made := newItem(s.item, statusCompleted, text)
-	part := made.Content[0]
 	for i, event := range []streamEvent{
 		{Type: "response.output_text.done", ItemID: made.ID, Content: &zero, Text: &text, Logprobs: &[]string{}},
-		{Type: "response.content_part.done", ItemID: made.ID, Content: &zero, Part: &part},
+		{Type: "response.content_part.done", ItemID: made.ID, Content: &zero, Part: &made.Content[0]},
 		{Type: "response.output_item.done", Item: &made},
 	} {
 		event.Number = n + int64(i)

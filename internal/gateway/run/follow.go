@@ -25,7 +25,6 @@ const (
 	catchUpTimeout = 15 * time.Second
 )
 
-// errStopped means that the reader has stopped.
 var errStopped = errors.New("the reader stopped")
 
 // events returns the events that follow emits as an iterator. The context of follow ends with the iteration.

@@ -6,9 +6,11 @@ package run
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	historyv1 "github.com/nestor-dev/nestor/api/history/v1beta1"
+	"github.com/nestor-dev/nestor/api/v1beta1"
 	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/view"
 )
@@ -79,10 +81,8 @@ func (f *chatFollower) run(ctx context.Context) error {
 
 // messagesUpTo counts the messages of a chat up to a message, as ProgressOf expects.
 func messagesUpTo(now view.Snapshot, message string) int {
-	for i, m := range now.Messages {
-		if m.Name == message {
-			return i + 1
-		}
+	if i := slices.IndexFunc(now.Messages, func(m v1beta1.AgentMessage) bool { return m.Name == message }); i >= 0 {
+		return i + 1
 	}
 	return len(now.Messages)
 }

@@ -28,9 +28,7 @@ func checkNames(names ...string) error {
 // checkedClient checks names before it uses them.
 type checkedClient struct{ client.WithWatch }
 
-func (c checkedClient) Get(
-	ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption,
-) error {
+func (c checkedClient) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
 	if err := checkNames(key.Namespace, key.Name); err != nil {
 		return err
 	}
@@ -44,9 +42,7 @@ func (c checkedClient) List(ctx context.Context, into client.ObjectList, options
 	return c.WithWatch.List(ctx, into, options...)
 }
 
-func (c checkedClient) Watch(
-	ctx context.Context, of client.ObjectList, options ...client.ListOption,
-) (watch.Interface, error) {
+func (c checkedClient) Watch(ctx context.Context, of client.ObjectList, options ...client.ListOption) (watch.Interface, error) {
 	if err := checkNames(namespaceOf(options)); err != nil {
 		return nil, err
 	}

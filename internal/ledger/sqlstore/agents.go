@@ -44,13 +44,15 @@ func (s *Store) Agents(ctx context.Context, filter ledger.AgentFilter, page ledg
 	return agents, s.fail("list agents", err)
 }
 
-// superseded matches rows of agents whose name a newer one has. Of two that were created at the same time, the live one is newer.
+// superseded matches rows of agents whose name a newer one has. Of two that were created at the same time, the live one
+// is newer.
 const superseded = `EXISTS (SELECT 1 FROM agents AS newer WHERE newer.namespace = agents.namespace AND newer.name = agents.name
 	AND newer.kind = agents.kind AND newer.expired_at IS NULL
 	AND (newer.created_at, newer.finished_at IS NULL, newer.uid) > (agents.created_at, agents.finished_at IS NULL, agents.uid))`
 
-// endedWithOpenCalls matches agents that have open calls and ended in the last hour before the newest end, by the index on ends: the
-// calls of an agent that ends are closed within seconds, unless its process dies, and then nothing ends until it is recovered.
+// endedWithOpenCalls matches agents that have open calls and ended in the last hour before the newest end, by the index
+// on ends: the calls of an agent that ends are closed within seconds, unless its process dies, and then nothing ends
+// until it is recovered.
 const endedWithOpenCalls = `uid IN (SELECT recent.uid FROM agents AS recent
 	WHERE recent.expired_at IS NULL AND recent.finished_at IS NOT NULL AND recent.finished_at >= (
 		SELECT MAX(finished_at) FROM agents WHERE expired_at IS NULL AND finished_at IS NOT NULL) - 3600000000

@@ -41,7 +41,8 @@ func (s *Store) Append(ctx context.Context, batch ledger.Batch) error {
 	return nil
 }
 
-// completeConflict adds the newest event of the agent to a conflict, and distinguishes an outdated writer from an unknown agent.
+// completeConflict adds the newest event of the agent to a conflict, and distinguishes an outdated writer from an
+// unknown agent.
 func (s *Store) completeConflict(ctx context.Context, conflict *ledger.ConflictError) error {
 	agent, err := s.Agent(ctx, conflict.Agent)
 	if errors.Is(err, ledger.ErrNotFound) {
@@ -54,8 +55,8 @@ func (s *Store) completeConflict(ctx context.Context, conflict *ledger.ConflictE
 }
 
 func (s *Store) commit(group []*pendingBatch) {
-	// Every writer locks its agents in the same order, to avoid deadlocks between processes. The sort is stable: batches of one
-	// agent keep their order.
+	// Every writer locks its agents in the same order, to avoid deadlocks between processes. The sort is stable: batches
+	// of one agent keep their order.
 	slices.SortStableFunc(group, func(a, b *pendingBatch) int { return strings.Compare(a.batch.Agent, b.batch.Agent) })
 	refused, err := s.write(group)
 	if err != nil && len(group) > 1 && s.isBatchError(err) {
@@ -83,8 +84,8 @@ func (s *Store) isBatchError(err error) bool {
 	return reason == ledger.ReasonFailed
 }
 
-// write runs the transaction of a group. For each batch it returns nil, or why it was refused while the others were written: a
-// *ledger.FencedError or a *ledger.ConflictError.
+// write runs the transaction of a group. For each batch it returns nil, or why it was refused while the others were
+// written: a *ledger.FencedError or a *ledger.ConflictError.
 func (s *Store) write(group []*pendingBatch) ([]error, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
 	defer cancel()

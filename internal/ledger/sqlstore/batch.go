@@ -21,7 +21,8 @@ const (
 	advanceKnownAgent = advanceAgent + ` AND id = $5`
 )
 
-// advanceAgents advances each agent to the end of its batch, and refuses the batches of agents that another writer has advanced.
+// advanceAgents advances each agent to the end of its batch, and refuses the batches of agents that another writer has
+// advanced.
 func advanceAgents(ctx context.Context, tx Tx, group []*pendingBatch, refused []error) error {
 	var statements []Statement
 	advances := make([]int, len(group))

@@ -15,22 +15,23 @@ type Driver interface {
 	// Name returns the connection string without secrets.
 	Name() string
 	Reader() *sql.DB
-	// Write runs fn in one transaction and commits it durably if fn returns nil. It returns errors of fn unchanged. After a
-	// failure fn may run once more.
+	// Write runs fn in one transaction and commits it durably if fn returns nil. It returns errors of fn unchanged. After
+	// a failure fn may run once more.
 	Write(ctx context.Context, fn func(Tx) error) error
 	// Classify returns the reason of a database error, and its text without secrets.
 	Classify(err error) (ledger.Reason, string)
-	// ShareLock returns the end of a SELECT in Write that keeps the selected rows from changing until the transaction ends. It is
-	// empty if write transactions exclude each other.
+	// ShareLock returns the end of a SELECT in Write that keeps the selected rows from changing until the transaction
+	// ends. It is empty if write transactions exclude each other.
 	ShareLock() string
-	// LockSQL returns a statement that takes the lock with a number of 32 bits ($1) until the transaction ends. It is empty if
-	// write transactions exclude each other.
+	// LockSQL returns a statement that takes the lock with a number of 32 bits ($1) until the transaction ends. It is
+	// empty if write transactions exclude each other.
 	LockSQL() string
 	// Clock returns an expression for the current time of the database in microseconds since 1970.
 	Clock() string
 	// Dialect returns the SQL with which package transfer copies a ledger.
 	Dialect() Dialect
-	// IndexEntry returns the statements that write an entry of the search index if the position of its agent's index is last.
+	// IndexEntry returns the statements that write an entry of the search index if the position of its agent's index is
+	// last.
 	IndexEntry(agent, seq, at, last int64, words []string) []Statement
 	// Matching returns a condition on search_entries, which takes the placeholder of arg: the entry has all terms.
 	Matching(terms []words.Term) (condition func(placeholder string) string, arg any)
@@ -45,7 +46,8 @@ type Dialect struct {
 	Columns string
 	// Overriding stands before VALUES in an insert that sets the number of an agent.
 	Overriding string
-	// ReadCounter selects the last number that an agent got, and SetCounter sets it. Only the last statement of SetCounter has an argument.
+	// ReadCounter selects the last number that an agent got, and SetCounter sets it. Only the last statement of SetCounter
+	// has an argument.
 	ReadCounter string
 	SetCounter  []string
 }

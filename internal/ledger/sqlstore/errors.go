@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
@@ -15,8 +16,8 @@ import (
 // fail adds the operation, and converts an error of the database to a *ledger.Error.
 func (s *Store) fail(op string, err error) error { return Fail(s.driver, op, err) }
 
-// Fail wraps an error of the driver's database as a *ledger.Error without secrets. Errors of the ledger itself and of contexts
-// stay recognisable.
+// Fail wraps an error of the driver's database as a *ledger.Error without secrets. Errors of the ledger itself and of
+// contexts stay recognisable.
 func Fail(driver Driver, op string, err error) error {
 	var failure *ledger.Error
 	switch {
@@ -40,11 +41,9 @@ func Fail(driver Driver, op string, err error) error {
 }
 
 func isLedgerError(err error) bool {
-	for _, target := range []error{ledger.ErrInvalid, ledger.ErrNotFound, ledger.ErrPruned, ledger.ErrNoIntent, ledger.ErrKeyTaken, ledger.ErrFenced, ledger.ErrOwned,
-		ledger.ErrShardCountChanged, ledger.ErrShardsInUse, ledger.ErrClosed} {
-		if errors.Is(err, target) {
-			return true
-		}
+	targets := []error{
+		ledger.ErrInvalid, ledger.ErrNotFound, ledger.ErrPruned, ledger.ErrNoIntent, ledger.ErrKeyTaken, ledger.ErrFenced, ledger.ErrOwned,
+		ledger.ErrShardCountChanged, ledger.ErrShardsInUse, ledger.ErrClosed,
 	}
-	return false
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }

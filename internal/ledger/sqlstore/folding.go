@@ -42,16 +42,16 @@ type folded struct {
 	end *chainEnd
 	// index is nil if search is off.
 	index *indexed
-	// The forms of events, requests, results and the snapshot, and the references of arguments and outputs that are not stored in their
-	// own columns.
+	// The forms of events, requests, results and the snapshot, and the references of arguments and outputs that are not
+	// stored in their own columns.
 	events             []int
 	requests, results  []int
 	arguments, outputs []string
 	snapshot           int
 }
 
-// textCache caches the texts of the agents that this process appends to. For an agent that is not in it, either more bytes are
-// stored or the agent's events are read again.
+// textCache caches the texts of the agents that this process appends to. For an agent that is not in it, either more
+// bytes are stored or the agent's events are read again.
 type textCache struct {
 	mu     sync.Mutex
 	agents map[string]*agentTexts
@@ -68,7 +68,8 @@ type agentTexts struct {
 	end atomic.Pointer[chainEnd]
 }
 
-// chainEnd is the newest request of an agent's chain, with the tool calls of its reply when there is one. It does not change.
+// chainEnd is the newest request of an agent's chain, with the tool calls of its reply when there is one. It does not
+// change.
 type chainEnd struct {
 	key       string
 	chain     int64

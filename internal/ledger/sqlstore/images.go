@@ -16,8 +16,8 @@ const (
 	ON CONFLICT (digest) DO UPDATE SET used_at = excluded.used_at`
 	touchImage = `UPDATE images SET used_at = $1 WHERE digest = $2`
 	useImage   = `INSERT INTO image_uses (agent_uid, digest) VALUES ($1, $2) ON CONFLICT (agent_uid, digest) DO NOTHING`
-	// dropImages checks the time again, because another writer may just have touched the row without a row in the list of uses
-	// yet.
+	// dropImages checks the time again, because another writer may just have touched the row without a row in the list
+	// of uses yet.
 	dropImages = `DELETE FROM images WHERE used_at < $1 AND digest IN (
 	SELECT i.digest FROM images i WHERE i.used_at < $1 AND NOT EXISTS (SELECT 1 FROM image_uses u WHERE u.digest = i.digest) LIMIT $2)`
 )
@@ -67,8 +67,4 @@ func (s *Store) ImageOf(ctx context.Context, agent, digest string) (ledger.Image
 	return images[0], nil
 }
 
-func scanImage(r row) (ledger.Image, error) {
-	var image ledger.Image
-	err := r.Scan(&image.Digest, &image.MediaType, &image.Data)
-	return image, err
-}
+var scanImage = into(func(image *ledger.Image) []any { return []any{&image.Digest, &image.MediaType, &image.Data} })

@@ -17,8 +17,8 @@ const (
 	toolCallKind  callKind = "/tool"
 )
 
-// rowKey returns the key of a call in its row, which has the number of the agent: /CALL/ATTEMPT for the agent's own calls, and
-// the whole key for any other form.
+// rowKey returns the key of a call in its row, which has the number of the agent: /CALL/ATTEMPT for the agent's own
+// calls, and the whole key for any other form.
 func (k callKind) rowKey(agent, key string) string {
 	if rest, ok := strings.CutPrefix(key, agent+string(k)); ok && strings.HasPrefix(rest, ledger.KeySeparator) {
 		return text(rest)

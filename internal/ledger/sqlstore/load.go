@@ -12,7 +12,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Load implements ledger.Histories. It reads in one transaction, so that the parts are consistent with concurrent writers.
+// Load implements ledger.Histories. It reads in one transaction, so that the parts are consistent with concurrent
+// writers.
 func (s *Store) Load(ctx context.Context, uid string) (ledger.History, error) {
 	var history ledger.History
 	err := s.read(ctx, func(db querier) error {
@@ -48,7 +49,6 @@ func scanEvent(r row) (ledger.Event, error) {
 	return e, err
 }
 
-// scanEventText scans an event for its texts.
 func scanEventText(r row) (ledger.Event, error) {
 	e, _, err := scanStoredEvent(r)
 	return e, err

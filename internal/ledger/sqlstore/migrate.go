@@ -21,8 +21,8 @@ const (
 	recordMigration = `INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3)`
 )
 
-// Migrate applies all newer migrations in one transaction. The lock statements run first and exclude other processes until the
-// transaction ends; a driver whose write transactions exclude each other needs none.
+// Migrate applies all newer migrations in one transaction. The lock statements run first and exclude other processes
+// until the transaction ends; a driver whose write transactions exclude each other needs none.
 func Migrate(ctx context.Context, driver Driver, all []migrations.Migration, lock ...Statement) error {
 	err := driver.Write(ctx, func(tx Tx) error {
 		for _, s := range append(lock, statement(createMigrations)) {

@@ -109,7 +109,7 @@ func (u *unfolder) chained(call ledger.ModelCall) (json.RawMessage, error) {
 	}
 	var links []link
 	for _, p := range parts {
-		found, err := list(u.ctx, u.db, func(r row) (link, error) {
+		own, err := list(u.ctx, u.db, func(r row) (link, error) {
 			var l link
 			var key string
 			err := r.Scan(&key, &l.data, &l.form, &l.toolCalls, &l.result)
@@ -119,7 +119,7 @@ func (u *unfolder) chained(call ledger.ModelCall) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		links = append(links, found...)
+		links = append(links, own...)
 	}
 	chain := make([]json.RawMessage, len(links))
 	for i, l := range links {
@@ -157,7 +157,7 @@ func (s *Store) ModelCalls(ctx context.Context, filter ledger.CallFilter, page l
 		return ledger.List[ledger.ModelCall]{}, err
 	}
 	query := `SELECT ` + modelCallColumns + ` FROM model_calls` + w.ordered(page, "started_at", "key")
-	calls, err := modelCalls(ctx, s.driver.Reader(), query, w.args...)
+	calls, err := listCalls(ctx, s.driver.Reader(), scanModelCall, query, w.args...)
 	next := func(c ledger.ModelCall) string { return timeCursor(c.StartedAt, c.Key) }
 	return paged(calls, page, next), s.fail("list model calls", err)
 }
@@ -177,22 +177,6 @@ func (r modelCallRow) whole(u *unfolder) (ledger.ModelCall, error) {
 	return r.ModelCall, err
 }
 
-// modelCalls lists calls without their bodies.
-func modelCalls(ctx context.Context, db querier, query string, args ...any) ([]ledger.ModelCall, error) {
-	rows, err := list(ctx, db, scanModelCall, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	u := newUnfolder(ctx, db)
-	calls := make([]ledger.ModelCall, len(rows))
-	for i := range rows {
-		if calls[i], err = rows[i].whole(u); err != nil {
-			return nil, err
-		}
-	}
-	return calls, nil
-}
-
 func scanModelCall(r row) (modelCallRow, error) { return scanModelCallAnd(r) }
 
 // scanModelCallAnd scans modelCallColumns, and further columns into more.
@@ -200,18 +184,17 @@ func scanModelCallAnd(r row, more ...any) (modelCallRow, error) {
 	var c modelCallRow
 	var res ledger.ModelResult
 	var started, maxDuration int64
-	var contextTokens, prompt, cached, completion, reasoning, cost, finished, pruned sql.NullInt64
+	var finished, pruned sql.NullInt64
 	var files []byte
 	var digest sql.NullString
 	err := r.Scan(append([]any{&c.Key, &c.Parent, &c.Agent, &c.Seq, &c.Namespace, &c.NamespaceUID, &c.Root, &c.Chat, &c.Role, &c.Depth, &c.Iteration,
-		&c.Provider, &c.Model, &c.RequestType, &c.SystemPrompt, &c.ContextMode, &contextTokens, &c.MaxIterations, &maxDuration,
+		&c.Provider, &c.Model, &c.RequestType, &c.SystemPrompt, &c.ContextMode, &c.ContextTokens, &c.MaxIterations, &maxDuration,
 		&files, &started, &res.Status, &res.Summary, (*[]byte)(&res.ToolCalls),
-		&prompt, &cached, &completion, &cost, &res.Bailout, &res.Error, &finished, &pruned, &c.form, &reasoning, &digest, (*[]byte)(&res.Sent), &res.Currency}, more...)...)
+		&res.PromptTokens, &res.CachedTokens, &res.CompletionTokens, &res.CostMicros, &res.Bailout, &res.Error, &finished, &pruned, &c.form, &res.ReasoningTokens, &digest, (*[]byte)(&res.Sent), &res.Currency}, more...)...)
 	if err != nil {
 		return modelCallRow{}, err
 	}
 	c.StartedAt, c.MaxDuration = fromMicros(started), time.Duration(maxDuration)*time.Microsecond
-	c.ContextTokens = numberOf(contextTokens)
 	if files != nil && json.Unmarshal(files, &c.Files) != nil {
 		c.Files = []string{unreadable} // a damaged row must not fail a list
 	}
@@ -222,8 +205,6 @@ func scanModelCallAnd(r row, more ...any) (modelCallRow, error) {
 		return c, nil
 	}
 	res.Key, res.FinishedAt = c.Key, fromMicros(finished.Int64)
-	res.PromptTokens, res.CachedTokens, res.CompletionTokens = numberOf(prompt), numberOf(cached), numberOf(completion)
-	res.ReasoningTokens, res.CostMicros = numberOf(reasoning), numberOf(cost)
 	res.Sent = joinSent(digest.String, c.Model, res.Sent)
 	c.Result = &res
 	return c, nil

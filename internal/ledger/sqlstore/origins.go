@@ -29,11 +29,7 @@ const selectParts = `WITH RECURSIVE line (id, origin_uid, origin_seq, until, dep
 
 // partsOf returns where the events of an agent are, in their order.
 func partsOf(ctx context.Context, db querier, uid string) ([]part, error) {
-	parts, err := list(ctx, db, func(r row) (part, error) {
-		var p part
-		err := r.Scan(&p.agent, &p.after, &p.until)
-		return p, err
-	}, selectParts, uid)
+	parts, err := list(ctx, db, into(func(p *part) []any { return []any{&p.agent, &p.after, &p.until} }), selectParts, uid)
 	return slices.DeleteFunc(parts, func(p part) bool { return p.until <= p.after }), err
 }
 
@@ -42,19 +38,19 @@ const eventsOfPart = `SELECT seq, type, at, form, data FROM event_rows WHERE age
 // eventsOf returns up to limit events of an agent after a sequence number, with those of its origins.
 func eventsOf(ctx context.Context, db querier, scan func(row) (ledger.Event, error), uid string, after int64, limit int) ([]ledger.Event, error) {
 	parts, err := partsOf(ctx, db, uid)
-	var found []ledger.Event
+	var all []ledger.Event
 	for _, p := range parts {
-		if err != nil || len(found) >= limit {
+		if err != nil || len(all) >= limit {
 			break
 		}
 		if p.until <= after {
 			continue
 		}
 		var page []ledger.Event
-		page, err = list(ctx, db, scan, eventsOfPart, p.agent, max(after, p.after), p.until, limit-len(found))
-		found = append(found, page...)
+		page, err = list(ctx, db, scan, eventsOfPart, p.agent, max(after, p.after), p.until, limit-len(all))
+		all = append(all, page...)
 	}
-	return found, err
+	return all, err
 }
 
 // lockOrigin selects the origin of a new fork. It must have the events, and belong to the same namespace.
@@ -79,8 +75,8 @@ func (s *Store) lockOrigins(ctx context.Context, tx Tx, group []*pendingBatch, r
 	return nil
 }
 
-// throughOrigins calls find for an agent, and then for its origins until one has what is searched. The root of a tree alone can be a fork.
-// until is the last event that the agent has of the origin.
+// throughOrigins calls find for an agent, and then for its origins until one has what is searched. The root of a tree
+// alone can be a fork. until is the last event that the agent has of the origin.
 func (s *Store) throughOrigins(ctx context.Context, uid string, find func(uid string, until int64) (found bool, err error)) (bool, error) {
 	until := int64(math.MaxInt64)
 	for {

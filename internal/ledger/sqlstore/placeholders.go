@@ -14,10 +14,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Values that a row would contain in two columns are stored in one of them: the type and time of an event, the tool calls and the usage of a
-// reply, and the key of a call.
+// Values that a row would contain in two columns are stored in one of them: the type and time of an event, the tool
+// calls and the usage of a reply, and the key of a call.
 
-// eventStart returns the beginning of an event that has the columns of its row: version 1, its type, and its time in milliseconds.
+// eventStart returns the beginning of an event that has the columns of its row: version 1, its type, and its time in
+// milliseconds.
 func eventStart(e *ledger.Event) []byte {
 	start := append(append([]byte(`{"v":1,"type":"`), e.Type...), `","time":`...)
 	return append(strconv.AppendInt(start, e.At.UnixMilli(), 10), `,"fact":`...)
@@ -50,15 +51,16 @@ func restoreEvent(e *ledger.Event, form int) {
 	}
 }
 
-// toolCallsPlaceholder replaces the tool calls of a response or an edit, and keyPlaceholder the key at the end of an edit. Neither can occur
-// otherwise: a response has a list there, and a number is not a piece of an edit.
+// toolCallsPlaceholder replaces the tool calls of a response or an edit, and keyPlaceholder the key at the end of an
+// edit. Neither can occur otherwise: a response has a list there, and a number is not a piece of an edit.
 const (
 	callsField           = `"toolCalls":`
 	toolCallsPlaceholder = callsField + `{"$calls":0}`
 	keyPlaceholder       = `,0]`
 )
 
-// stripToolCalls removes the tool calls from a response if they equal those of the result. It reports false if it changed nothing.
+// stripToolCalls removes the tool calls from a response if they equal those of the result. It reports false if it
+// changed nothing.
 func stripToolCalls(r *ledger.ModelResult) bool { return stripCalls(&r.Response, r.ToolCalls) }
 
 // stripPreviousCalls removes the tool calls of the previous reply in the chain from a request that is an edit.
@@ -126,8 +128,8 @@ const (
 // sentModel returns the end of the digest and the model, which has a column.
 func sentModel(model string) string { return `","model":"` + model + `"` }
 
-// splitSent returns the digest of what was sent, in half of its length, and the rest without the model. The digest is NULL if
-// it has another form, and then the rest is everything.
+// splitSent returns the digest of what was sent, in half of its length, and the rest without the model. The digest is
+// NULL if it has another form, and then the rest is everything.
 func splitSent(sent json.RawMessage, model string) (digest, rest any) {
 	data, ok := bytes.CutPrefix(sent, []byte(digestField))
 	if !ok || len(data) < digestLength || model == "" || text(model) != model {

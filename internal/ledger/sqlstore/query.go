@@ -40,6 +40,36 @@ func list[T any](ctx context.Context, db querier, scan func(row) (T, error), que
 	return items, rows.Err()
 }
 
+// into returns a scan function that scans a row into the fields of a T.
+func into[T any](fields func(*T) []any) func(row) (T, error) {
+	return func(r row) (T, error) {
+		var item T
+		err := r.Scan(fields(&item)...)
+		return item, err
+	}
+}
+
+// storedCall is a row of a call whose texts may be references.
+type storedCall[T any] interface {
+	whole(u *unfolder) (T, error)
+}
+
+// listCalls lists calls without their bodies.
+func listCalls[C storedCall[T], T any](ctx context.Context, db querier, scan func(row) (C, error), query string, args ...any) ([]T, error) {
+	rows, err := list(ctx, db, scan, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	u := newUnfolder(ctx, db)
+	calls := make([]T, len(rows))
+	for i := range rows {
+		if calls[i], err = rows[i].whole(u); err != nil {
+			return nil, err
+		}
+	}
+	return calls, nil
+}
+
 type where struct {
 	conditions []string
 	args       []any
@@ -105,8 +135,8 @@ func (w *where) String() string {
 	return " WHERE " + strings.Join(w.conditions, " AND ")
 }
 
-// after continues after a cursor in the order of a time and a unique column, which together identify a row: pages do not shift
-// when rows are added or deleted.
+// after continues after a cursor in the order of a time and a unique column, which together identify a row: pages do
+// not shift when rows are added or deleted.
 func (w *where) after(cursor, at, unique string) error {
 	if cursor == "" {
 		return nil

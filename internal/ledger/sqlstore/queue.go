@@ -19,7 +19,8 @@ type pendingBatch struct {
 	done chan error
 }
 
-// queue collects batches into groups. Its goroutine passes one group at a time to commit, which must answer each of its batches.
+// queue collects batches into groups. Its goroutine passes one group at a time to commit, which must answer each of its
+// batches.
 type queue struct {
 	limit  int
 	bytes  int
@@ -108,8 +109,8 @@ const (
 	maxGatherTime = 10 * time.Millisecond
 )
 
-// gather waits while there are many writers, until the next group is as large as the last one. A commit costs much more than a
-// batch in it, so the slower commits are, the larger groups should be.
+// gather waits while there are many writers, until the next group is as large as the last one. A commit costs much more
+// than a batch in it, so the slower commits are, the larger groups should be.
 func (q *queue) gather(enough int, timeout time.Duration) {
 	timer := time.NewTimer(min(timeout, maxGatherTime))
 	defer timer.Stop()

@@ -29,8 +29,8 @@ const (
 	dropReservation = `DELETE FROM quota_reservations WHERE key = $1`
 	addUsage        = `INSERT INTO quota_usage (namespace, hour, currency, tokens, cost_micros) VALUES ($1, $2, $3, $4, $5)
 	ON CONFLICT (namespace, hour, currency) DO UPDATE SET tokens = quota_usage.tokens + excluded.tokens, cost_micros = quota_usage.cost_micros + excluded.cost_micros`
-	// recountUsage raises the counts to the sums of the finished calls without a reservation. It never lowers them: calls that
-	// were counted may have been pruned. The last arguments bound the amounts of one call, so that no sum overflows.
+	// recountUsage raises the counts to the sums of the finished calls without a reservation. It never lowers them: calls
+	// that were counted may have been pruned. The last arguments bound the amounts of one call, so that no sum overflows.
 	recountUsage = `INSERT INTO quota_usage (namespace, hour, currency, tokens, cost_micros)
 	SELECT namespace, hour, currency, CAST(SUM(tokens) AS BIGINT), CAST(SUM(cost) AS BIGINT) FROM (
 		SELECT c.namespace AS namespace, c.started_at / 3600000000 * 3600000000 AS hour, c.currency AS currency,
@@ -183,8 +183,8 @@ func fits(limits []ledger.QuotaLimit, counts []ledger.QuotaCount, call ledger.Qu
 	return true
 }
 
-// endedReservation is a reservation whose call has ended, with what the call used. Its tokens count in the row of the call's own currency, as
-// in a recount.
+// endedReservation is a reservation whose call has ended, with what the call used. Its tokens count in the row of the
+// call's own currency, as in a recount.
 type endedReservation struct {
 	key                string
 	hour               int64
@@ -195,8 +195,8 @@ type endedReservation struct {
 	unknownCurrency string
 }
 
-// settle replaces the reservations of ended calls by their usage. The keys are read first and deleted one by one: a call that
-// ends in between is settled the next time.
+// settle replaces the reservations of ended calls by their usage. The keys are read first and deleted one by one: a
+// call that ends in between is settled the next time.
 func settle(ctx context.Context, tx Tx, namespace string) error {
 	var all []endedReservation
 	err := tx.Query(ctx, func(r Row) error {

@@ -54,18 +54,18 @@ func (s *Store) LeaveReplicas(ctx context.Context, id string) error {
 func (s *Store) Replicas(ctx context.Context) ([]ledger.Replica, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	found, err := list(ctx, s.driver.Reader(), scanReplica, s.clocked(selectReplicas))
-	slices.SortFunc(found, func(a, b ledger.Replica) int { return cmp.Compare(a.ID, b.ID) }) // databases may have another order
-	return found, s.fail("read the replicas", err)
+	replicas, err := list(ctx, s.driver.Reader(), scanReplica, s.clocked(selectReplicas))
+	slices.SortFunc(replicas, func(a, b ledger.Replica) int { return cmp.Compare(a.ID, b.ID) }) // databases may have another order
+	return replicas, s.fail("read the replicas", err)
 }
 
 func scanReplica(r row) (ledger.Replica, error) {
-	var found ledger.Replica
+	var replica ledger.Replica
 	var changed, expires, now int64
-	err := r.Scan(&found.ID, &found.Name, &found.Address, &found.Fingerprint, &found.State, &changed, &expires, &now)
-	found.Steady = time.Duration(max(now-changed, 0)) * time.Microsecond
+	err := r.Scan(&replica.ID, &replica.Name, &replica.Address, &replica.Fingerprint, &replica.State, &changed, &expires, &now)
+	replica.Steady = time.Duration(max(now-changed, 0)) * time.Microsecond
 	if now >= expires {
-		found.Expired = max(time.Duration(now-expires)*time.Microsecond, 1)
+		replica.Expired = max(time.Duration(now-expires)*time.Microsecond, 1)
 	}
-	return found, err
+	return replica, err
 }

@@ -16,14 +16,16 @@ import (
 	"github.com/nestor-dev/nestor/internal/money"
 )
 
-// tally returns the columns of ledger.Tally; took is the expression for the duration of a row, NULL while it is running.
+// tally returns the columns of ledger.Tally; took is the expression for the duration of a row, NULL while it is
+// running.
 func tally(took string) string {
 	return `COUNT(*), COUNT(*) FILTER (WHERE finished_at IS NULL), COUNT(*) FILTER (WHERE status = 'Success'),
 	COUNT(*) FILTER (WHERE status = 'Cancelled'),
 	CAST(COALESCE(SUM(` + took + `), 0) AS BIGINT), COALESCE(MAX(` + took + `), 0)`
 }
 
-// callTotals returns the columns of ledger.CallTotals, for rows that are grouped by currency. A running call has no tokens yet and does not count as unknown.
+// callTotals returns the columns of ledger.CallTotals, for rows that are grouped by currency. A running call has no
+// tokens yet and does not count as unknown.
 func callTotals() string {
 	return tally("duration") + `,
 	CAST(COALESCE(SUM(prompt_tokens), 0) AS BIGINT), CAST(COALESCE(SUM(cached_tokens), 0) AS BIGINT),
@@ -100,8 +102,9 @@ type reportOf[T any] struct {
 	into              func(*T) (*ledger.Group, []any)
 }
 
-// report runs a grouped query. Each page computes the sums of its groups and of those after it. Its cursor is the group before it: a row number
-// would repeat or omit a group if another one appears between two pages, and the reader adds them up.
+// report runs a grouped query. Each page computes the sums of its groups and of those after it. Its cursor is the group
+// before it: a row number would repeat or omit a group if another one appears between two pages, and the reader adds
+// them up.
 func report[T any](ctx context.Context, db querier, query ledger.ReportQuery, page ledger.Page, of reportOf[T]) (ledger.List[T], error) {
 	columns, err := groupColumns(query, of.at)
 	if err != nil {

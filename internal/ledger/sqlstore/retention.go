@@ -17,7 +17,8 @@ const expireAgents = `UPDATE agents SET expired_at = $1 WHERE uid IN (
 // isUnused is the condition for expired agents that have no forks.
 const isUnused = `a.expired_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM agents f WHERE f.origin_uid <> '' AND f.origin_uid = a.uid)`
 
-// pruneSteps delete the rows of expired agents without forks, the agents themselves last: later steps find remaining rows through the agent.
+// pruneSteps delete the rows of expired agents without forks, the agents themselves last: later steps find remaining
+// rows through the agent.
 var pruneSteps = [...]string{
 	`DELETE FROM event_rows WHERE (agent, seq) IN (
 	SELECT e.agent, e.seq FROM agents a JOIN event_rows e ON e.agent = a.id WHERE ` + isUnused + ` LIMIT $1)`,
@@ -44,8 +45,9 @@ var oldQuotas = [...]string{
 
 const quotaRetention = 32 * 24 * time.Hour
 
-// Prune implements ledger.Upkeep. Agents are first marked as expired, which hides them; then their rows are deleted. Each step
-// runs only when the previous one has nothing left, so that reaching the limit never leaves rows without an agent.
+// Prune implements ledger.Upkeep. Agents are first marked as expired, which hides them; then their rows are deleted.
+// Each step runs only when the previous one has nothing left, so that reaching the limit never leaves rows without an
+// agent.
 func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int64, error) {
 	budget := int64(ledger.Page{Limit: limit}.Size())
 	var deleted int64
@@ -92,7 +94,6 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int64, 
 const pinTree = `UPDATE agents SET pinned_until = $1
 	WHERE (uid = $2 OR root_uid = $2) AND expired_at IS NULL AND (pinned_until IS NULL OR pinned_until < $1)`
 
-// Pin implements ledger.Upkeep.
 func (s *Store) Pin(ctx context.Context, uids []string, until time.Time) error {
 	uids = slices.Sorted(slices.Values(uids)) // in the locking order of every writer
 	return s.fail("pin", s.driver.Write(ctx, func(tx Tx) error {

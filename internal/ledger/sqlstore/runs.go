@@ -70,42 +70,28 @@ func addTotals(ctx context.Context, db querier, runs []ledger.Run) error {
 	var w where
 	these := ` WHERE agent_uid IN (` + uidsOf(runs, &w) + `) GROUP BY agent_uid`
 
+	scanTotals := into(func(m *ofRun[ledger.CallTotals]) []any { return append([]any{&m.agent}, callTotalsInto(&m.value)...) })
 	models, err := list(ctx, db, scanTotals, `SELECT agent_uid, `+callTotals()+` FROM model_calls`+these+`, currency`, w.args...)
 	if err != nil {
 		return err
 	}
 	for _, m := range models {
 		run := &runs[index[m.agent]]
-		run.Models = run.Models.Plus(m.totals)
+		run.Models = run.Models.Plus(m.value)
 	}
+	scanCount := into(func(t *ofRun[int64]) []any { return []any{&t.agent, &t.value} })
 	tools, err := list(ctx, db, scanCount, `SELECT agent_uid, COUNT(*) FROM tool_calls`+these, w.args...)
 	if err != nil {
 		return err
 	}
 	for _, t := range tools {
-		runs[index[t.agent]].Tools = t.count
+		runs[index[t.agent]].Tools = t.value
 	}
 	return nil
 }
 
-type agentTotals struct {
-	agent  string
-	totals ledger.CallTotals
-}
-
-func scanTotals(r row) (agentTotals, error) {
-	var u agentTotals
-	err := r.Scan(append([]any{&u.agent}, callTotalsInto(&u.totals)...)...)
-	return u, err
-}
-
-type agentCount struct {
+// ofRun is a value for the run of an agent.
+type ofRun[T any] struct {
 	agent string
-	count int64
-}
-
-func scanCount(r row) (agentCount, error) {
-	var c agentCount
-	err := r.Scan(&c.agent, &c.count)
-	return c, err
+	value T
 }

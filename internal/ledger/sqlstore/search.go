@@ -36,8 +36,8 @@ func (e entry) bytes() int64 {
 	return int64(n)
 }
 
-// indexed is the part of the index that an append or a step of UpdateIndex writes: the entries of the events after a position
-// until last.
+// indexed is the part of the index that an append or a step of UpdateIndex writes: the entries of the events after a
+// position until last.
 type indexed struct {
 	after, last int64
 	entries     []entry
@@ -62,8 +62,8 @@ func (s *Store) index(after int64, events []ledger.Event) *indexed {
 const (
 	// insertSearchAgent begins the index of an agent: the events that a fork shares with its origin are found there.
 	insertSearchAgent = `INSERT INTO search_agents (agent, seq, bytes) SELECT id, origin_seq, 0 FROM agents WHERE id = $1 ON CONFLICT (agent) DO NOTHING`
-	// advanceIndex changes nothing if events before these are missing in the index. Then the entries are not written either, and
-	// UpdateIndex writes them later.
+	// advanceIndex changes nothing if events before these are missing in the index. Then the entries are not written
+	// either, and UpdateIndex writes them later.
 	advanceIndex = `UPDATE search_agents SET seq = $1, bytes = bytes + $2 WHERE agent = $3 AND seq = $4`
 )
 

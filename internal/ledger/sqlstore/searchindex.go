@@ -10,8 +10,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// indexProgress is the position of UpdateIndex among the agents, which it visits from the newest to the oldest. The position in the
-// events of an agent is in the ledger.
+// indexProgress is the position of UpdateIndex among the agents, which it visits from the newest to the oldest. The
+// position in the events of an agent is in the ledger.
 type indexProgress struct {
 	mu     sync.Mutex
 	before int64
@@ -28,7 +28,6 @@ const (
 	dropSearchEntry = `DELETE FROM search_entries WHERE (agent, seq) IN (SELECT agent, seq FROM search_entries LIMIT $1)`
 )
 
-// UpdateIndex implements ledger.Upkeep.
 func (s *Store) UpdateIndex(ctx context.Context, limit int) (int64, error) {
 	if s.textOf == nil {
 		return s.dropIndex(ctx, ledger.Page{Limit: limit}.Size())
@@ -47,11 +46,8 @@ type unindexed struct {
 }
 
 func (s *Store) indexNext(ctx context.Context, limit int) (int64, error) {
-	next, err := list(ctx, s.driver.Reader(), func(r row) (unindexed, error) {
-		var a unindexed
-		err := r.Scan(&a.id, &a.uid, &a.last, &a.seq)
-		return a, err
-	}, nextUnindexed, s.indexing.before)
+	scan := into(func(a *unindexed) []any { return []any{&a.id, &a.uid, &a.last, &a.seq} })
+	next, err := list(ctx, s.driver.Reader(), scan, nextUnindexed, s.indexing.before)
 	if err != nil {
 		return 0, err
 	}
@@ -88,7 +84,8 @@ func (s *Store) indexNext(ctx context.Context, limit int) (int64, error) {
 	})
 }
 
-// dropIndex deletes the index of a ledger without search. The agents come first, so that no position outlasts its entries.
+// dropIndex deletes the index of a ledger without search. The agents come first, so that no position outlasts its
+// entries.
 func (s *Store) dropIndex(ctx context.Context, limit int) (int64, error) {
 	var left int64
 	err := s.driver.Reader().QueryRowContext(ctx, `SELECT COUNT(*) FROM (SELECT agent FROM search_entries LIMIT 1) AS entries`).Scan(&left)

@@ -69,7 +69,8 @@ func (s *Store) setShardCount(ctx context.Context, tx Tx, count int) (int, *ledg
 	return count, nil, divideDetached(ctx, tx, shard.Count(count))
 }
 
-// checkShardCount fails if other operators have changed the number of shards. It cannot change before the transaction ends.
+// checkShardCount fails if other operators have changed the number of shards. It cannot change before the transaction
+// ends.
 func (s *Store) checkShardCount(ctx context.Context, tx Tx) error {
 	count := s.shardCount.Load()
 	if count == 0 {

@@ -57,12 +57,9 @@ type shardRow struct {
 	owner ledger.ShardOwner
 }
 
-func scanShard(r row) (shardRow, error) {
-	var s shardRow
-	o := &s.owner
-	err := r.Scan(&s.shard, &o.Epoch, &o.Name, &o.Released, &o.Live)
-	return s, err
-}
+var scanShard = into(func(s *shardRow) []any {
+	return []any{&s.shard, &s.owner.Epoch, &s.owner.Name, &s.owner.Released, &s.owner.Live}
+})
 
 func (s *Store) TakeOver(ctx context.Context, shard int, seen int64, owner string, at time.Time) (ledger.Fence, error) {
 	take := statement(s.clocked(takeShard), text(owner), micros(at), shard, seen)
@@ -84,7 +81,8 @@ func (s *Store) Release(ctx context.Context, own ledger.Fence) error {
 	})
 }
 
-// changeShard runs a change in a transaction. If the change affects no row, the shard is in another epoch, or a live operator owns it.
+// changeShard runs a change in a transaction. If the change affects no row, the shard is in another epoch, or a live
+// operator owns it.
 func (s *Store) changeShard(ctx context.Context, op string, seen ledger.Fence, change func(context.Context, Tx) (int64, error)) error {
 	return s.transact(ctx, op, func(ctx context.Context, tx Tx) error {
 		changed, err := change(ctx, tx)
@@ -110,7 +108,8 @@ func execOne(ctx context.Context, tx Tx, s Statement) (int64, error) {
 	return changed[0], nil
 }
 
-// writeFenced runs fn in a transaction if own is the current epoch. The epoch cannot change before the transaction ends.
+// writeFenced runs fn in a transaction if own is the current epoch. The epoch cannot change before the transaction
+// ends.
 func (s *Store) writeFenced(ctx context.Context, op string, own ledger.Fence, fn func(context.Context, Tx) error) error {
 	return s.transact(ctx, op, func(ctx context.Context, tx Tx) error {
 		epochs, err := s.lockShards(ctx, tx, []int{own.Shard})
@@ -124,7 +123,8 @@ func (s *Store) writeFenced(ctx context.Context, op string, own ledger.Fence, fn
 	})
 }
 
-// checkFences refuses the batches of the group that belong to older epochs. The epochs cannot change before the transaction ends.
+// checkFences refuses the batches of the group that belong to older epochs. The epochs cannot change before the
+// transaction ends.
 func (s *Store) checkFences(ctx context.Context, tx Tx, group []*pendingBatch, refused []error) error {
 	var shards []int
 	for _, p := range group {
@@ -150,8 +150,8 @@ func current(epochs map[int]int64, f ledger.Fence) bool {
 	return ok && epoch == f.Epoch
 }
 
-// lockShards returns the epochs of shards, which cannot change before the transaction ends. Every writer locks them in the same
-// order.
+// lockShards returns the epochs of shards, which cannot change before the transaction ends. Every writer locks them in
+// the same order.
 func (s *Store) lockShards(ctx context.Context, tx Tx, shards []int) (map[int]int64, error) {
 	if len(shards) == 0 {
 		return nil, nil

@@ -34,7 +34,7 @@ type storedShare struct {
 	written, expires, now int64
 }
 
-// stale reports whether the row can be deleted, also one of another replica.
+// stale reports whether any replica may delete the row.
 func (s *storedShare) stale() bool { return s.now-s.expires > staleAfter.Microseconds() }
 
 func (s *Store) UpdateShares(ctx context.Context, replica string, resources []string, ttl time.Duration, decide func([]ledger.Share) []ledger.Share) error {
@@ -64,8 +64,8 @@ func (s *Store) UpdateShares(ctx context.Context, replica string, resources []st
 	})
 }
 
-// lockShares excludes other replicas from the resources until the transaction ends, and returns the shares of these resources and
-// all stale ones. Every replica takes the locks in the same order, and all of them before it writes.
+// lockShares excludes other replicas from the resources until the transaction ends, and returns the shares of these
+// resources and all stale ones. Every replica takes the locks in the same order, and all of them before it writes.
 func (s *Store) lockShares(ctx context.Context, tx Tx, resources []string) ([]storedShare, error) {
 	var locks []Statement
 	if query := s.driver.LockSQL(); query != "" {
@@ -110,18 +110,18 @@ func scanShare(r Row) (storedShare, error) {
 }
 
 func checkShares(shares []ledger.Share, resources []string) error {
-	seen := map[string]bool{}
+	checked := map[string]bool{}
 	for _, share := range shares {
-		if seen[share.Resource] || share.Amount < 0 || !slices.Contains(resources, share.Resource) {
+		if checked[share.Resource] || share.Amount < 0 || !slices.Contains(resources, share.Resource) {
 			return fmt.Errorf("%w: %d of resource %q", ledger.ErrInvalid, share.Amount, share.Resource)
 		}
-		seen[share.Resource] = true
+		checked[share.Resource] = true
 	}
 	return nil
 }
 
-// changeShares returns the statements that store the next shares of the replica, and delete those that it left out and stale
-// ones. They are sorted by row: every replica locks rows in the same order.
+// changeShares returns the statements that store the next shares of the replica, and delete those that it left out and
+// stale ones. They are sorted by row: every replica locks rows in the same order.
 func (s *Store) changeShares(replica string, resources []string, ttl time.Duration, stored []storedShare, next []ledger.Share) []Statement {
 	type change struct {
 		resource, replica string

@@ -22,11 +22,8 @@ const bytesOfNamespaces = `SELECT namespace, namespace_uid, CAST(SUM(bytes) AS B
 
 // Bytes implements ledger.Sizes. Rows of agents that are being pruned still count.
 func (s *Store) Bytes(ctx context.Context) ([]ledger.NamespaceBytes, error) {
-	sums, err := list(ctx, s.driver.Reader(), func(r row) (ledger.NamespaceBytes, error) {
-		var b ledger.NamespaceBytes
-		err := r.Scan(&b.Namespace, &b.UID, &b.Bytes)
-		return b, err
-	}, bytesOfNamespaces)
+	scan := into(func(b *ledger.NamespaceBytes) []any { return []any{&b.Namespace, &b.UID, &b.Bytes} })
+	sums, err := list(ctx, s.driver.Reader(), scan, bytesOfNamespaces)
 	return sums, s.fail("sum the bytes of namespaces", err)
 }
 
@@ -43,8 +40,8 @@ const (
 	FROM tool_call_rows c WHERE (agent, key) > ($1, $2) AND finished_at < $3 AND pruned_at IS NULL AND (output IS NOT NULL OR output_ref IS NOT NULL)
 	AND ` + isUnpinned + ` ORDER BY agent, key LIMIT $4`
 	pruneToolCall = `UPDATE tool_call_rows SET output = NULL, output_ref = NULL, output_size = NULL, pruned_at = $1 WHERE agent = $2 AND key = $3`
-	// deadChains selects the chains to delete. A chain is deleted when its last request is pruned and no new request can continue
-	// it, be it that of a fork.
+	// deadChains selects the chains to delete. A chain is deleted when its last request is pruned and no new request
+	// can continue it, be it that of a fork.
 	deadChains = `SELECT agent, request_chain, (SELECT uid FROM agents WHERE id = agent) FROM (
 	SELECT DISTINCT agent, request_chain FROM model_call_rows WHERE pruned_at IS NOT NULL AND request_chain IS NOT NULL) c WHERE NOT EXISTS (
 	SELECT 1 FROM model_call_rows n WHERE n.agent = c.agent AND n.request_chain = c.request_chain AND (n.pruned_at IS NULL OR n.started_at >= $1))
@@ -56,8 +53,8 @@ const (
 	freeBytes     = `UPDATE agents SET bytes = CASE WHEN bytes > $1 THEN bytes - $1 ELSE 0 END WHERE uid = $2`
 )
 
-// pruneProgress is the position of PruneCalls. No index finds old bodies, so the steps continue through the keys instead of
-// starting over.
+// pruneProgress is the position of PruneCalls. No index finds old bodies, so the steps continue through the keys
+// instead of starting over.
 type pruneProgress struct {
 	mu            sync.Mutex
 	models, tools rowPosition
@@ -106,15 +103,12 @@ type chain struct {
 }
 
 func (s *Store) deadChains(ctx context.Context, limit int) ([]chain, error) {
-	return list(ctx, s.driver.Reader(), func(r row) (chain, error) {
-		var c chain
-		err := r.Scan(&c.agent, &c.first, &c.uid)
-		return c, err
-	}, deadChains, micros(time.Now().Add(-ledger.ChainRestTime)), limit)
+	scan := into(func(c *chain) []any { return []any{&c.agent, &c.first, &c.uid} })
+	return list(ctx, s.driver.Reader(), scan, deadChains, micros(time.Now().Add(-ledger.ChainRestTime)), limit)
 }
 
-// freeChains deletes the requests of chains whose last request is pruned, and returns the number of chains. A request that was
-// pruned earlier is part of those that continue it, and is deleted with them.
+// freeChains deletes the requests of chains whose last request is pruned, and returns the number of chains. A request
+// that was pruned earlier is part of those that continue it, and is deleted with them.
 func freeChains(ctx context.Context, tx Tx, dead []chain) (int64, error) {
 	if len(dead) == 0 {
 		return 0, nil
@@ -138,8 +132,8 @@ type rowPosition struct {
 	key   string
 }
 
-// pruning is one step through the calls of a kind. It starts after a call and ends at the last call that it pruned, or wraps
-// around to the beginning at the end.
+// pruning is one step through the calls of a kind. It starts after a call and ends at the last call that it pruned, or
+// wraps around to the beginning at the end.
 type pruning struct {
 	find, prune string
 	after       rowPosition

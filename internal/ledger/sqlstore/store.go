@@ -33,8 +33,8 @@ type Store struct {
 
 var _ ledger.Ledger = (*Store)(nil)
 
-// How many batches share a transaction, and how long it may take. The timeout is far above what a healthy database needs for a
-// group.
+// How many batches share a transaction, and how long it may take. The timeout is far above what a healthy database
+// needs for a group.
 const (
 	defaultGroupLimit = 512
 	commitTimeout     = 30 * time.Second

@@ -27,7 +27,8 @@ const (
 	error, finished_at, COALESCE(output_size, length(output), 0), arguments_ref`
 )
 
-// toolSteps adds the statements for the tool calls of a batch. A call that starts and ends in the batch is inserted as one row.
+// toolSteps adds the statements for the tool calls of a batch. A call that starts and ends in the batch is inserted as
+// one row.
 func toolSteps(steps []step, b *folded) []step {
 	inserted := map[string]bool{}
 	for i := range b.ToolCalls {
@@ -92,24 +93,9 @@ func (s *Store) ToolCalls(ctx context.Context, agent string, page ledger.Page) (
 		return ledger.List[ledger.ToolCall]{}, err
 	}
 	query := `SELECT ` + toolCallColumns + ` FROM tool_calls` + w.ordered(page, "started_at", "key")
-	calls, err := toolCalls(ctx, s.driver.Reader(), query, w.args...)
+	calls, err := listCalls(ctx, s.driver.Reader(), scanToolCall, query, w.args...)
 	next := func(c ledger.ToolCall) string { return timeCursor(c.StartedAt, c.Key) }
 	return paged(calls, page, next), s.fail("list tool calls of agent "+agent, err)
-}
-
-func toolCalls(ctx context.Context, db querier, query string, args ...any) ([]ledger.ToolCall, error) {
-	rows, err := list(ctx, db, scanToolCall, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	u := newUnfolder(ctx, db)
-	calls := make([]ledger.ToolCall, len(rows))
-	for i := range rows {
-		if calls[i], err = rows[i].whole(u); err != nil {
-			return nil, err
-		}
-	}
-	return calls, nil
 }
 
 func (s *Store) OpenCalls(ctx context.Context, agent string) (ledger.OpenCalls, error) {
@@ -117,16 +103,17 @@ func (s *Store) OpenCalls(ctx context.Context, agent string) (ledger.OpenCalls, 
 	var calls ledger.OpenCalls
 	err := s.read(ctx, func(db querier) error {
 		var err error
-		if calls.Models, err = modelCalls(ctx, db, `SELECT `+modelCallColumns+` FROM model_calls`+open, agent); err != nil {
+		if calls.Models, err = listCalls(ctx, db, scanModelCall, `SELECT `+modelCallColumns+` FROM model_calls`+open, agent); err != nil {
 			return err
 		}
-		calls.Tools, err = toolCalls(ctx, db, `SELECT `+toolCallColumns+` FROM tool_calls`+open, agent)
+		calls.Tools, err = listCalls(ctx, db, scanToolCall, `SELECT `+toolCallColumns+` FROM tool_calls`+open, agent)
 		return err
 	})
 	return calls, s.fail("list open calls of agent "+agent, err)
 }
 
-// findToolOutput searches the tree of the agent's root, or that of the origin of a fork up to the place of the fork. A call named with its agent comes first, then the agent's own calls.
+// findToolOutput searches the tree of the agent's root, or that of the origin of a fork up to the place of the fork. A
+// call named with its agent comes first, then the agent's own calls.
 const findToolOutput = `SELECT COALESCE(substr(c.output, $1, $2), ''), COALESCE(c.output_size, length(c.output), 0), c.pruned_at IS NOT NULL,
 	a.uid, c.output_ref
 	FROM agents self JOIN agents a ON a.root_uid = self.root_uid AND a.namespace = self.namespace AND (a.expired_at IS NULL OR a.uid = self.uid)

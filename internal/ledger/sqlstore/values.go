@@ -4,19 +4,19 @@
 package sqlstore
 
 import (
-	"database/sql"
 	"encoding/json"
 	"strings"
 	"time"
 )
 
-// micros returns a time in microseconds since 1970, as both databases store it: ranges and durations are plain arithmetic.
+// micros returns a time in microseconds since 1970, as both databases store it: ranges and durations are plain
+// arithmetic.
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
 func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }
 
-// text makes any string valid for a text column: PostgreSQL accepts neither NUL nor invalid UTF-8, and an unusual error message
-// of a provider must not block an agent.
+// text makes any string valid for a text column: PostgreSQL accepts neither NUL nor invalid UTF-8, and an unusual error
+// message of a provider must not block an agent.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
@@ -44,11 +44,4 @@ func number(n *int64) any {
 		return nil
 	}
 	return *n
-}
-
-func numberOf(n sql.NullInt64) *int64 {
-	if !n.Valid {
-		return nil
-	}
-	return &n.Int64
 }

@@ -16,7 +16,8 @@ const (
 	selectWorkspace = `SELECT owner_uid, agent_uid, source, captured_at, summary, archive FROM workspace_changes WHERE `
 	keepWorkspace   = `INSERT INTO workspace_changes (owner_uid, agent_uid, source, captured_at, summary, archive) VALUES ($1, $6, $2, $3, $4, $5)
 	ON CONFLICT (owner_uid) DO UPDATE SET agent_uid = excluded.agent_uid, source = excluded.source, captured_at = excluded.captured_at, summary = excluded.summary, archive = excluded.archive`
-	// dropWorkspaces deletes old changes without a history: that of their agents has just been deleted, or there never was one.
+	// dropWorkspaces deletes old changes without a history: that of their agents has just been deleted, or there never was
+	// one.
 	dropWorkspaces = `DELETE FROM workspace_changes WHERE captured_at < $1 AND owner_uid IN (
 	SELECT w.owner_uid FROM workspace_changes w WHERE w.captured_at < $1 AND NOT EXISTS (SELECT 1 FROM agents a WHERE a.uid = w.agent_uid) LIMIT $2)`
 )
