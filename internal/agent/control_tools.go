@@ -85,7 +85,8 @@ func delegateTool(c Config) Tool {
 	}
 }
 
-// inputsSchema describes inputs by reference to an agent that may delegate to an isolated role.
+// inputsSchema returns the schema of the inputs that an agent passes to an isolated role as references. It is empty for
+// an agent that may not delegate to such a role.
 func inputsSchema(c Config) string {
 	isolated := c.isolatedNames()
 	if len(isolated) == 0 {
