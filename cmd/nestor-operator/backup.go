@@ -18,11 +18,12 @@ import (
 )
 
 // errNotSQLite names the tools that back up other ledgers.
-var errNotSQLite = errors.New("only a SQLite ledger (--ledger sqlite:PATH) is copied by this program: use pg_dump and psql for PostgreSQL")
+var errNotSQLite = errors.New("only a SQLite ledger (--ledger sqlite:PATH) is copied by this program: " +
+	"use pg_dump and psql for PostgreSQL")
 
 // runBackup runs `nestor-operator backup`: it writes a copy of the ledger, and nothing else, to standard output.
 func runBackup(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	ledger, err := parseCopy("backup", args, stderr)
+	ledger, err := parseLedgerFlag("backup", args, stderr)
 	if err != nil {
 		return err
 	}
@@ -31,7 +32,7 @@ func runBackup(ctx context.Context, args []string, stdout, stderr io.Writer) err
 
 // runRestore runs `nestor-operator restore`: it reads a copy of the ledger from standard input.
 func runRestore(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	ledger, err := parseCopy("restore", args, stderr)
+	ledger, err := parseLedgerFlag("restore", args, stderr)
 	if err != nil {
 		return err
 	}
@@ -42,14 +43,14 @@ func runRestore(ctx context.Context, args []string, stdin io.Reader, stdout, std
 	return nil
 }
 
-// parseCopy parses the flags of backup and restore, and returns the ledger.
-func parseCopy(command string, args []string, stderr io.Writer) (string, error) {
+// parseLedgerFlag parses the flags of backup or restore, and returns the ledger to copy.
+func parseLedgerFlag(command string, args []string, stderr io.Writer) (string, error) {
 	set := flag.NewFlagSet("nestor-operator "+command, flag.ContinueOnError)
-	given := set.String("ledger", "", "the ledger, as sqlite:PATH (default $"+ledgerVariable+")")
+	fromFlag := set.String("ledger", "", "the ledger, as sqlite:PATH (default $"+ledgerVariable+")")
 	if err := program.ParseCommand(set, args, stderr); err != nil {
 		return "", err
 	}
-	ledger := cmp.Or(*given, os.Getenv(ledgerVariable))
+	ledger := cmp.Or(*fromFlag, os.Getenv(ledgerVariable))
 	if !strings.HasPrefix(ledger, sqlite.Scheme) {
 		return "", errNotSQLite
 	}

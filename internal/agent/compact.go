@@ -17,21 +17,23 @@ func (s State) needsCompaction() (keep int, ok bool) {
 	if context == 0 || s.promptTokens(PurposeTurn, 0)+s.Config.Limits.MaxOutputTokens <= context*compactAtPercent/100 {
 		return 0, false
 	}
-	return s.compact()
+	return s.messagesToKeep()
 }
 
-// compact returns how many of the newest messages a compaction keeps: the newer half of the history, or less of a very long one.
-func (s State) compact() (keep int, ok bool) {
+// messagesToKeep returns how many of the newest messages a compaction keeps: the newer half of the history, or less of
+// a very long one.
+func (s State) messagesToKeep() (keep int, ok bool) {
 	half := s.History.Tokens() / 2
 	if context := s.Config.Limits.ContextTokens; context > 0 {
 		half = min(half, context/4)
 	}
-	return s.compactTo(half)
+	return s.messagesThatFit(half)
 }
 
-// compactTo returns how many of the newest messages fit into a number of tokens. A call is never separated from its answers: the
-// oldest message kept is never a tool's. The last exchange is kept even if it does not fit. ok is false if nothing would be cut.
-func (s State) compactTo(tokens int64) (keep int, ok bool) {
+// messagesThatFit returns how many of the newest messages fit into a number of tokens. A call is never separated from
+// its answers: the oldest message kept is never a tool's. The last exchange is kept even if it does not fit. ok is
+// false if nothing would be cut.
+func (s State) messagesThatFit(tokens int64) (keep int, ok bool) {
 	count, fits := 0, 0
 	for e := s.History.last; e != nil; e = e.previous {
 		count++
@@ -50,9 +52,9 @@ func (s State) compactTo(tokens int64) (keep int, ok bool) {
 	return fits, fits > 0 && fits < s.History.Len()
 }
 
-// compacted replaces the older messages by a summary and makes the model call that was due. Children, open calls and questions
-// are part of the state, not of the history, so they are unaffected.
-func compacted(s State, keep int, summary string) State {
+// applySummary replaces the older messages with a summary and makes the model call that was due. Children, open calls
+// and questions are part of the state, not of the history, so they are unaffected.
+func applySummary(s State, keep int, summary string) State {
 	if strings.TrimSpace(summary) == "" {
 		summary = fmt.Sprintf("(%d earlier messages were dropped; no summary of them could be made.)", s.History.Len()-keep)
 	}
@@ -72,7 +74,8 @@ func compactionPrompt(s State) Prompt {
 	messages := s.History.Messages()
 	old := messages[:max(0, len(messages)-s.ModelCall.Keep)]
 	return Prompt{
-		System: "You condense the history of an agent's work, so that the agent can continue with nothing but your summary. " +
+		System: "You condense the history of an agent's work, so that the agent can continue " +
+			"with nothing but your summary. " +
 			"Keep goals, decisions, facts, names, paths, numbers, results of tools, open questions and what is left to do. " +
 			"Leave out pleasantries and what turned out not to matter. Invent nothing. Answer with the summary alone.",
 		Messages: []Message{{Speaker: User, Text: textToSummarise(s.Summary, old, s.compactionTokens())}},

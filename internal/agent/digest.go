@@ -8,9 +8,9 @@ import (
 	"encoding/hex"
 )
 
-// CallDigest identifies a tool call by its content: the SHA-256 of the tool's name, a line feed and the exact bytes of the
-// arguments, in lower-case hex. A decision contains the digest of the call that was shown to the person and is valid for exactly
-// that call.
+// CallDigest identifies a tool call by its content: the SHA-256 of the tool's name, a line feed and the exact bytes of
+// the arguments, in lower-case hex. A decision contains the digest of the call that was shown to the person, and is
+// valid only for that call.
 func CallDigest(tool, arguments string) string {
 	sum := sha256.Sum256([]byte(tool + "\n" + arguments))
 	return hex.EncodeToString(sum[:])

@@ -6,7 +6,7 @@ package agent
 // MaxEditedArguments bounds the arguments that a person writes, in bytes.
 const MaxEditedArguments = 32_768
 
-// ArgumentEdit is what a person changed in the arguments of a call when approving it.
+// ArgumentEdit records that a person changed the arguments of a call when approving it.
 type ArgumentEdit struct {
 	// Before are the arguments that the person was shown.
 	Before string `json:"before"`
@@ -24,19 +24,20 @@ func (f Decided) edits(c BatchCall) bool { return f.Arguments != "" && f.Argumen
 
 func (s State) acceptsEdit(f Decided, c BatchCall) bool {
 	byPerson := f.Approve && f.User != "" && f.Allowance == ""
-	valid := len(f.Arguments) <= MaxEditedArguments && isObject(f.Arguments) && f.EditedDigest == CallDigest(c.Tool, f.Arguments)
+	valid := len(f.Arguments) <= MaxEditedArguments && isObject(f.Arguments) &&
+		f.EditedDigest == CallDigest(c.Tool, f.Arguments)
 	return byPerson && valid && s.IsEditable(c)
 }
 
-// IsEditable reports whether a person may change the arguments of a call: the role must allow it, no one may decide about their own
-// arguments where requesters are denied, and the call must not have begun.
+// IsEditable reports whether a person may change the arguments of a call: the role must allow it, no one may decide
+// about their own arguments where requesters are denied, and the call must not have begun.
 func (s State) IsEditable(c BatchCall) bool {
 	begun := c.Input != nil || c.Unverified || c.Repeats > 0
 	return s.Config.Role.EditableApprovals && s.IsPlainTool(c.Tool) && !begun && !s.DeniesRequesters(c)
 }
 
-// withArguments replaces the arguments of a call by those of the person who approves it. Policies judge them before the call starts, and
-// earlier approvals, which were of other arguments, do not count.
+// withArguments replaces the arguments of a call with the approver's. Policies judge them before the call starts.
+// Earlier approvals do not count, because they were for other arguments.
 func (c BatchCall) withArguments(f Decided) BatchCall {
 	if !f.edits(c) {
 		return c
@@ -46,7 +47,8 @@ func (c BatchCall) withArguments(f Decided) BatchCall {
 	return c
 }
 
-// addEditor makes the person who wrote arguments a requester: under DenyRequesters, another person decides about what follows from them.
+// addEditor makes the person who wrote arguments a requester, so that under DenyRequesters another person decides about
+// later calls.
 func (s State) addEditor(f Decided, c BatchCall) State {
 	if !f.edits(c) {
 		return s
@@ -54,7 +56,7 @@ func (s State) addEditor(f Decided, c BatchCall) State {
 	return s.addRequester(f.User, false)
 }
 
-// withEditNote tells the model which arguments were used instead of its own.
+// withEditNote adds to the answer the arguments that were used instead of the model's.
 func (c BatchCall) withEditNote(answer string) string {
 	if len(c.Edits) == 0 {
 		return answer

@@ -5,12 +5,13 @@ package agent
 
 import "github.com/nestor-dev/nestor/internal/agent/budget"
 
-// Event is a fact with its time. The log of events is the complete history of an agent: its state is their fold.
+// Event is a fact with its time. The log of events is the complete history of an agent: the agent's state is the fold
+// of its events.
 type Event struct {
 	At   Time
 	Fact Fact
-	// Usage is that of the whole tree when calls were judged, or would have been if there were policies. It is recorded for people who try
-	// policies: no state contains it.
+	// Usage is the usage of the whole tree, recorded at each event at which policies judge calls, even if there are none.
+	// It is for testing policies against the record, and is not part of any state.
 	Usage *budget.Amount
 }
 
@@ -22,10 +23,11 @@ type Started struct {
 	// History is the history of the finished agent that this one continues, and Summary replaces its compacted beginning.
 	History []Message `json:"history,omitempty"`
 	Summary string    `json:"summary,omitempty"`
-	// Labels are the content labels of its task: those of its parent. ContinuedLabels are those of the agent that it continues.
+	// Labels are the content labels that the agent inherits from its parent, and ContinuedLabels those that it inherits
+	// from the agent that it continues.
 	Labels          []string `json:"labels,omitempty"`
 	ContinuedLabels []string `json:"continuedLabels,omitempty"`
-	// Requesters are those who requested the run that a fork without its events repeats, or the fork.
+	// Requesters are the requesters of a fork and of its origin, if the fork does not begin with the origin's events.
 	Requesters Requesters `json:"requesters,omitzero"`
 	// Policed reports that policies apply to the agent.
 	Policed bool `json:"policed,omitempty"`
@@ -36,7 +38,7 @@ type MessageArrived struct {
 	// Message is the name of the message; repeated events are ignored.
 	Message string `json:"message"`
 	Text    string `json:"text"`
-	// Answers is the name of the agent whose posted question the message replies to, if any, and Call the question.
+	// Answers is the name of the agent whose posted question the message replies to, if any. Call is the question's id.
 	Answers string `json:"answers,omitempty"`
 	Call    string `json:"call,omitempty"`
 	// User is the user name of the author. Unnamed reports that the message does not name its author.
@@ -63,12 +65,13 @@ type ModelReplied struct {
 	Finish Finish       `json:"finish,omitempty"`
 	// Reasoning is the text of the model's reasoning, for people. The state does not contain it.
 	Reasoning string `json:"reasoning,omitempty"`
-	// ReasoningItems are what the API requires back with the reply.
+	// ReasoningItems must be sent back with the reply in later requests.
 	ReasoningItems []ReasoningItem `json:"reasoningItems,omitempty"`
-	// Recorded reports that the reply is that of the record of a fork: no model was called, and the usage counts only for limits.
+	// Recorded reports that the reply was read from the record of a fork: no model was called, and the usage counts only
+	// for limits.
 	Recorded bool `json:"recorded,omitempty"`
-	// TasksLeft is how many tasks this reply may start: what the limits of the tree allow, at most RequestedTasks. If nil, only
-	// the agent's own limits apply.
+	// TasksLeft is the number of tasks that this reply may start under the limits of the tree, at most RequestedTasks. If
+	// nil, only the agent's own limits apply.
 	TasksLeft *int64 `json:"tasksLeft,omitempty"`
 }
 
@@ -155,11 +158,11 @@ type Decided struct {
 	Call    string `json:"call"`
 	Approve bool   `json:"approve,omitempty"`
 	Comment string `json:"comment,omitempty"`
-	// Digest is the CallDigest of the call that was shown to the person. A decision with a different digest is ignored. If empty,
-	// the decision names the call only by its id.
+	// Digest is the CallDigest of the call that was shown to the person. A decision with a different digest is ignored.
+	// If empty, the decision names the call only by its id.
 	Digest string `json:"digest,omitempty"`
-	// Arguments replace those of the call that is approved; empty if the person did not edit them. EditedDigest is the CallDigest with
-	// them, for the record.
+	// Arguments replace those of the approved call; empty if the person did not edit them. EditedDigest is the CallDigest
+	// of the edited call.
 	Arguments    string `json:"arguments,omitempty"`
 	EditedDigest string `json:"editedDigest,omitempty"`
 	// User is the user name of the person, and Message the name of the message that contains the decision, if any.
@@ -176,8 +179,8 @@ type Answered struct {
 	// Call is the ask that is answered: the ask_user call, or the id of a tool's question.
 	Call string `json:"call"`
 	Text string `json:"text"`
-	// Message is the name of the message that contains the answer, if any, and By the user name of its author. Unnamed reports
-	// that the message does not name its author.
+	// Message is the name of the message that contains the answer, if any, and User the user name of its author. Unnamed
+	// reports that the message does not name its author.
 	Message string `json:"message,omitempty"`
 	User    string `json:"user,omitempty"`
 	Unnamed bool   `json:"unnamed,omitempty"`
@@ -193,12 +196,12 @@ type ChildFinished struct {
 	Outcome Outcome `json:"outcome"`
 	// Usage is the usage of the child and everything below it.
 	Usage budget.Usage `json:"usage,omitzero"`
-	// Counted is what counts against budgets if it is not the usage: an unknown cost counts as it was reserved.
+	// Counted is the amount that counts against budgets if it differs from Usage: an unknown cost counts as reserved.
 	Counted budget.Amount `json:"counted,omitzero"`
 }
 
-// ChildWaits is the fact that a child started or stopped waiting for a person or a quota. The time in which an agent waits only for such children
-// does not count.
+// ChildWaits is the fact that a child started or stopped waiting for a person or a quota. The time in which an agent
+// waits only for such children does not count.
 type ChildWaits struct {
 	Child   string `json:"child"`
 	Waiting bool   `json:"waiting,omitempty"`
@@ -206,8 +209,8 @@ type ChildWaits struct {
 
 // Asked is the fact that an agent below the orchestrator needs an answer or a decision from a person.
 type Asked struct {
-	// Agent is the name of the agent, Task that of its task; they are usually equal. UID identifies the agent; older events do
-	// not have it.
+	// Agent is the name of the agent. Task is the name of its task, which is usually the same. UID identifies the agent;
+	// older events do not have it.
 	Agent   string `json:"agent"`
 	UID     string `json:"uid,omitempty"`
 	Display string `json:"display,omitempty"`
@@ -223,7 +226,8 @@ type Asked struct {
 	DenyRequesters bool `json:"denyRequesters,omitempty"`
 	// OfTool reports that a tool server asks: a model must not answer it, because the text is not trusted.
 	OfTool bool `json:"ofTool,omitempty"`
-	// ExpireTime is until when people can decide, and Timeout how long they could; zero means no limit.
+	// ExpireTime is the deadline for the decision or answer, and Timeout the time from the ask until then. Zero means no
+	// limit.
 	ExpireTime Time   `json:"expireTime,omitempty"`
 	Timeout    Millis `json:"timeout,omitempty"`
 	// Editable reports that a person may approve the call with edited arguments.
@@ -252,21 +256,22 @@ type AskResolved struct {
 	Expired bool `json:"expired,omitempty"`
 }
 
-// Cancelled stops the agent, or all work of an orchestrator. A single task of a chat is cancelled by an event of its own agent.
+// Cancelled stops the agent, or all work of an orchestrator. A single task of a chat is cancelled by an event of its
+// own agent.
 type Cancelled struct {
 	// Message is the name of the message that requests it, if any; repeated events are ignored.
 	Message string `json:"message,omitempty"`
 	// User is the user name of the person, or a description of what else cancelled the work.
 	User string `json:"user,omitempty"`
-	// Reply is what had arrived of the text of the model call in flight.
+	// Reply is the text that the model call in flight had returned so far.
 	Reply string `json:"reply,omitempty"`
-	// Usage is what that call has used: providers charge for a reply that is stopped.
+	// Usage is the usage of that call: providers charge for a reply that is stopped.
 	Usage *budget.Usage `json:"usage,omitempty"`
 }
 
 // RemoteCancelled is the fact that the remote agent was asked to stop the work of an agent that ends.
 type RemoteCancelled struct {
-	// Problem is why it may continue, or empty.
+	// Problem explains why the remote work may continue. It is empty if the work was stopped.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -284,7 +289,7 @@ type Restarted struct {
 
 // OpenCalls are the tool calls of the batch whose intent is recorded and whose result is not.
 type OpenCalls struct {
-	// InFlight are those that the driver, or the one before it, continues to make. Interrupted are the others.
+	// InFlight are the calls that this driver or its predecessor still runs. Interrupted are the others.
 	InFlight    []string `json:"inFlight,omitempty"`
 	Interrupted []string `json:"interrupted,omitempty"`
 }

@@ -15,25 +15,24 @@ func nearest(name string, names []string) []string {
 		name     string
 		distance int
 	}
-	wanted := normalizeName(name)
+	want := normalizeName(name)
 	var near []candidate
 	for _, n := range names {
-		folded := normalizeName(n)
-		distance := editDistance(wanted, folded)
+		distance := editDistance(want, normalizeName(n))
 		// A name that differs only in the server's prefix is a candidate at any distance.
 		_, base, prefixed := strings.Cut(n, "__")
-		sameBase := prefixed && normalizeName(base) != "" && strings.HasSuffix(wanted, normalizeName(base))
-		if sameBase || distance <= max(2, len(wanted)/3) {
+		sameBase := prefixed && normalizeName(base) != "" && strings.HasSuffix(want, normalizeName(base))
+		if sameBase || distance <= max(2, len(want)/3) {
 			near = append(near, candidate{n, distance})
 		}
 	}
 	slices.SortStableFunc(near, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
 	near = near[:min(3, len(near))]
-	found := make([]string, len(near))
+	nearestNames := make([]string, len(near))
 	for i, c := range near {
-		found[i] = c.name
+		nearestNames[i] = c.name
 	}
-	return found
+	return nearestNames
 }
 
 // normalizeName removes differences in case and separators, which models confuse.
@@ -41,8 +40,8 @@ func normalizeName(name string) string {
 	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(name))
 }
 
-// editDistance returns the Levenshtein distance of two names in bytes. Only the beginning of a name counts, because a model may
-// have written a name of any length.
+// editDistance returns the Levenshtein distance of two names in bytes. Only the beginning of a name counts, because a
+// model may have written a name of any length.
 func editDistance(a, b string) int {
 	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
 	row := make([]int, len(b)+1)

@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// ReasoningItem is a part of a model's reasoning that its API requires back in later requests, such as a signed or encrypted
-// block. The core only keeps it with the message that it belongs to.
+// ReasoningItem is a part of a model's reasoning that must be sent back in later requests, such as a signed or
+// encrypted block. The core only keeps it with its message.
 type ReasoningItem struct {
 	// API and Model identify the API and the model that returned the item. No other one accepts it.
 	API   string `json:"api"`
 	Model string `json:"model"`
 	// Call is the id of the tool call that the item belongs to; empty if it belongs to the whole reply.
 	Call string `json:"call,omitempty"`
-	// Data is the item in the form of the API.
+	// Data is the item in the format of the API.
 	Data json.RawMessage `json:"data"`
 }
 
@@ -38,8 +38,8 @@ func LimitReasoning(items []ReasoningItem) []ReasoningItem {
 	return items
 }
 
-// reasoningFor returns the items of a reply as they are stored in the history with its calls, which have unique ids there. Items of
-// calls that are not part of the history are left out.
+// reasoningFor returns the reasoning items of a reply for the history. Calls have unique ids in the history, so each
+// item gets the id of its call in calls. Items of other calls are left out.
 func (f ModelReplied) reasoningFor(calls []ToolCall) []ReasoningItem {
 	var items []ReasoningItem
 	for _, item := range LimitReasoning(f.ReasoningItems) {

@@ -140,7 +140,7 @@ func modelReplied(s State, f ModelReplied) State {
 	case PurposeTurn:
 		s.Defect = s.Defect.next(s.Config.defectOf(f))
 	case PurposeCompact:
-		return compacted(s, call.Keep, f.Text)
+		return applySummary(s, call.Keep, f.Text)
 	case PurposeContext:
 		return makePlannedCalls(s, f)
 	case PurposePartialAnswer:
@@ -206,7 +206,7 @@ func modelFailed(s State, f ModelFailed) State {
 		return s
 	case FailureContext:
 		// A compaction that does not fit must not lead to another one.
-		if keep, ok := s.compact(); ok && call.Purpose == PurposeTurn {
+		if keep, ok := s.messagesToKeep(); ok && call.Purpose == PurposeTurn {
 			return startModelCall(s.endModelCall(budget.Usage{}), PurposeCompact, keep)
 		}
 	case FailureDiverged:

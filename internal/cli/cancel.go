@@ -91,7 +91,9 @@ func cancelMessage(to target) v1beta1.AgentMessageSpec {
 // waitStopped waits until all work of a target has ended.
 func (s *session) waitStopped(ctx context.Context, to target) error {
 	if to.task != nil {
-		_, err := kubewatch.Until(ctx, s.api, to.task, &v1beta1.AgentTaskList{}, func(t *v1beta1.AgentTask) bool { return view.Ended(t.Status.Phase) })
+		_, err := kubewatch.Until(ctx, s.api, to.task, &v1beta1.AgentTaskList{}, func(t *v1beta1.AgentTask) bool {
+			return view.Ended(t.Status.Phase)
+		})
 		return err
 	}
 	_, err := kubewatch.Until(ctx, s.api, to.chat, &v1beta1.AgentChatList{}, func(c *v1beta1.AgentChat) bool {

@@ -15,42 +15,44 @@ import (
 	"github.com/nestor-dev/nestor/internal/client/follow"
 )
 
-// pickChat lets the person choose one of the namespace's chats, those that wait for a person first. Without a terminal it returns an
-// error that lists them.
+// pickChat lets the person choose one of the namespace's chats, those that wait for a person first. Without a terminal
+// it returns an error that lists them.
 func (s *session) pickChat(ctx context.Context) (string, error) {
-	now, err := follow.ReadSnapshot(ctx, s.api, follow.Scope{Namespace: s.namespace})
+	snapshot, err := follow.ReadSnapshot(ctx, s.api, follow.Scope{Namespace: s.namespace})
 	if err != nil {
 		return "", err
 	}
-	runs := slices.DeleteFunc(listRuns(now), func(r runRow) bool { return r.Kind != "AgentChat" })
+	rows := slices.DeleteFunc(listRuns(snapshot), func(r runRow) bool { return r.Kind != "AgentChat" })
 	if !s.interactive() || s.isDumbTerminal() {
 		var names []string
-		for _, r := range runs {
+		for _, r := range rows {
 			names = append(names, r.Name)
 		}
 		slices.Sort(names)
 		return "", usagef("namespace %s has several chats, name one of them: %s", s.namespace, strings.Join(names, ", "))
 	}
 	widest := 0
-	for _, r := range runs {
+	for _, r := range rows {
 		widest = max(widest, terminal.Width(r.Name))
 	}
 	var options []picker.Option
-	for _, r := range runs {
-		options = append(options, picker.Option{Name: r.Name, Line: fmt.Sprintf("%s  %s  %s  %s", terminal.Pad(r.Name, widest),
-			terminal.Pad(terminal.Phase(r.Phase), len("Waiting")), terminal.Pad(terminal.Since(r.CreationTime, s.now()), 5), r.Note)})
+	for _, r := range rows {
+		phase := terminal.Pad(terminal.Phase(r.Phase), len("Waiting"))
+		age := terminal.Pad(terminal.Since(r.CreationTime, s.now()), 5)
+		line := fmt.Sprintf("%s  %s  %s  %s", terminal.Pad(r.Name, widest), phase, age, r.Note)
+		options = append(options, picker.Option{Name: r.Name, Line: line})
 	}
 	options = append(options, picker.Option{Name: newChatOption, Line: terminal.Faint.Render("new chat")})
-	chosen, err := s.pick(ctx, "Chats of namespace "+s.namespace, options)
+	name, err := s.pick(ctx, "Chats of namespace "+s.namespace, options)
 	switch {
 	case err != nil:
 		return "", err
-	case chosen == newChatOption:
+	case name == newChatOption:
 		return s.createChat(ctx, s.newChatObject(""))
-	case chosen == "":
+	case name == "":
 		return "", exitf(exitCancelled, "no chat was chosen")
 	}
-	return chosen, nil
+	return name, nil
 }
 
 // newChatOption is the name of the row that creates a chat; no chat can have it.

@@ -29,17 +29,19 @@ func (a *actor) maxCost(record ledger.Agent, call plannedCall, e agent.CallModel
 	return *cost, endpoint.Prices.Currency(endpoint.Model)
 }
 
-// checkCurrency returns an error if a cost limit applies to a call, and its price at the endpoint is not in the
-// currency of its reservation: a fallback may have other prices, and those of a provider may change while the call
-// waits.
-func (a *actor) checkCurrency(record ledger.Agent, call plannedCall, e agent.CallModel, provider string, endpoint Endpoint) error {
+// checkCurrency returns an error if a cost limit applies to a call, and the endpoint's price is not in the currency of
+// the call's reservation. The currencies can differ because a fallback has other prices, or because the provider's
+// prices changed while the call waited.
+func (a *actor) checkCurrency(
+	record ledger.Agent, call plannedCall, e agent.CallModel, provider string, endpoint Endpoint,
+) error {
 	actual := endpoint.Prices.Currency(endpoint.Model)
 	_, reserved := a.maxCost(record, call, e)
 	if actual != "" && actual == reserved {
 		return nil
 	}
 	limit, err := a.engine.admission.CostLimit(record, a.engine.budgets)
-	if limit == "" {
+	if err != nil || limit == "" {
 		return err
 	}
 	if reserved == "" {
@@ -49,6 +51,6 @@ func (a *actor) checkCurrency(record ledger.Agent, call plannedCall, e agent.Cal
 	if actual != "" {
 		price = "has prices in " + actual
 	}
-	return fmt.Errorf("the ModelProvider %s was not used: %s counts maxCostMicros in %s, and the provider %s; give a provider and its fallbacks "+
-		"prices in one currency, or remove the limit", provider, limit, reserved, price)
+	return fmt.Errorf("the ModelProvider %s was not used: %s counts maxCostMicros in %s, and the provider %s; "+
+		"give a provider and its fallbacks prices in one currency, or remove the limit", provider, limit, reserved, price)
 }

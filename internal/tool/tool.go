@@ -24,7 +24,7 @@ type Spec struct {
 	Parameters json.RawMessage
 	// ReadOnly tools change nothing: they need no approval, run in parallel and may run again after a crash.
 	ReadOnly bool
-	// Idempotent tools may run again after a crash. It does not remove the need for approval.
+	// Idempotent tools may run again after a crash. They still need approval.
 	Idempotent bool
 	// Approval, if not empty, overrides whether a role requires approval for a tool that changes something.
 	Approval Approval
@@ -32,7 +32,8 @@ type Spec struct {
 	Timeout time.Duration
 	// Content describes the source of its outputs.
 	Content Content
-	// Added tools were added by their server after its tools were pinned, and their descriptions are not accepted.
+	// Added means that the server added the tool after its tools were pinned, and that the description is not accepted
+	// yet.
 	Added bool
 	// SharedFiles tools read or write files that the agents of a tree share, so an output has the labels of all of
 	// them.
@@ -88,12 +89,12 @@ func New(spec Spec, run Func) (*Tool, error) {
 	if len(spec.Parameters) == 0 {
 		spec.Parameters = json.RawMessage(`{}`)
 	}
-	compiled, normal, err := compileSchema(spec.Parameters)
+	compiledSchema, parameters, err := compileSchema(spec.Parameters)
 	if err != nil {
 		return nil, fmt.Errorf("compile parameters of tool %s: %w", spec.Name, err)
 	}
-	spec.Parameters = normal
-	return &Tool{spec: spec, schema: compiled, run: run}, nil
+	spec.Parameters = parameters
+	return &Tool{spec: spec, schema: compiledSchema, run: run}, nil
 }
 
 // Spec returns the tool's description. Its Parameters must not be changed.
@@ -116,16 +117,16 @@ func (t *Tool) Name() string { return t.spec.Name }
 
 // WithContent returns the same tool with another source.
 func (t *Tool) WithContent(content Content) *Tool {
-	changed := *t
-	changed.spec.Content = content
-	return &changed
+	clone := *t
+	clone.spec.Content = content
+	return &clone
 }
 
 // AsAdded returns the same tool as one that was added after the tools of its server were pinned.
 func (t *Tool) AsAdded() *Tool {
-	changed := *t
-	changed.spec.Added = true
-	return &changed
+	clone := *t
+	clone.spec.Added = true
+	return &clone
 }
 
 // With returns the same tool with another function, so that its schema is compiled only once.

@@ -1,7 +1,8 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package budget has the values with which agents and the engine count usage: amounts, budgets and usages. Sums saturate.
+// Package budget contains the types that count usage for agents and the engine: amounts, budgets and usages. Sums
+// saturate.
 package budget
 
 import (
@@ -17,8 +18,8 @@ import (
 type Amount struct {
 	Tokens     int64 `json:"tokens,omitempty"`
 	CostMicros int64 `json:"costMicros,omitempty"`
-	// Currency is that of CostMicros. A model call without one has an unknown price. Limits have none: they hold in the currency of what
-	// they count.
+	// Currency is the currency of CostMicros. It is empty for a model call with an unknown price, and for a limit, which
+	// applies to the currency of the usage.
 	Currency string `json:"currency,omitempty"`
 	Tasks    int64  `json:"tasks,omitempty"`
 	// Writes has no limit: policies read it.
@@ -27,15 +28,25 @@ type Amount struct {
 
 // Plus adds two amounts. Sums saturate, so that nonsensical numbers from a provider cannot overflow them.
 func (a Amount) Plus(b Amount) Amount {
-	return Amount{Tokens: Sum(a.Tokens, b.Tokens), CostMicros: Sum(a.CostMicros, b.CostMicros), Tasks: Sum(a.Tasks, b.Tasks), Writes: Sum(a.Writes, b.Writes),
-		Currency: money.Join(a.CostMicros, a.Currency, b.CostMicros, b.Currency)}
+	return Amount{
+		Tokens:     Sum(a.Tokens, b.Tokens),
+		CostMicros: Sum(a.CostMicros, b.CostMicros),
+		Currency:   money.Join(a.CostMicros, a.Currency, b.CostMicros, b.Currency),
+		Tasks:      Sum(a.Tasks, b.Tasks),
+		Writes:     Sum(a.Writes, b.Writes),
+	}
 }
 
 // Minus subtracts an amount. The result is never negative.
 func (a Amount) Minus(b Amount) Amount {
-	rest := max(0, a.CostMicros-b.CostMicros)
-	return Amount{Tokens: max(0, a.Tokens-b.Tokens), CostMicros: rest, Tasks: max(0, a.Tasks-b.Tasks), Writes: max(0, a.Writes-b.Writes),
-		Currency: money.Join(rest, a.Currency, 0, "")}
+	cost := max(0, a.CostMicros-b.CostMicros)
+	return Amount{
+		Tokens:     max(0, a.Tokens-b.Tokens),
+		CostMicros: cost,
+		Currency:   money.Join(cost, a.Currency, 0, ""),
+		Tasks:      max(0, a.Tasks-b.Tasks),
+		Writes:     max(0, a.Writes-b.Writes),
+	}
 }
 
 // within reports whether the amount exceeds no limit. A zero limit means no limit.
@@ -55,8 +66,8 @@ func Sum(a, b int64) int64 {
 
 // Budget contains a limit, the usage, and the amount that is reserved for calls in flight. A zero limit means no limit.
 //
-// The core keeps one for each agent. The driver keeps one for the whole tree of a chat, because parallel children that each stay
-// within their own budget can exceed the tree's together. Both reserve before a call and settle after it.
+// The core keeps one for each agent. The driver keeps one for the whole tree of a chat, because parallel children that
+// each stay within their own budget can exceed the tree's together. Both reserve before a call and settle after it.
 type Budget struct {
 	Limit    Amount `json:"limit,omitzero"`
 	Used     Amount `json:"used,omitzero"`
@@ -88,34 +99,36 @@ func (b Budget) PriceProblem(a Amount) string {
 	used := b.Used.Plus(b.Reserved)
 	switch {
 	case b.lacksPrice(a):
-		return "maxCostMicros is set, and the price of the model is unknown: add it to models of the ModelProvider, or remove the limit"
+		return "maxCostMicros is set, and the price of the model is unknown: " +
+			"add it to models of the ModelProvider, or remove the limit"
 	case b.Limit.CostMicros == 0 || used.Plus(a).Currency != money.Several:
 		return ""
 	case used.Currency == money.Several:
 		return "maxCostMicros is set, and the calls so far have prices in several currencies: remove the limit"
 	}
-	return fmt.Sprintf("maxCostMicros counts in %s since the first call, and the price of the model is in %s: use a ModelProvider with prices in %s, or remove the limit",
+	return fmt.Sprintf("maxCostMicros counts in %s since the first call, and the price of the model is in %s: "+
+		"use a ModelProvider with prices in %s, or remove the limit",
 		used.Currency, a.Currency, used.Currency)
 }
 
-// Settle replaces a reservation by the real usage.
+// Settle replaces a reservation with the real usage.
 func (b Budget) Settle(reserved, used Amount) Budget {
 	b.Reserved = b.Reserved.Minus(reserved)
 	b.Used = b.Used.Plus(used)
 	return b
 }
 
-// Usage is what an agent has used.
+// Usage counts the tokens, model calls, cost, tasks and writes of an agent.
 type Usage struct {
 	PromptTokens     int64 `json:"promptTokens,omitempty"`
 	CompletionTokens int64 `json:"completionTokens,omitempty"`
 	// ReasoningTokens are part of CompletionTokens.
 	ReasoningTokens int64 `json:"reasoningTokens,omitempty"`
 	ModelCalls      int64 `json:"modelCalls,omitempty"`
-	// CostMicros is nil if the price of any call is unknown, or if calls have different currencies. An unknown cost must not count as
-	// zero.
+	// CostMicros is nil if the price of any call is unknown, or if calls have different currencies. An unknown cost must
+	// not count as zero.
 	CostMicros *int64 `json:"costMicros,omitempty"`
-	// Currency is that of CostMicros.
+	// Currency is the currency of CostMicros.
 	Currency string `json:"currency,omitempty"`
 	// Tasks counts the tasks started by the agent and below it, Writes the calls that may change something.
 	Tasks  int64 `json:"tasks,omitempty"`
@@ -124,7 +137,7 @@ type Usage struct {
 
 func (u Usage) Total() int64 { return Sum(u.PromptTokens, u.CompletionTokens) }
 
-// Amount returns what counts against a budget.
+// Amount returns the part of the usage that counts against a budget.
 func (u Usage) Amount() Amount {
 	a := Amount{Tokens: u.Total(), Tasks: u.Tasks, Writes: u.Writes}
 	if u.CostMicros != nil {
@@ -170,11 +183,16 @@ func Cost(tokens, price int64) int64 {
 	return int64(min(cost, math.MaxInt64))
 }
 
-// Max returns the maximum of two usages, field by field.
+// Max returns the maximum of two usages, field by field. ReasoningTokens are left out.
 func (u Usage) Max(v Usage) Usage {
 	highest := Usage{
-		PromptTokens: max(u.PromptTokens, v.PromptTokens), CompletionTokens: max(u.CompletionTokens, v.CompletionTokens),
-		ModelCalls: max(u.ModelCalls, v.ModelCalls), Tasks: max(u.Tasks, v.Tasks), Writes: max(u.Writes, v.Writes), CostMicros: u.CostMicros, Currency: u.Currency,
+		PromptTokens:     max(u.PromptTokens, v.PromptTokens),
+		CompletionTokens: max(u.CompletionTokens, v.CompletionTokens),
+		ModelCalls:       max(u.ModelCalls, v.ModelCalls),
+		CostMicros:       u.CostMicros,
+		Currency:         u.Currency,
+		Tasks:            max(u.Tasks, v.Tasks),
+		Writes:           max(u.Writes, v.Writes),
 	}
 	if v.CostMicros != nil && (u.CostMicros == nil || *v.CostMicros > *u.CostMicros) {
 		highest.CostMicros, highest.Currency = v.CostMicros, v.Currency
@@ -184,6 +202,11 @@ func (u Usage) Max(v Usage) Usage {
 
 // Max returns the maximum of two amounts, field by field.
 func (a Amount) Max(b Amount) Amount {
-	return Amount{Tokens: max(a.Tokens, b.Tokens), CostMicros: max(a.CostMicros, b.CostMicros), Tasks: max(a.Tasks, b.Tasks), Writes: max(a.Writes, b.Writes),
-		Currency: money.Join(a.CostMicros, a.Currency, b.CostMicros, b.Currency)}
+	return Amount{
+		Tokens:     max(a.Tokens, b.Tokens),
+		CostMicros: max(a.CostMicros, b.CostMicros),
+		Currency:   money.Join(a.CostMicros, a.Currency, b.CostMicros, b.Currency),
+		Tasks:      max(a.Tasks, b.Tasks),
+		Writes:     max(a.Writes, b.Writes),
+	}
 }

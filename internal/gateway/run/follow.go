@@ -44,14 +44,14 @@ func events(ctx context.Context, follow func(ctx context.Context, emit func(Even
 	}
 }
 
-// story turns the transcript of a run into events.
-type story struct {
+// eventStream turns the transcript of a run into events.
+type eventStream struct {
 	history    *history.Reader
 	transcript string // empty until it is known
 	emit       func(Event) error
 	live       liveText
 	cursor     Cursor
-	// delivered is the text since the entry at the cursor. skip is how many bytes of it were delivered before this story
+	// delivered is the text since the entry at the cursor. skip is how many bytes of it were delivered before this stream
 	// began.
 	delivered string
 	skip      int
@@ -66,12 +66,12 @@ type story struct {
 type liveText interface {
 	// add returns the whole text of the reply so far.
 	add(entry historyv1.Entry) string
-	// recorded returns the text of an entry.
-	recorded(entry historyv1.Entry) string
+	// recordedText returns the text of an entry.
+	recordedText(entry historyv1.Entry) string
 }
 
 // handle emits the events of the transcript's entry. Entries before the cursor are skipped.
-func (s *story) handle(e historyv1.Entry) error {
+func (s *eventStream) handle(e historyv1.Entry) error {
 	if e.Kind == historyv1.EntryDelta {
 		text := s.live.add(e)
 		if e.Seq < s.cursor.Seq {
@@ -85,7 +85,7 @@ func (s *story) handle(e historyv1.Entry) error {
 	if e.Outcome != nil {
 		s.outcome = e.Outcome
 	}
-	text := s.live.recorded(e)
+	text := s.live.recordedText(e)
 	if err := s.extend(text); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (s *story) handle(e historyv1.Entry) error {
 }
 
 // extend emits the part of text that is not delivered yet.
-func (s *story) extend(text string) error {
+func (s *eventStream) extend(text string) error {
 	if text == "" {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (s *story) extend(text string) error {
 }
 
 // follow sends the entries of the transcript until the agent or ctx ends, or the caller may not read it.
-func (s *story) follow(ctx context.Context, since int64, entries chan<- historyv1.Entry) {
+func (s *eventStream) follow(ctx context.Context, since int64, entries chan<- historyv1.Entry) {
 	transcript := follow.Transcript{Reader: s.history, Name: s.transcript, Query: history.Query{Since: since, Deltas: true}}
 	_ = transcript.Follow(ctx, func(e historyv1.Entry) error { // catchUp detects a transcript that cannot be read
 		select {
@@ -142,7 +142,7 @@ func (s *story) follow(ctx context.Context, since int64, entries chan<- historyv
 
 // catchUp emits everything that is recorded. The state of a run is derived from its history, so the history has every
 // entry that led to the state.
-func (s *story) catchUp(ctx context.Context) error {
+func (s *eventStream) catchUp(ctx context.Context) error {
 	if s.transcript == "" || s.blind {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (s *story) catchUp(ctx context.Context) error {
 }
 
 // lastOutcome returns the outcome in the last entry of the transcript, or nil.
-func (s *story) lastOutcome(ctx context.Context) (outcome *historyv1.Outcome) {
+func (s *eventStream) lastOutcome(ctx context.Context) (outcome *historyv1.Outcome) {
 	if s.transcript == "" || s.blind {
 		return nil
 	}

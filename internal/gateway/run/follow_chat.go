@@ -24,7 +24,7 @@ const quietTime = 3 * time.Second
 func (c *Caller) FollowChat(ctx context.Context, namespace, chat, message string, from Cursor) iter.Seq2[Event, error] {
 	return events(ctx, func(ctx context.Context, emit func(Event) error) error {
 		f := &chatFollower{caller: c, namespace: namespace, chat: chat, message: message, entries: make(chan historyv1.Entry)}
-		f.story = &story{
+		f.stream = &eventStream{
 			history: c.history(namespace), transcript: historyv1.TranscriptName("AgentChat", chat), live: &chatText{}, cursor: from,
 			skip: from.Offset, emit: emit,
 		}
@@ -35,7 +35,7 @@ func (c *Caller) FollowChat(ctx context.Context, namespace, chat, message string
 type chatFollower struct {
 	caller                   *Caller
 	namespace, chat, message string
-	story                    *story
+	stream                   *eventStream
 	entries                  chan historyv1.Entry
 	waiting                  string
 }
@@ -45,7 +45,7 @@ func (f *chatFollower) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	go f.story.follow(ctx, f.story.cursor.Seq, f.entries)
+	go f.stream.follow(ctx, f.stream.cursor.Seq, f.entries)
 	quiet := time.NewTimer(quietTime)
 	quiet.Stop()
 	defer quiet.Stop()
@@ -70,7 +70,7 @@ func (f *chatFollower) run(ctx context.Context) error {
 		case <-quiet.C:
 			return f.end(ctx, now, view.Answered)
 		case e := <-f.entries:
-			if err := f.story.handle(e); err != nil {
+			if err := f.stream.handle(e); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -96,15 +96,15 @@ func (f *chatFollower) update(ctx context.Context, now view.Snapshot, progress v
 			return false, nil
 		}
 		f.caller.complete(ctx, ask)
-		if err := f.story.catchUp(ctx); err != nil {
+		if err := f.stream.catchUp(ctx); err != nil {
 			return false, err
 		}
 		f.waiting = ask.ID()
-		return false, f.story.emit(Event{Kind: Waiting, Cursor: f.story.cursor, Ask: ask, Chat: now.Chat(f.chat)})
+		return false, f.stream.emit(Event{Kind: Waiting, Cursor: f.stream.cursor, Ask: ask, Chat: now.Chat(f.chat)})
 	}
 	if f.waiting != "" && progress == view.Working {
 		f.waiting = ""
-		return false, f.story.emit(Event{Kind: Working, Cursor: f.story.cursor, Chat: now.Chat(f.chat)})
+		return false, f.stream.emit(Event{Kind: Working, Cursor: f.stream.cursor, Chat: now.Chat(f.chat)})
 	}
 	if progress == view.Working {
 		return false, nil
@@ -113,10 +113,10 @@ func (f *chatFollower) update(ctx context.Context, now view.Snapshot, progress v
 }
 
 func (f *chatFollower) end(ctx context.Context, now view.Snapshot, progress view.Progress) error {
-	if err := f.story.catchUp(ctx); err != nil {
+	if err := f.stream.catchUp(ctx); err != nil {
 		return err
 	}
-	return f.story.emit(Event{Kind: End, Cursor: f.story.cursor, Progress: progress, Chat: now.Chat(f.chat)})
+	return f.stream.emit(Event{Kind: End, Cursor: f.stream.cursor, Progress: progress, Chat: now.Chat(f.chat)})
 }
 
 // chatText reads the answer of a chat: what its orchestrator writes.
@@ -133,7 +133,7 @@ func (t *chatText) add(e historyv1.Entry) string {
 	return t.text
 }
 
-func (t *chatText) recorded(e historyv1.Entry) string {
+func (t *chatText) recordedText(e historyv1.Entry) string {
 	if e.Kind != historyv1.EntryAssistant {
 		return ""
 	}

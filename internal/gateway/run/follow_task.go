@@ -17,12 +17,12 @@ import (
 	"github.com/nestor-dev/nestor/internal/view"
 )
 
-// FollowTask returns the events of a standalone task after a cursor, through all its waits, until the task or ctx
-// ends. Without an error, the last event is End.
+// FollowTask returns the events of a standalone task after a cursor until the task or ctx ends, even while the
+// task waits. Without an error, the last event is End.
 func (c *Caller) FollowTask(ctx context.Context, namespace, name string, from Cursor) iter.Seq2[Event, error] {
 	return events(ctx, func(ctx context.Context, emit func(Event) error) error {
 		f := &taskFollower{caller: c, namespace: namespace, name: name}
-		f.story = &story{history: c.history(namespace), live: &taskText{}, cursor: from, skip: from.Offset, emit: emit}
+		f.stream = &eventStream{history: c.history(namespace), live: &taskText{}, cursor: from, skip: from.Offset, emit: emit}
 		return f.run(ctx)
 	})
 }
@@ -30,7 +30,7 @@ func (c *Caller) FollowTask(ctx context.Context, namespace, name string, from Cu
 type taskFollower struct {
 	caller          *Caller
 	namespace, name string
-	story           *story
+	stream          *eventStream
 	entries         chan historyv1.Entry
 	// waiting is the ID of the last emitted ask, or empty while the task works.
 	waiting string
@@ -39,7 +39,7 @@ type taskFollower struct {
 }
 
 func (f *taskFollower) run(ctx context.Context) error {
-	states, failed := f.caller.watchTask(ctx, f.namespace, f.name)
+	states, errs := f.caller.watchTask(ctx, f.namespace, f.name)
 	for {
 		select {
 		case task := <-states:
@@ -48,10 +48,10 @@ func (f *taskFollower) run(ctx context.Context) error {
 				return err
 			}
 		case e := <-f.entries:
-			if err := f.story.handle(e); err != nil {
+			if err := f.stream.handle(e); err != nil {
 				return err
 			}
-		case err := <-failed:
+		case err := <-errs:
 			return err
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -61,17 +61,13 @@ func (f *taskFollower) run(ctx context.Context) error {
 
 // update emits the events of a new state of the task, and reports whether it has ended.
 func (f *taskFollower) update(ctx context.Context, task *v1beta1.AgentTask) (ended bool, err error) {
-	if f.story.transcript == "" && task.Status.SubAgent != "" {
-		f.story.transcript = historyv1.TranscriptName("SubAgent", task.Status.SubAgent)
-		f.entries = make(chan historyv1.Entry)
-		go f.story.follow(ctx, f.story.cursor.Seq, f.entries)
-	}
+	f.followTranscript(ctx, task)
 	if view.Ended(task.Status.Phase) {
 		return true, f.end(ctx, task)
 	}
 	if text := BlockedBy(task); text != "" && text != f.blocked {
 		f.blocked = text
-		return false, f.story.emit(Event{Kind: Blocked, Cursor: f.story.cursor, Task: task, Text: text})
+		return false, f.stream.emit(Event{Kind: Blocked, Cursor: f.stream.cursor, Task: task, Text: text})
 	}
 	ask, err := f.caller.OpenAsk(ctx, task)
 	switch {
@@ -79,32 +75,42 @@ func (f *taskFollower) update(ctx context.Context, task *v1beta1.AgentTask) (end
 		return false, err
 	case ask == nil && f.waiting != "":
 		f.waiting = ""
-		return false, f.story.emit(Event{Kind: Working, Cursor: f.story.cursor, Task: task})
+		return false, f.stream.emit(Event{Kind: Working, Cursor: f.stream.cursor, Task: task})
 	case ask == nil || ask.ID() == f.waiting:
 		return false, nil
 	}
-	if err := f.story.catchUp(ctx); err != nil {
+	if err := f.stream.catchUp(ctx); err != nil {
 		return false, err
 	}
 	f.waiting = ask.ID()
-	return false, f.story.emit(Event{Kind: Waiting, Cursor: f.story.cursor, Task: task, Ask: ask})
+	return false, f.stream.emit(Event{Kind: Waiting, Cursor: f.stream.cursor, Task: task, Ask: ask})
+}
+
+// followTranscript starts reading the transcript as soon as the task has an agent.
+func (f *taskFollower) followTranscript(ctx context.Context, task *v1beta1.AgentTask) {
+	if f.stream.transcript != "" || task.Status.SubAgent == "" {
+		return
+	}
+	f.stream.transcript = historyv1.TranscriptName("SubAgent", task.Status.SubAgent)
+	f.entries = make(chan historyv1.Entry)
+	go f.stream.follow(ctx, f.stream.cursor.Seq, f.entries)
 }
 
 func (f *taskFollower) end(ctx context.Context, task *v1beta1.AgentTask) error {
-	if err := f.story.catchUp(ctx); err != nil {
+	if err := f.stream.catchUp(ctx); err != nil {
 		return err
 	}
 	answer := Answer(task)
-	outcome := f.story.outcome
-	if outcome == nil && f.story.cursor.Seq > 0 {
-		outcome = f.story.lastOutcome(ctx) // the cursor is after it
+	outcome := f.stream.outcome
+	if outcome == nil && f.stream.cursor.Seq > 0 {
+		outcome = f.stream.lastOutcome(ctx) // the cursor is after it
 	}
 	if outcome != nil && outcome.Result != "" {
 		answer = outcome.Result
-	} else if err := f.story.extend(answer); err != nil {
+	} else if err := f.stream.extend(answer); err != nil {
 		return err
 	}
-	return f.story.emit(Event{Kind: End, Cursor: f.story.cursor, Task: task, Answer: answer, Outcome: outcome})
+	return f.stream.emit(Event{Kind: End, Cursor: f.stream.cursor, Task: task, Answer: answer, Outcome: outcome})
 }
 
 // Answer returns the answer in the status of a task, which may be shortened.
@@ -141,7 +147,7 @@ func (t *taskText) add(e historyv1.Entry) string {
 	return t.partial.add(delta.Arguments)
 }
 
-func (t *taskText) recorded(e historyv1.Entry) string {
+func (t *taskText) recordedText(e historyv1.Entry) string {
 	if e.Outcome == nil {
 		return ""
 	}
@@ -151,11 +157,12 @@ func (t *taskText) recorded(e historyv1.Entry) string {
 // watchTask sends the current state of a task and then the newest one after each change. A task that is deleted, or
 // that the caller may not read, is an error.
 func (c *Caller) watchTask(ctx context.Context, namespace, name string) (<-chan *v1beta1.AgentTask, <-chan error) {
-	states, failed := make(chan *v1beta1.AgentTask, 1), make(chan error, 1)
+	states := make(chan *v1beta1.AgentTask, 1)
+	errs := make(chan error, 1)
 	go func() {
 		// A watch that is forbidden is retried without an error, so the task is read first.
 		if _, err := c.Task(ctx, namespace, name); err != nil {
-			failed <- err
+			errs <- err
 			return
 		}
 		task := &v1beta1.AgentTask{}
@@ -172,8 +179,8 @@ func (c *Caller) watchTask(ctx context.Context, namespace, name string) (<-chan 
 			err = fmt.Errorf("the task %s was deleted before it ended: %w", name, err)
 		}
 		if err != nil {
-			failed <- err
+			errs <- err
 		}
 	}()
-	return states, failed
+	return states, errs
 }

@@ -14,7 +14,7 @@ import (
 // TestStreamBehindTheRecord reads the record up to its end while the stream still has deltas of the reply.
 func TestStreamBehindTheRecord(t *testing.T) {
 	var texts []string
-	s := &story{live: &taskText{}, emit: func(e Event) error {
+	s := &eventStream{live: &taskText{}, emit: func(e Event) error {
 		switch e.Kind {
 		case Text:
 			texts = append(texts, e.Text)

@@ -25,13 +25,13 @@ const (
 // connectTimeout bounds an attempt to connect if the connection string does not.
 const connectTimeout = 5 * time.Second
 
-// migrationLock is the key of the advisory lock that a process holds while it migrates. The number is arbitrary, but must be the
-// same in every version.
+// migrationLock is the key of the advisory lock that a process holds while it migrates. The number is arbitrary, but
+// must be the same in every version.
 const migrationLock = 7236801443
 
-// Open opens the ledger in the database of the URL, in the first schema of its search path.
+// Open opens the ledger in the database that dsn names, in the first schema of its search path.
 func Open(ctx context.Context, dsn string, opts ...sqlstore.Option) (*sqlstore.Store, error) {
-	all, err := migrations.Postgres()
+	steps, err := migrations.Postgres()
 	if err != nil {
 		return nil, err
 	}
@@ -39,15 +39,15 @@ func Open(ctx context.Context, dsn string, opts ...sqlstore.Option) (*sqlstore.S
 	if err != nil {
 		return nil, err
 	}
-	if err := db.migrate(ctx, all); err != nil {
+	if err := db.migrate(ctx, steps); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return sqlstore.New(db, opts...), nil
 }
 
-func (d *database) migrate(ctx context.Context, all []migrations.Migration) error {
+func (d *database) migrate(ctx context.Context, steps []migrations.Migration) error {
 	lock := sqlstore.Statement{SQL: "SELECT pg_advisory_xact_lock($1)", Args: []any{int64(migrationLock)}}
-	return sqlstore.Migrate(ctx, d, all, lock)
+	return sqlstore.Migrate(ctx, d, steps, lock)
 }
 
 // connect creates the pool, which connects on first use.

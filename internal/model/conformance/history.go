@@ -18,11 +18,14 @@ import (
 	"github.com/nestor-dev/nestor/internal/model/wire"
 )
 
-// Images as small as a server that checks their first bytes accepts.
+// The smallest images that pass a check of their first bytes.
 const (
 	png  = "\x89PNG\r\n\x1a\nfirst"
 	jpeg = "\xff\xd8\xffsecond"
 )
+
+func pngImage() model.Image  { return model.Image{MediaType: "image/png", Data: []byte(png)} }
+func jpegImage() model.Image { return model.Image{MediaType: "image/jpeg", Data: []byte(jpeg)} }
 
 // FullRequest returns a request that has every field, with awkward values. The scripted model is strict: if it answers,
 // the real API accepts the request.
@@ -32,23 +35,29 @@ func FullRequest() model.Request {
 		Model: "scripted",
 		Messages: []model.Message{
 			{Role: model.RoleSystem, Text: "You are helpful."},
-			{Role: model.RoleUser, Text: "What is on these?", Images: []model.Image{{MediaType: "image/png", Data: []byte(png)}}},
+			{Role: model.RoleUser, Text: "What is on these?", Images: []model.Image{pngImage()}},
 			{Role: model.RoleAssistant, Text: "I look.", ToolCalls: []model.ToolCall{
 				{ID: "a", Name: "read_image", Arguments: `{"path":"a.png"}`},
-				{ID: "b", Name: "functions.read image", Arguments: `{"path": `, ArgumentsError: "the arguments are not a JSON object"},
+				{
+					ID: "b", Name: "functions.read image", Arguments: `{"path": `,
+					ArgumentsError: "the arguments are not a JSON object",
+				},
 				{ID: "c/1:2", Name: "", Arguments: `{}`},
 			}},
-			{Role: model.RoleTool, ToolCallID: "a", Text: "1 image", Images: []model.Image{{MediaType: "image/jpeg", Data: []byte(jpeg)}}},
+			{Role: model.RoleTool, ToolCallID: "a", Text: "1 image", Images: []model.Image{jpegImage()}},
 			{Role: model.RoleTool, ToolCallID: "b", Text: "bad arguments"},
 			{Role: model.RoleTool, ToolCallID: "c/1:2", Text: ""},
 			{Role: model.RoleAssistant},
-			{Role: model.RoleUser, Images: []model.Image{{MediaType: "image/jpeg", Data: []byte(jpeg)}}},
+			{Role: model.RoleUser, Images: []model.Image{jpegImage()}},
 			{Role: model.RoleUser, Text: "And then?"},
 			{Role: model.RoleAssistant, Refusal: "I cannot."},
 			{Role: model.RoleUser, Text: "How many files are there?"},
 		},
 		Tools: []model.Tool{
-			{Name: "read_image", Description: "Reads an image.", Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)},
+			{
+				Name: "read_image", Description: "Reads an image.",
+				Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`),
+			},
 			{Name: "current_time"},
 		},
 		ToolChoice:      "auto",
@@ -65,7 +74,8 @@ func testFullRequest(t *testing.T, s Subject) {
 		req.ToolChoice = choice
 		requests["tool choice "+choice] = req
 	}
-	for _, effort := range []model.ReasoningEffort{model.EffortNone, model.EffortLow, model.EffortMedium, model.EffortHigh} {
+	efforts := []model.ReasoningEffort{model.EffortNone, model.EffortLow, model.EffortMedium, model.EffortHigh}
+	for _, effort := range efforts {
 		req := FullRequest()
 		req.ReasoningEffort = effort
 		requests["effort "+string(effort)] = req
@@ -74,7 +84,7 @@ func testFullRequest(t *testing.T, s Subject) {
 	}
 	bare := FullRequest()
 	bare.Tools, bare.ToolChoice, bare.Temperature, bare.MaxOutputTokens = nil, "", nil, 0
-	requests["no tools any more"] = bare
+	requests["no tools and no settings"] = bare
 	for name, req := range requests {
 		t.Run(name, func(t *testing.T) {
 			p := s.play(t, Reply("text: Three."), scripted.Options{})
@@ -136,7 +146,7 @@ func (l *loop) next() model.Reply {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	// What the ledger stores must suffice.
+	// The conversation continues with the reply as the ledger stores it.
 	stored, err := json.Marshal(got)
 	if err != nil {
 		l.t.Fatal(err)
@@ -154,7 +164,8 @@ func (l *loop) next() model.Reply {
 			l.t.Errorf("the ID %s was used before in this history", call.ID)
 		}
 		l.ids[call.ID] = true
-		l.req.Messages = append(l.req.Messages, model.Message{Role: model.RoleTool, ToolCallID: call.ID, Text: fmt.Sprintf("result %d", i)})
+		result := model.Message{Role: model.RoleTool, ToolCallID: call.ID, Text: fmt.Sprintf("result %d", i)}
+		l.req.Messages = append(l.req.Messages, result)
 	}
 	return got
 }
@@ -167,7 +178,8 @@ func (s Subject) loop(t *testing.T, script string) (*loop, *provider) {
 	return &loop{t: t, client: p.client(t, wire.Endpoint{}), req: req, ids: map[string]bool{}}, p
 }
 
-func testReplyIsHistory(t *testing.T, s Subject) {
+// testRepliesSentBack sends the model's replies back, including calls with invalid arguments and repeated ids.
+func testRepliesSentBack(t *testing.T, s Subject) {
 	broken := `"{broken"`
 	if isGoogle(s.API) {
 		broken = "{}" // its arguments are always an object
@@ -244,25 +256,30 @@ func testReasoningSentBack(t *testing.T, s Subject) {
 func testForeignReasoning(t *testing.T, s Subject) {
 	l, p := s.loop(t, Reply("text: Three."))
 	l.req.ReasoningEffort = model.EffortLow
-	const secret = "foreign-item"
+	const foreign = "foreign-item"
 	items := []model.ReasoningItem{
-		{API: s.API, Model: "another", Data: json.RawMessage(`{"type":"reasoning","data":"` + secret + `"}`)},
-		{API: s.API, Model: "another", Call: "a", Data: json.RawMessage(`"` + secret + `"`)},
+		{API: s.API, Model: "another", Data: json.RawMessage(`{"type":"reasoning","data":"` + foreign + `"}`)},
+		{API: s.API, Model: "another", Call: "a", Data: json.RawMessage(`"` + foreign + `"`)},
 	}
-	for _, api := range []model.API{model.OpenAI, model.OpenAIResponses, model.Anthropic, model.Gemini, model.Bedrock, model.Vertex} {
+	thinking := json.RawMessage(`{"type":"thinking","thinking":"` + foreign + `","signature":"` + foreign + `"}`)
+	apis := []model.API{
+		model.OpenAI, model.OpenAIResponses, model.Anthropic, model.Gemini, model.Bedrock, model.Vertex,
+	}
+	for _, api := range apis {
 		if api != s.API {
-			items = append(items, model.ReasoningItem{API: api, Model: "scripted", Data: json.RawMessage(`{"type":"thinking","thinking":"` + secret + `","signature":"` + secret + `"}`)},
-				model.ReasoningItem{API: api, Model: "scripted", Call: "a", Data: json.RawMessage(`"` + secret + `"`)})
+			items = append(items, model.ReasoningItem{API: api, Model: "scripted", Data: thinking},
+				model.ReasoningItem{API: api, Model: "scripted", Call: "a", Data: json.RawMessage(`"` + foreign + `"`)})
 		}
 	}
+	calls := []model.ToolCall{{ID: "a", Name: "ls", Arguments: "{}"}}
 	l.req.Messages = append(l.req.Messages,
-		model.Message{Role: model.RoleAssistant, ToolCalls: []model.ToolCall{{ID: "a", Name: "ls", Arguments: "{}"}}, ReasoningItems: items},
+		model.Message{Role: model.RoleAssistant, ToolCalls: calls, ReasoningItems: items},
 		model.Message{Role: model.RoleTool, ToolCallID: "a", Text: "go.mod"})
 	if got := l.next(); got.Text != "Three." {
 		t.Errorf("got %+v", got)
 	}
 	for _, r := range p.requests() {
-		if bytes.Contains(r.body, []byte(secret)) {
+		if bytes.Contains(r.body, []byte(foreign)) {
 			t.Errorf("reasoning of another model was sent: %s", r.body)
 		}
 	}
@@ -273,7 +290,7 @@ func testForeignReasoning(t *testing.T, s Subject) {
 func testPrefixIsStable(t *testing.T, s Subject) {
 	l, p := s.loop(t, reasoningScript)
 	l.req.ReasoningEffort = model.EffortLow
-	l.req.Messages[1].Images = []model.Image{{MediaType: "image/png", Data: []byte(png)}}
+	l.req.Messages[1].Images = []model.Image{pngImage()}
 	for range 3 {
 		l.next()
 	}
@@ -307,11 +324,11 @@ func split(t *testing.T, body []byte) prompt {
 	for _, mark := range []string{`,"cache_control":{"type":"ephemeral"}`, `,{"cachePoint":{"type":"default"}}`} {
 		body = bytes.ReplaceAll(body, []byte(mark), nil)
 	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		t.Fatal(err)
+	}
 	for _, field := range []string{"messages", "input", "contents"} {
-		var fields map[string]json.RawMessage
-		if err := json.Unmarshal(body, &fields); err != nil {
-			t.Fatal(err)
-		}
 		list, ok := fields[field]
 		if !ok {
 			continue
@@ -334,10 +351,11 @@ func split(t *testing.T, body []byte) prompt {
 func testImages(t *testing.T, s Subject) {
 	first, second := base64.StdEncoding.EncodeToString([]byte(png)), base64.StdEncoding.EncodeToString([]byte(jpeg))
 	l, p := s.loop(t, Reply("text: Three."))
-	l.req.Messages[1].Images = []model.Image{{MediaType: "image/png", Data: []byte(png)}, {MediaType: "image/gif", Size: 99}}
+	l.req.Messages[1].Images = []model.Image{pngImage(), {MediaType: "image/gif", Size: 99}}
+	calls := []model.ToolCall{{ID: "a", Name: "ls", Arguments: "{}"}, {ID: "b", Name: "read", Arguments: "{}"}}
 	l.req.Messages = append(l.req.Messages,
-		model.Message{Role: model.RoleAssistant, ToolCalls: []model.ToolCall{{ID: "a", Name: "ls", Arguments: "{}"}, {ID: "b", Name: "read", Arguments: "{}"}}},
-		model.Message{Role: model.RoleTool, ToolCallID: "a", Text: "1 image", Images: []model.Image{{MediaType: "image/jpeg", Data: []byte(jpeg)}}},
+		model.Message{Role: model.RoleAssistant, ToolCalls: calls},
+		model.Message{Role: model.RoleTool, ToolCallID: "a", Text: "1 image", Images: []model.Image{jpegImage()}},
 		model.Message{Role: model.RoleTool, ToolCallID: "b", Text: "none"})
 	request := l.req
 	l.next()
@@ -345,20 +363,20 @@ func testImages(t *testing.T, s Subject) {
 	if _, err := l.client.Complete(t.Context(), request, nil); err != nil {
 		t.Fatal(err)
 	}
-	shown, noted := string(p.requests()[0].body), string(p.requests()[1].body)
-	const pruned = "[There was an image here (image/gif, 99 bytes). It is no longer stored.]"
+	withImages, textOnly := string(p.requests()[0].body), string(p.requests()[1].body)
+	const prunedNote = "[There was an image here (image/gif, 99 bytes). It is no longer stored.]"
 	types := []string{"image/png", "image/jpeg"}
 	if s.API == model.Bedrock {
 		types = []string{`"format":"png"`, `"format":"jpeg"`}
 	}
-	for _, part := range append(types, first, second, pruned) {
-		if !strings.Contains(shown, part) {
-			t.Errorf("%s is not in the request: %s", part, shown)
+	for _, part := range append(types, first, second, prunedNote) {
+		if !strings.Contains(withImages, part) {
+			t.Errorf("%s is not in the request: %s", part, withImages)
 		}
 	}
 	const note = "[There is an image here (image/jpeg, 9 bytes), which you cannot see: images are not shown to you.]"
-	if strings.Contains(noted, first) || strings.Contains(noted, second) || !strings.Contains(noted, note) {
-		t.Errorf("a model without images gets: %s", noted)
+	if strings.Contains(textOnly, first) || strings.Contains(textOnly, second) || !strings.Contains(textOnly, note) {
+		t.Errorf("a model without images gets: %s", textOnly)
 	}
 }
 
@@ -367,7 +385,8 @@ func testInvalidSchema(t *testing.T, s Subject) {
 	req := Question()
 	req.Tools = []model.Tool{{Name: "ls", Parameters: json.RawMessage(`[]`)}}
 	_, err := p.client(t, wire.Endpoint{}).Complete(t.Context(), req, nil)
-	if got := Failure(t, err); got.Kind != model.BadRequest || !strings.Contains(got.Message, "the schema of tool ls is not a JSON object") {
+	got := Failure(t, err)
+	if got.Kind != model.BadRequest || !strings.Contains(got.Message, "the schema of tool ls is not a JSON object") {
 		t.Errorf("got %v", err)
 	}
 	if len(p.requests()) != 0 {

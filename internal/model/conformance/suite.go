@@ -59,7 +59,7 @@ func Run(t *testing.T, subject Subject) {
 		"ResponsesOfOtherServices":   testOtherServices,
 		"FullRequestIsAccepted":      testFullRequest,
 		"StoredRequestIsTheSameCall": testStoredRequest,
-		"ReplyIsValidHistory":        testReplyIsHistory,
+		"ReplyIsValidHistory":        testRepliesSentBack,
 		"ReasoningIsSentBack":        testReasoningSentBack,
 		"ReasoningOfOthersIsLeftOut": testForeignReasoning,
 		"PrefixIsStable":             testPrefixIsStable,

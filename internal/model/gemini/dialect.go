@@ -24,7 +24,8 @@ type dialect struct {
 }
 
 func (d dialect) Suffix() string {
-	return wire.Mark(d.refused > 0, fmt.Sprintf("-t%d", d.refused)) + wire.Mark(d.signCalls, "-sig") + wire.Mark(d.noReasoning, "-nre")
+	return wire.Mark(d.refused > 0, fmt.Sprintf("-t%d", d.refused)) +
+		wire.Mark(d.signCalls, "-sig") + wire.Mark(d.noReasoning, "-nre")
 }
 
 func (d dialect) Lasting() dialect {
@@ -57,7 +58,7 @@ func isOldGeneration(name string) bool {
 
 // thinkingForms are the ways to enable thinking, in the order in which they are tried. Old generations begin with
 // the second.
-var thinkingForms = []func(model.ReasoningEffort) *genai.ThinkingConfig{byLevel, byBudget, func(model.ReasoningEffort) *genai.ThinkingConfig { return nil }}
+var thinkingForms = []func(model.ReasoningEffort) *genai.ThinkingConfig{byLevel, byBudget, noThinking}
 
 func (d dialect) thinking(name string, effort model.ReasoningEffort) *genai.ThinkingConfig {
 	if effort == "" {
@@ -79,6 +80,10 @@ func byLevel(effort model.ReasoningEffort) *genai.ThinkingConfig {
 }
 
 func byBudget(effort model.ReasoningEffort) *genai.ThinkingConfig {
-	budgets := map[model.ReasoningEffort]int32{model.EffortNone: 0, model.EffortLow: 1024, model.EffortMedium: 8192, model.EffortHigh: 24576}
+	budgets := map[model.ReasoningEffort]int32{
+		model.EffortNone: 0, model.EffortLow: 1024, model.EffortMedium: 8192, model.EffortHigh: 24576,
+	}
 	return &genai.ThinkingConfig{IncludeThoughts: effort != model.EffortNone, ThinkingBudget: new(budgets[effort])}
 }
+
+func noThinking(model.ReasoningEffort) *genai.ThinkingConfig { return nil }

@@ -93,7 +93,7 @@ func (n *names) UnmarshalYAML(node *yaml.Node) error {
 	return node.Decode((*[]string)(n))
 }
 
-// roles are names of roles, in the form in which they are compared.
+// roles are role names, normalized by roleKey.
 type roles []string
 
 func (r *roles) UnmarshalYAML(node *yaml.Node) error {

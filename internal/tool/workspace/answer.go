@@ -57,12 +57,12 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// atMost returns the requested number, or the default if it is 0, within bounds.
-func atMost(requested, otherwise, most int) int {
+// limitOr returns the requested limit, but at most the maximum. Without one it returns the fallback.
+func limitOr(requested, fallback, maximum int) int {
 	if requested <= 0 {
-		return otherwise
+		return fallback
 	}
-	return min(requested, most)
+	return min(requested, maximum)
 }
 
 // size formats a number of bytes.

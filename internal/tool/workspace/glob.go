@@ -56,7 +56,7 @@ func (w *Workspace) glob(ctx context.Context, in toolspec.GlobArgs) (*mcp.CallTo
 	if err != nil {
 		return nil, err
 	}
-	result, err := search.Glob(ctx, files, atMost(in.Limit, globPaths, maxGlobPaths))
+	result, err := search.Glob(ctx, files, limitOr(in.Limit, globPaths, maxGlobPaths))
 	if err != nil {
 		return nil, w.searchError(ctx, err)
 	}

@@ -30,7 +30,8 @@ func (w *Workspace) grep(ctx context.Context, in toolspec.GrepArgs) (*mcp.CallTo
 		return nil, err
 	}
 	around := min(max(in.Context, 0), maxGrepContext)
-	query := search.GrepQuery{Pattern: pattern, Before: around, After: around, Limit: atMost(in.Limit, grepMatches, maxGrepMatches)}
+	limit := limitOr(in.Limit, grepMatches, maxGrepMatches)
+	query := search.GrepQuery{Pattern: pattern, Before: around, After: around, Limit: limit}
 	result, err := search.Grep(ctx, files, query)
 	if err != nil {
 		return nil, w.searchError(ctx, err)

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	keywordFiles    = 10
-	maxKeywordFiles = 50
-	keywordLines    = 4
-	maxKeywords     = 20
+	keywordFiles        = 10 // by default
+	maxKeywordFiles     = 50
+	linesPerKeywordFile = 4
+	maxKeywords         = 20
 )
 
 func (w *Workspace) keywordSearch(ctx context.Context, in toolspec.KeywordArgs) (*mcp.CallToolResult, error) {
@@ -30,13 +30,14 @@ func (w *Workspace) keywordSearch(ctx context.Context, in toolspec.KeywordArgs) 
 	if err != nil {
 		return nil, err
 	}
-	query := search.KeywordQuery{Words: in.Keywords, Limit: atMost(in.Limit, keywordFiles, maxKeywordFiles), Lines: keywordLines}
+	limit := limitOr(in.Limit, keywordFiles, maxKeywordFiles)
+	query := search.KeywordQuery{Words: in.Keywords, Limit: limit, Lines: linesPerKeywordFile}
 	result, err := search.Keywords(ctx, files, query)
 	if err != nil {
 		return nil, w.searchError(ctx, err)
 	}
 	a := &answer{limit: w.limits.OutputBytes}
-	listed := 0
+	count := 0
 	for _, hit := range result.Hits {
 		if !a.addLine("%s (%d of %s)", in.Display(hit.Path), hit.Words, plural(result.Words, "word")) {
 			break
@@ -44,12 +45,12 @@ func (w *Workspace) keywordSearch(ctx context.Context, in toolspec.KeywordArgs) 
 		for _, line := range hit.Lines {
 			a.addLine("%6d\t%s", line.Number, line.Text)
 		}
-		listed++
+		count++
 	}
 	if result.Total == 0 {
 		a.addNote("no file has any of the words; files that .gitignore excludes need include_ignored")
 	}
-	if left := result.Total - listed; left > 0 {
+	if left := result.Total - count; left > 0 {
 		a.addNote("%s more with at least one of the words; add words, or narrow path or include", plural(left, "file"))
 	}
 	noteSkipped(a, result.Skipped, w.limits.SearchFileBytes)

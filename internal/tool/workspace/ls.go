@@ -43,7 +43,7 @@ func (w *Workspace) ls(_ context.Context, in toolspec.LsArgs) (*mcp.CallToolResu
 
 	a := &answer{limit: w.limits.OutputBytes}
 	listed := 0
-	for _, entry := range entries[:min(len(entries), atMost(in.Limit, lsEntries, maxLsEntries))] {
+	for _, entry := range entries[:min(len(entries), limitOr(in.Limit, lsEntries, maxLsEntries))] {
 		if !a.addLine("%s", w.describe(path.Join(name, entry.Name()), entry)) {
 			break
 		}

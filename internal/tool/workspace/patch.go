@@ -36,19 +36,20 @@ func (w *Workspace) patch(_ context.Context, in toolspec.PatchArgs) (*mcp.CallTo
 	for _, e := range in.Edits {
 		edits = append(edits, edit.Edit{Old: e.OldString, New: e.NewString, All: e.ReplaceAll, Occurrence: e.Occurrence})
 	}
-	changed, changes, err := edit.Apply(string(data), edits)
+	content, changes, err := edit.Apply(string(data), edits)
 	if err != nil {
 		return nil, fmt.Errorf("%s was not changed: %w", in.Display(path), err)
 	}
-	if n := int64(len(changed)); n > w.limits.FileBytes {
-		return nil, fmt.Errorf("%s was not changed: it would have %s; the limit is %s", in.Display(path), size(n), size(w.limits.FileBytes))
+	if n := int64(len(content)); n > w.limits.FileBytes {
+		return nil, fmt.Errorf("%s was not changed: it would have %s; the limit is %s",
+			in.Display(path), size(n), size(w.limits.FileBytes))
 	}
 	before := w.replacedText(path)
-	if _, err := w.root.WriteFile(path, []byte(changed)); err != nil {
+	if _, err := w.root.WriteFile(path, []byte(content)); err != nil {
 		return nil, err
 	}
-	result := w.describeChanges(in.Display(path), changed, changes)
-	addDiff(result, before, changed)
+	result := w.describeChanges(in.Display(path), content, changes)
+	addDiff(result, before, content)
 	return result, nil
 }
 
@@ -56,7 +57,8 @@ func (w *Workspace) describeChanges(path, content string, changes []edit.Change)
 	a := &answer{limit: w.limits.OutputBytes}
 	a.addLine("Patched %s.", path)
 	for i, c := range changes {
-		a.addLine("Edit %d: %s at %s, -%d +%d lines each.", i+1, plural(len(c.Lines), "replacement"), lineList(c.Lines), c.Removed, c.Added)
+		a.addLine("Edit %d: %s at %s, -%d +%d lines each.",
+			i+1, plural(len(c.Lines), "replacement"), lineList(c.Lines), c.Removed, c.Added)
 	}
 	// With several edits the line numbers of early ones may have shifted, so the context is shown only for a single
 	// one.
@@ -78,15 +80,15 @@ func writeContext(a *answer, content string, c edit.Change) {
 
 func lineList(lines []int) string {
 	const most = 20
-	shown := make([]string, 0, most)
+	numbers := make([]string, 0, most)
 	for _, n := range lines[:min(len(lines), most)] {
-		shown = append(shown, fmt.Sprint(n))
+		numbers = append(numbers, fmt.Sprint(n))
 	}
 	if len(lines) > most {
-		shown = append(shown, "...")
+		numbers = append(numbers, "...")
 	}
 	if len(lines) == 1 {
-		return "line " + shown[0]
+		return "line " + numbers[0]
 	}
-	return "lines " + strings.Join(shown, ", ")
+	return "lines " + strings.Join(numbers, ", ")
 }

@@ -43,7 +43,7 @@ func (w *Workspace) read(_ context.Context, in toolspec.ReadArgs) (*mcp.CallTool
 	if first > len(lines) {
 		return nil, fmt.Errorf("offset %d is past the end: %s has %s", first, in.Display(path), plural(len(lines), "line"))
 	}
-	return w.page(lines, first, atMost(in.Limit, readLines, maxReadLines)), nil
+	return w.page(lines, first, limitOr(in.Limit, readLines, maxReadLines)), nil
 }
 
 // page returns numbered lines from the given one on, up to the limits.

@@ -42,8 +42,8 @@ var wordPattern = regexp.MustCompile(`^[0-9A-Za-z-]{1,128}$`)
 
 func isWord(text string) bool { return wordPattern.MatchString(text) }
 
-// sha256Name is the length of an object's name in a SHA-256 repository.
-const sha256Name = 64
+// sha256NameLength is the length of an object's name in a SHA-256 repository.
+const sha256NameLength = 64
 
 var objectPattern = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 

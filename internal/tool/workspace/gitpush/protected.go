@@ -81,9 +81,9 @@ func Refusal(paths []string) string {
 		"workspace.git.push.allowPaths names the paths."
 }
 
-// refused returns the changed paths between two trees that must not be published. It includes the files that protected
-// symbolic links lead to.
-func (g repository) refused(ctx context.Context, allowed Allowed, before, after string) ([]string, error) {
+// refusedPaths returns the changed paths between two trees that must not be published, including the files that
+// protected symbolic links lead to.
+func (g repository) refusedPaths(ctx context.Context, allowed Allowed, before, after string) ([]string, error) {
 	changed, err := g.changedPaths(ctx, before, after)
 	if err != nil {
 		return nil, err

@@ -21,8 +21,8 @@ const MaxMessage = 8 << 10
 
 // Publisher pushes to one branch of a repository, for one owner.
 type Publisher struct {
-	// Source names the repository. Its Dir is an existing directory that only the publisher writes; Ref is what the
-	// workspace was cloned from.
+	// Source names the repository. Its Dir is an existing directory that only the publisher writes; Ref is the
+	// branch or tag that the workspace was cloned from.
 	Source gitclone.Source
 	// Branch is the only branch that is pushed to.
 	Branch string
@@ -35,7 +35,7 @@ type Publisher struct {
 }
 
 type Request struct {
-	// Call identifies the call: a repetition has the same value, every other call another one.
+	// Call identifies the call. A repeated call has the same value.
 	Call string `json:"call"`
 	// OnlyCheck looks for an earlier commit of the call, and publishes nothing.
 	OnlyCheck bool `json:"onlyCheck,omitempty"`
@@ -44,7 +44,7 @@ type Request struct {
 	// Message is the commit message, and Time the date of the commit.
 	Message string    `json:"message,omitempty"`
 	Time    time.Time `json:"time,omitzero"`
-	// Patch are the changes, as package changes writes them.
+	// Patch contains the changes, in the format of package changes.
 	Patch []byte `json:"patch,omitempty"`
 }
 
@@ -57,8 +57,8 @@ type Result struct {
 	Refused string `json:"refused,omitempty"`
 }
 
-// attempts bounds how often a push is tried if the branch moves meanwhile.
-const attempts = 3
+// maxAttempts limits how often a push is tried if the branch moves in the meantime.
+const maxAttempts = 3
 
 // errRejected means that the server did not accept a push, probably because the branch has moved.
 var errRejected = errors.New("the server rejected the push because the branch was changed at the same time")
@@ -84,7 +84,7 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (Result, error) {
 	}
 	defer connection.Close()
 	g := repository{connection, dir, source.URL, source.Ref, p.Branch}
-	if err := g.create(ctx, len(r.Base) == sha256Name); err != nil {
+	if err := g.create(ctx, len(r.Base) == sha256NameLength); err != nil {
 		return Result{}, err
 	}
 	for attempt := 1; ; attempt++ {
@@ -92,7 +92,7 @@ func (p *Publisher) Publish(ctx context.Context, r Request) (Result, error) {
 		if err == nil {
 			return result, nil
 		}
-		if !errors.Is(err, errRejected) || attempt == attempts {
+		if !errors.Is(err, errRejected) || attempt == maxAttempts {
 			return p.afterFailure(ctx, g, r, err)
 		}
 	}
@@ -117,10 +117,15 @@ func (p *Publisher) validate(r Request) error {
 		return nil
 	case !isObjectName(r.Base):
 		return fmt.Errorf("%q is not a commit", r.Base)
-	case strings.TrimSpace(r.Message) == "" || len(r.Message) > MaxMessage || !utf8.ValidString(r.Message) || strings.Contains(r.Message, "\x00"):
+	case !isMessage(r.Message):
 		return fmt.Errorf("the commit message must have 1 to %d bytes", MaxMessage)
 	}
 	return nil
+}
+
+func isMessage(text string) bool {
+	valid := utf8.ValidString(text) && !strings.Contains(text, "\x00")
+	return valid && strings.TrimSpace(text) != "" && len(text) <= MaxMessage
 }
 
 // attempt reads the branch, decides, and pushes at most once.
@@ -139,14 +144,14 @@ func (p *Publisher) attempt(ctx context.Context, g repository, r Request) (Resul
 	if err != nil || problem != "" {
 		return Result{Refused: problem}, err
 	}
-	refused, err := g.refused(ctx, p.Allowed, r.Base+"^{tree}", tree)
+	paths, err := g.refusedPaths(ctx, p.Allowed, r.Base+"^{tree}", tree)
 	if err != nil {
 		return Result{}, err
 	}
-	if len(refused) > 0 {
-		return Result{Refused: Refusal(refused)}, nil
+	if len(paths) > 0 {
+		return Result{Refused: Refusal(paths)}, nil
 	}
-	parents, result, err := p.follow(ctx, g, tip, r.Base, tree)
+	parents, result, err := p.chooseParents(ctx, g, tip, r.Base, tree)
 	if err != nil || parents == nil {
 		return result, err
 	}
@@ -161,43 +166,45 @@ func (p *Publisher) attempt(ctx context.Context, g repository, r Request) (Resul
 	return Result{Commit: commit}, nil
 }
 
-// follow returns the parents of the new commit, or a result if there is none to make.
-func (p *Publisher) follow(ctx context.Context, g repository, tip, base, tree string) (parents []string, result Result, err error) {
-	before := base
+// chooseParents returns the parents of the new commit, or a result if no commit is to be made.
+func (p *Publisher) chooseParents(ctx context.Context, g repository, tip, base, tree string) ([]string, Result, error) {
+	previous := base
 	if tip != "" {
-		behind, err := g.isAncestor(ctx, tip, base)
+		isBehind, err := g.isAncestor(ctx, tip, base)
 		if err != nil {
 			return nil, Result{}, err
 		}
-		if !behind {
-			before = tip
+		if !isBehind {
+			previous = tip
 		}
 	}
-	last, err := g.commitTree(ctx, before)
+	previousTree, err := g.commitTree(ctx, previous)
 	if err != nil {
 		return nil, Result{}, err
 	}
-	if before == base {
-		if last == tree {
+	if previous == base {
+		if previousTree == tree {
 			return nil, Result{Refused: "There is nothing to publish: the files are as they were cloned."}, nil
 		}
 		return []string{base}, Result{}, nil
 	}
-	own, err := g.publishedBy(ctx, tip, p.Owner, last)
+	isOwn, err := g.publishedBy(ctx, tip, p.Owner, previousTree)
 	if err != nil {
 		return nil, Result{}, err
 	}
-	if !own {
-		return nil, Result{Refused: fmt.Sprintf("The branch %s has commits that were not published from this workspace (the last one is %s), and they are left alone: nothing was pushed. A person must merge or delete the branch first.", p.Branch, tip)}, nil
+	if !isOwn {
+		return nil, Result{Refused: fmt.Sprintf("The branch %s has commits that were not published from this workspace "+
+			"(the last one is %s), and they are left alone: nothing was pushed. "+
+			"A person must merge or delete the branch first.", p.Branch, tip)}, nil
 	}
-	if last == tree {
+	if previousTree == tree {
 		return nil, Result{Commit: tip, Already: true}, nil
 	}
-	parents = []string{tip}
+	parents := []string{tip}
 	if contains, err := g.isAncestor(ctx, base, tip); err != nil {
 		return nil, Result{}, err
 	} else if !contains {
-		parents = append(parents, base) // the workspace was recloned since
+		parents = append(parents, base) // the workspace was cloned again since then
 	}
 	return parents, Result{}, nil
 }

@@ -37,10 +37,12 @@ type repository struct {
 }
 
 func (g repository) run(ctx context.Context, args ...string) (string, error) {
-	return g.feed(ctx, nil, nil, args...)
+	return g.runWithInput(ctx, nil, nil, args...)
 }
 
-func (g repository) feed(ctx context.Context, input []byte, variables []string, args ...string) (string, error) {
+func (g repository) runWithInput(
+	ctx context.Context, input []byte, variables []string, args ...string,
+) (string, error) {
 	out, err := g.git.Run(ctx, input, append([]string{"GIT_DIR=" + g.dir}, variables...), args...)
 	return strings.TrimSpace(out), err
 }
@@ -55,7 +57,8 @@ func (g repository) create(ctx context.Context, sha256 bool) error {
 }
 
 func (g repository) fetch(ctx context.Context, from, to string) error {
-	_, err := g.run(ctx, "-c", "gc.auto=0", "fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--", g.url, "+"+from+":"+to)
+	_, err := g.run(ctx, "-c", "gc.auto=0", "fetch", "--quiet", "--no-tags", "--no-recurse-submodules",
+		"--no-write-fetch-head", "--", g.url, "+"+from+":"+to)
 	return err
 }
 
@@ -68,7 +71,7 @@ func (g repository) fetchTip(ctx context.Context) (string, error) {
 	}
 	exists := false
 	for line := range strings.Lines(list) {
-		// Git also lists refs that only end like this.
+		// Git also lists longer refs that end with this name.
 		_, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		exists = exists || name == full
 	}
@@ -99,7 +102,8 @@ func (g repository) fetchBase(ctx context.Context, base string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the commit %s, which the workspace was cloned from, cannot be read from the server: %w", base, failure)
+	return fmt.Errorf("the commit %s, which the workspace was cloned from, cannot be read from the server: %w",
+		base, failure)
 }
 
 // find returns the commit of a call in the history of the branch, or "".
@@ -107,7 +111,8 @@ func (g repository) find(ctx context.Context, tip string, want mark) (string, er
 	if tip == "" {
 		return "", nil
 	}
-	list, err := g.run(ctx, "log", "--first-parent", "--max-count="+strconv.Itoa(maxHistory), "-z", "--encoding=UTF-8", "--format=%H%n%B", tip, "--")
+	list, err := g.run(ctx, "log", "--first-parent", "--max-count="+strconv.Itoa(maxHistory), "-z",
+		"--encoding=UTF-8", "--format=%H%n%B", tip, "--")
 	if err != nil {
 		return "", err
 	}
@@ -132,12 +137,14 @@ func (g repository) apply(ctx context.Context, base string, patch []byte) (tree,
 		return "", "", err
 	}
 	if len(patch) > 0 {
-		if _, err := g.feed(ctx, patch, nil, "apply", "--cached", "--binary", "--whitespace=nowarn", "-"); err != nil {
+		args := []string{"apply", "--cached", "--binary", "--whitespace=nowarn", "-"}
+		if _, err := g.runWithInput(ctx, patch, nil, args...); err != nil {
 			if ctx.Err() != nil {
 				return "", "", ctx.Err()
 			}
 			const longest = 300
-			return "", "The changes cannot be committed, and nothing was pushed: " + shorten.Tail(shorten.Line(err.Error()), longest) + ".", nil
+			cause := shorten.Tail(shorten.Line(err.Error()), longest)
+			return "", "The changes cannot be committed, and nothing was pushed: " + cause + ".", nil
 		}
 	}
 	tree, err = g.run(ctx, "write-tree")
@@ -155,22 +162,24 @@ func (g repository) isAncestor(ctx context.Context, ancestor, descendant string)
 }
 
 // commit makes a commit that depends on nothing but its arguments.
-func (g repository) commit(ctx context.Context, tree string, parents []string, message string, at time.Time) (string, error) {
+func (g repository) commit(
+	ctx context.Context, tree string, parents []string, message string, at time.Time,
+) (string, error) {
 	args := []string{"commit-tree", "--no-gpg-sign", "-F", "-"}
 	for _, parent := range parents {
 		args = append(args, "-p", parent)
 	}
 	date := fmt.Sprintf("@%d +0000", at.Unix())
-	return g.feed(ctx, []byte(message), []string{
+	return g.runWithInput(ctx, []byte(message), []string{
 		"GIT_AUTHOR_NAME=" + authorName, "GIT_AUTHOR_EMAIL=" + authorEmail, "GIT_AUTHOR_DATE=" + date,
 		"GIT_COMMITTER_NAME=" + authorName, "GIT_COMMITTER_EMAIL=" + authorEmail, "GIT_COMMITTER_DATE=" + date,
 	}, append(args, tree)...)
 }
 
-// push pushes a commit to the branch, as a fast-forward only. A problem is a refusal of the server that a repetition
-// does not change.
+// push pushes a commit to the branch, as a fast-forward only. A problem is a refusal that a retry would not change.
 func (g repository) push(ctx context.Context, commit string) (problem string, err error) {
-	out, err := g.run(ctx, "push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--no-recurse-submodules", "--no-force", "--", g.url, commit+":refs/heads/"+g.branch)
+	out, err := g.run(ctx, "push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed",
+		"--no-recurse-submodules", "--no-force", "--", g.url, commit+":refs/heads/"+g.branch)
 	if err == nil {
 		return "", nil
 	}
@@ -178,19 +187,25 @@ func (g repository) push(ctx context.Context, commit string) (problem string, er
 	case strings.Contains(out, "[rejected]"), strings.Contains(out, "[remote rejected]") && isRace(out):
 		return "", errRejected
 	case strings.Contains(out, "[remote rejected]"):
-		return fmt.Sprintf("The git server does not accept the push to %s (%s), and nothing was pushed. A person must change the rules of the server or the permissions of the credentials.", g.branch, findReason(out)), nil
+		return fmt.Sprintf("The git server does not accept the push to %s (%s), and nothing was pushed. "+
+			"A person must change the rules of the server or the permissions of the credentials.",
+			g.branch, findReason(out)), nil
 	}
 	return "", fmt.Errorf("push to %s: %w", g.branch, err)
 }
 
 // isRace reports whether a server refused a push because of another one.
 func isRace(output string) bool {
-	return strings.Contains(output, "cannot lock ref") || strings.Contains(output, "failed to update ref") || strings.Contains(output, "reference already exists")
+	return strings.Contains(output, "cannot lock ref") || strings.Contains(output, "failed to update ref") ||
+		strings.Contains(output, "reference already exists")
 }
 
-// reasons are the refusals that git servers report. Other output of a server is not
-// repeated, because it may contain the data that was sent to it.
-var reasons = []string{"pre-receive hook declined", "protected branch hook declined", "hook declined", "push declined", "deny updating a hidden ref", "permission denied", "branch is currently checked out"}
+// reasons are the refusals that git servers report. Other output of a server is not repeated, because it may contain
+// the data that was sent to it.
+var reasons = []string{
+	"pre-receive hook declined", "protected branch hook declined", "hook declined", "push declined",
+	"deny updating a hidden ref", "permission denied", "branch is currently checked out",
+}
 
 func findReason(output string) string {
 	for _, reason := range reasons {
@@ -198,5 +213,5 @@ func findReason(output string) string {
 			return reason
 		}
 	}
-	return "for a reason of its own"
+	return "it gave no known reason"
 }

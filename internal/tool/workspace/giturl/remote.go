@@ -12,6 +12,7 @@ import (
 	"strings"
 )
 
+// Remote is the server in the URL of a repository.
 type Remote struct {
 	// Scheme is https, http or ssh.
 	Scheme string
@@ -35,11 +36,12 @@ func Parse(raw string) (Remote, error) {
 	}
 	parts := plain.FindStringSubmatch(raw)
 	if parts == nil {
-		return Remote{}, errors.New("git url must be a plain https://, http:// or ssh:// URL: a host, an optional port and a path")
+		return Remote{}, errors.New("git url must be a plain https://, http:// or ssh:// URL: " +
+			"a host, an optional port and a path")
 	}
 	remote := Remote{Scheme: parts[1], Host: strings.ToLower(strings.Trim(parts[3], "[]"))}
 	if strings.HasPrefix(parts[3], "[") && net.ParseIP(remote.Host) == nil {
-		return Remote{}, errors.New("git url has an invalid address")
+		return Remote{}, errors.New("git url has an invalid IPv6 address between the brackets")
 	}
 	var err error
 	remote.Port, err = parsePort(remote.Scheme, parts[4])
@@ -52,7 +54,7 @@ func parsePort(scheme, text string) (int32, error) {
 	}
 	number, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || number == 0 {
-		return 0, errors.New("git url has an invalid port: " + text)
+		return 0, errors.New("git url has the port " + text + ": it must be 1 to 65535")
 	}
 	return int32(number), nil
 }
