@@ -44,24 +44,37 @@ func parseServeFlags(args []string, stdout io.Writer) (serveFlags, error) {
 		set.PrintDefaults()
 	}
 	set.StringVar(&f.root, "root", "", "`directory` to serve")
-	set.StringVar(&f.listen, "listen", "127.0.0.1:7410", "`address` to listen on; \":7410\" for all interfaces, port 0 for any free one")
-	set.StringVar(&f.tokenFile, "token-file", "", "`file` with the bearer token that clients present (or set "+tokenVariable+")")
+	set.StringVar(&f.listen, "listen", "127.0.0.1:7410",
+		"`address` to listen on; \":7410\" for all interfaces, port 0 for any free one")
+	set.StringVar(&f.tokenFile, "token-file", "",
+		"`file` with the bearer token that clients present (or set "+tokenVariable+")")
 	set.BoolVar(&f.readOnly, "read-only", false, "offer only read-only tools: no write, patch and bash")
 	set.BoolVar(&f.noBash, "no-bash", false, "do not offer bash")
-	set.StringVar(&f.allowEnv, "allow-env", "", "comma-separated `names` of environment variables that bash receives besides PATH, HOME, LANG and TERM")
-	set.StringVar(&f.writable, "bash-writable", "", "comma-separated `directories` that bash may change besides the root and its home (enforced on Linux 6.2 and later)")
-	set.StringVar(&f.state, "state", "", "`directory` for the comparison of the files with their base, outside of what bash may change (default: a temporary one)")
-	set.StringVar(&f.baseFile, "base-file", "", "`file` with the base commit of the changes (default: the checked-out commit)")
+	set.StringVar(&f.allowEnv, "allow-env", "",
+		"comma-separated `names` of environment variables that bash receives besides PATH, HOME, LANG and TERM")
+	set.StringVar(&f.writable, "bash-writable", "",
+		"comma-separated `directories` that bash may change besides the root and its home (enforced on Linux 6.2 and later)")
+	set.StringVar(&f.state, "state", "",
+		"`directory` for the comparison of the files with their base, outside of what bash may change (default: a temporary one)")
+	set.StringVar(&f.baseFile, "base-file", "",
+		"`file` with the base commit of the changes (default: the checked-out commit)")
 	set.BoolVar(&f.emptyBase, "empty-base", false, "report all files as changes, as the directory began empty")
-	set.BoolVar(&f.waitForRestore, "await-restore", false, "serve no call before PUT /changes/archive; needs --state, which records it")
-	set.Int64Var(&f.limits.FileBytes, "max-file-bytes", f.limits.FileBytes, "maximum size of a file for read, write and patch, in `bytes`")
-	set.Int64Var(&f.limits.SearchFileBytes, "max-search-file-bytes", f.limits.SearchFileBytes, "maximum size of a file that is searched, in `bytes`")
-	set.Int64Var(&f.limits.ImageBytes, "max-image-bytes", f.limits.ImageBytes, "maximum size of an image for read_image, in `bytes`")
-	set.IntVar(&f.limits.OutputBytes, "max-output-bytes", f.limits.OutputBytes, "maximum length of an answer, in `bytes`")
+	set.BoolVar(&f.waitForRestore, "await-restore", false,
+		"serve no call before PUT /changes/archive; needs --state, which records it")
+	set.Int64Var(&f.limits.FileBytes, "max-file-bytes", f.limits.FileBytes,
+		"maximum size of a file for read, write and patch, in `bytes`")
+	set.Int64Var(&f.limits.SearchFileBytes, "max-search-file-bytes", f.limits.SearchFileBytes,
+		"maximum size of a file that is searched, in `bytes`")
+	set.Int64Var(&f.limits.ImageBytes, "max-image-bytes", f.limits.ImageBytes,
+		"maximum size of an image for read_image, in `bytes`")
+	set.IntVar(&f.limits.OutputBytes, "max-output-bytes", f.limits.OutputBytes,
+		"maximum length of an answer, in `bytes`")
 	set.DurationVar(&f.limits.SearchTime, "search-timeout", f.limits.SearchTime, "maximum `duration` of a search")
 	set.DurationVar(&f.limits.ShellTime, "bash-timeout", f.limits.ShellTime, "default time `limit` of a command")
-	set.DurationVar(&f.limits.MaxShellTime, "max-bash-timeout", f.limits.MaxShellTime, "maximum time `limit` that a command may request")
-	set.IntVar(&f.limits.ShellProcesses, "max-bash-processes", f.limits.ShellProcesses, "maximum `number` of processes and threads of a command (Linux); 0 means no limit")
+	set.DurationVar(&f.limits.MaxShellTime, "max-bash-timeout", f.limits.MaxShellTime,
+		"maximum time `limit` that a command may request")
+	set.IntVar(&f.limits.ShellProcesses, "max-bash-processes", f.limits.ShellProcesses,
+		"maximum `number` of processes and threads of a command (Linux); 0 means no limit")
 	if err := set.Parse(args); err != nil {
 		return f, err
 	}
@@ -101,8 +114,8 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	defer cleanupState()
 	log := slog.New(slog.NewJSONHandler(stderr, nil))
 	w, err := workspace.New(workspace.Options{
-		Root: f.root, Token: token, ReadOnly: f.readOnly, Shell: runner, Limits: f.limits, Version: version.String(), Logger: log,
-		Changes: tree, Restored: f.restored(),
+		Root: f.root, Token: token, ReadOnly: f.readOnly, Shell: runner, Limits: f.limits, Version: version.String(),
+		Logger: log, Changes: tree, Restored: f.restoredFile(),
 	})
 	if err != nil {
 		return err
@@ -120,10 +133,10 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 // serveUntil serves until the context ends, then gives calls a grace period.
 func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{Handler: endStreams(ctx, handler), ReadHeaderTimeout: 10 * time.Second}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	serveErr := make(chan error, 1)
+	go func() { serveErr <- server.Serve(listener) }()
 	select {
-	case err := <-failed:
+	case err := <-serveErr:
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
@@ -149,15 +162,16 @@ func endStreams(ctx context.Context, next http.Handler) http.Handler {
 	})
 }
 
-// restored returns the file that marks that kept changes were restored; empty if calls do not wait for it.
-func (f serveFlags) restored() string {
+// restoredFile returns the path of the file that exists once the saved changes are restored. It is empty if calls do
+// not wait for that.
+func (f serveFlags) restoredFile() string {
 	if !f.waitForRestore {
 		return ""
 	}
 	return filepath.Join(f.state, "restored")
 }
 
-// newTree prepares the reading of changes.
+// newTree returns the tree that compares the files with their base, and a function that deletes its temporary state.
 func newTree(f serveFlags) (tree *changes.Tree, cleanup func(), err error) {
 	tree, cleanup = &changes.Tree{Root: f.root, State: f.state, Against: changes.Head}, func() {}
 	switch {

@@ -31,13 +31,13 @@ const (
 	CallDone CallState = "Done"
 )
 
-// BatchCall is one tool call of the model's last reply. A batch is answered as a whole: once its last call is done, all answers
-// are appended to the history in the model's order.
+// BatchCall is one tool call of the model's last reply. A batch is answered as a whole: once its last call is done, all
+// answers are appended to the history in the model's order.
 type BatchCall struct {
 	ToolCall
 	// ModelCall is the id of the model call whose reply contains this call. It is empty for a tool run.
 	ModelCall string `json:"modelCall,omitempty"`
-	// Attempt is the attempt of that model call that got the reply.
+	// Attempt is the number of the model call's attempt that returned the reply.
 	Attempt int         `json:"attempt,omitempty"`
 	State   CallState   `json:"state"`
 	Outcome ToolOutcome `json:"outcome,omitempty"`
@@ -51,20 +51,21 @@ type BatchCall struct {
 	// DecisionUser is the person who approved or denied the call.
 	DecisionUser string `json:"decisionUser,omitempty"`
 	At           Time   `json:"time,omitempty"`
-	// Verdict is the newest judgement by policies; nil before the first. Approved are the rules that an approving person was shown.
+	// Verdict is the newest judgement by policies; nil before the first. Approved are the rules shown to the
+	// person who approved the call.
 	Verdict  *CallVerdict `json:"verdict,omitempty"`
 	Approved []Verdict    `json:"approved,omitempty"`
-	// Writes is how many writes of the call count in the usage: a call that begins anew counts once.
+	// Writes is the number of writes that the call adds to the usage; repeating the call adds none.
 	Writes int64 `json:"writes,omitempty"`
 	// Ask is the id of the newest ask for approval if it is not ID, and Decisions counts the decisions.
 	Ask       string `json:"ask,omitempty"`
 	Decisions int    `json:"decisions,omitempty"`
-	// Edits are the earlier arguments of the call, from the model's own on, which approving people replaced.
+	// Edits are the arguments that people replaced when they approved the call, the model's own first.
 	Edits []ArgumentEdit `json:"edits,omitempty"`
-	// ExpireTime is until when people can decide about the newest ask; zero means no limit.
+	// ExpireTime is the deadline for a decision about the newest ask; zero means no limit.
 	ExpireTime Time `json:"expireTime,omitempty"`
-	// Unverified reports that the call was interrupted and is not made again without a verdict. Repeats counts how often it begins anew: the
-	// record has an intent for each time.
+	// Unverified reports that the call was interrupted and is not repeated without a verdict. Repeats is the number
+	// of its repetitions; the record has an intent for each.
 	Unverified bool `json:"unverified,omitempty"`
 	Repeats    int  `json:"repeats,omitempty"`
 	// Input is set once the tool has asked for input.
@@ -97,44 +98,45 @@ func (s State) withCall(i int, c BatchCall) State {
 // maxCallID is the longest id that the API accepts.
 const maxCallID = 128
 
-// uniqueIDs gives every call of a reply an id that no recent call of this agent had. Some models number their calls from 1 in
-// each reply; without this, a late decision about an old call could decide a new one.
+// uniqueIDs gives every call of a reply an id that no recent call of this agent had. Some models number their calls
+// from 1 in each reply; without this, a late decision about an old call could decide a new one.
 func (s State) uniqueIDs(calls []ToolCall) ([]ToolCall, State) {
-	named := slices.Clone(calls)
+	unique := slices.Clone(calls)
 	taken := make(map[string]bool, len(calls)) // a reply may have more calls than CallIDs holds
-	known := func(id string) bool { return taken[id] || s.CallIDs.has(id) }
-	for i := range named {
-		id := named[i].ID
-		if id == "" || len(id) > maxCallID || known(id) {
+	isTaken := func(id string) bool { return taken[id] || s.CallIDs.has(id) }
+	for i := range unique {
+		id := unique[i].ID
+		if id == "" || len(id) > maxCallID || isTaken(id) {
 			id = fmt.Sprintf("%s-%d", s.ModelCall.ID, i+1)
 		}
-		for n := 1; known(id); n++ {
+		for n := 1; isTaken(id); n++ {
 			id = fmt.Sprintf("%s-%d.%d", s.ModelCall.ID, i+1, n)
 		}
-		named[i].ID = id
+		unique[i].ID = id
 		taken[id] = true
 		s.CallIDs = s.CallIDs.with(id)
 	}
-	return named, s
+	return unique, s
 }
 
-// forHistory returns the calls of a reply as they are stored in the history. Providers refuse a history with arguments that are
-// not a JSON object, even if their own model produced them.
+// forHistory returns the calls of a reply as they are stored in the history. Providers refuse a history with arguments
+// that are not a JSON object, even if their own model produced them.
 func forHistory(calls []ToolCall) []ToolCall {
-	shown := slices.Clone(calls)
-	for i, c := range shown {
-		shown[i].Problem = "" // the answer to the call contains it
+	stored := slices.Clone(calls)
+	for i, c := range stored {
+		stored[i].Problem = "" // the answer to the call contains it
 		switch {
 		case c.Arguments == "":
-			shown[i].Arguments = "{}"
+			stored[i].Arguments = "{}"
 		case !isObject(c.Arguments):
-			shown[i].Arguments = toJSON(map[string]string{"not_an_object": c.Arguments})
+			stored[i].Arguments = toJSON(map[string]string{"not_an_object": c.Arguments})
 		}
 	}
-	return shown
+	return stored
 }
 
-// AskedAt returns when an ask of the batch began: when the model made the call, or when the tool asked. It is zero for an unknown ask.
+// AskedAt returns when an ask of the batch began: when the model made the call, or when the tool asked. It is zero for
+// an unknown ask.
 func (s State) AskedAt(ask string) Time {
 	for _, c := range s.Batch {
 		switch {

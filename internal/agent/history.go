@@ -29,7 +29,7 @@ type Message struct {
 	Text    string  `json:"text,omitempty"`
 	// Calls are the tool calls of an assistant's message.
 	Calls []ToolCall `json:"calls,omitempty"`
-	// ReasoningItems are what the model's API requires back with an assistant's message.
+	// ReasoningItems must be returned to the model's API with an assistant's message.
 	ReasoningItems []ReasoningItem `json:"reasoningItems,omitempty"`
 	// Call is the id of the tool call that the message answers, Outcome its outcome.
 	Call    string      `json:"call,omitempty"`
@@ -44,14 +44,14 @@ type ToolCall struct {
 	Tool string `json:"tool"`
 	// Arguments is the unchanged text, which may not be valid JSON.
 	Arguments string `json:"arguments,omitempty"`
-	// Problem is text for the model that explains why the call is invalid: its arguments are cut off or do not match the
-	// schema. The driver checks this before it records the reply. An invalid call is answered with its problem and has no other
-	// effect.
+	// Problem is text for the model that explains why the call is invalid: its arguments are cut off or do not match
+	// the schema. The driver checks this before it records the reply. An invalid call is answered with its problem and
+	// has no other effect.
 	Problem string `json:"problem,omitempty"`
 }
 
-// History is a persistent append-only list of messages. States share it: appending copies nothing and never changes another
-// history, so the cost of a step does not depend on the length.
+// History is a persistent append-only list of messages. States share it: appending copies nothing and never changes
+// another history, so the cost of a step does not depend on the length.
 type History struct {
 	last *entry
 }
@@ -111,8 +111,8 @@ func (h History) Backward() iter.Seq[Message] {
 	}
 }
 
-// Since returns the messages that were appended to an earlier history, the oldest first. It reports false if the history is not a
-// continuation of it. The cost depends only on the number of new messages.
+// Since returns the messages that were appended to an earlier history, the oldest first. It reports false if h does not
+// continue the earlier history. The cost depends only on the number of new messages.
 func (h History) Since(earlier History) ([]Message, bool) {
 	n := h.Len() - earlier.Len()
 	if n < 0 || h.without(n).last != earlier.last {

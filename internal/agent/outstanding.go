@@ -5,8 +5,9 @@ package agent
 
 import "fmt"
 
-// Outstanding lists the effects that must be in flight, derived from the state alone. A driver that has just started performs all
-// of them; a running one performs those that a step adds and stops those in flight that are no longer listed.
+// Outstanding lists the effects that must be in flight, derived from the state alone. A driver that has just started
+// performs all of them; a running one performs those that a step adds and stops those in flight that are no longer
+// listed.
 func Outstanding(s State) []Effect {
 	effects := s.ownEffects()
 	for _, child := range s.Children.Live {
@@ -21,7 +22,9 @@ func Outstanding(s State) []Effect {
 func (s State) ownEffects() []Effect {
 	var effects []Effect
 	if call := s.ModelCall; s.Phase == PhaseRequesting && call.RetryTime == 0 {
-		effects = append(effects, CallModel{Call: call.ID, Attempt: call.Attempt, Purpose: call.Purpose, Reserve: call.Reserved})
+		effects = append(effects, CallModel{
+			Call: call.ID, Attempt: call.Attempt, Purpose: call.Purpose, Reserve: call.Reserved,
+		})
 	}
 	if s.Phase == PhaseActing {
 		effects = append(effects, s.callEffects()...)
@@ -55,6 +58,7 @@ func (s State) callEffects() []Effect {
 				effects = append(effects, s.askEffect(c))
 			}
 		}
+		// A call that asked a person while it ran continues to run, so both effects are outstanding.
 		if c.inFlight() && !c.Unverified {
 			effects = append(effects, c.runEffect())
 		}
@@ -74,8 +78,8 @@ func ToolCalls(s State) []RunTool {
 func (s State) askEffect(c BatchCall) AskPerson {
 	if c.State == CallUndecided {
 		return AskPerson{
-			Call: c.ApprovalID(), Kind: AskApproval, Tool: c.Tool, Arguments: c.Arguments, Policy: c.policy(), ExpireTime: c.ExpireTime,
-			Timeout: s.Config.Role.ApprovalTimeout, Editable: s.IsEditable(c),
+			Call: c.ApprovalID(), Kind: AskApproval, Tool: c.Tool, Arguments: c.Arguments, Policy: c.policy(),
+			ExpireTime: c.ExpireTime, Timeout: s.Config.Role.ApprovalTimeout, Editable: s.IsEditable(c),
 			DenyRequesters: s.DeniesRequesters(c), AllowServiceAccounts: s.Config.Role.AllowServiceAccounts,
 		}
 	}
@@ -93,7 +97,7 @@ func PendingAsks(s State) []AskPerson {
 	return asks
 }
 
-// effect returns what must be done for a child: start it, cancel it, or nothing (nil).
+// effect returns the effect that the child needs: its start, its cancellation, or nil.
 func (c Child) effect() Effect {
 	switch {
 	case !c.pending():
@@ -106,7 +110,8 @@ func (c Child) effect() Effect {
 	return StartChild{Child: c.ChildSpec}
 }
 
-// nextWake returns the next time at which time alone changes the state: a retry is due, the deadline is reached, or an approval expires.
+// nextWake returns when the state next changes without another event: a retry is due, the deadline is reached, or an
+// approval expires.
 func (s State) nextWake() (Time, bool) {
 	at, ok := s.deadline()
 	if expiry, expires := s.nextExpiry(); expires && (!ok || expiry < at) {
@@ -118,8 +123,8 @@ func (s State) nextWake() (Time, bool) {
 	return at, ok
 }
 
-// deadline returns when the time limit of an active agent is reached. The call for a partial answer has no deadline; the driver's
-// timeout of a model call bounds it.
+// deadline returns when the time limit of an active agent is reached. The call for a partial answer has no deadline;
+// the driver's timeout of a model call bounds it.
 func (s State) deadline() (Time, bool) {
 	working := s.Phase == PhaseRequesting || s.Phase == PhaseActing
 	if !working || s.LimitReached != nil || s.Config.Limits.MaxDuration == 0 || s.Suspended() {
@@ -137,12 +142,12 @@ func newEffects(before, now State) []Effect {
 		for len(old) > 0 && old[0].Name != child.Name && now.Children.find(old[0].Name) < 0 {
 			old = old[1:]
 		}
-		known, same := len(old) > 0 && old[0].Name == child.Name, false
-		if known {
-			same = old[0].pending() && old[0].Cancel == child.Cancel && old[0].Queued == child.Queued
+		unchanged := false
+		if len(old) > 0 && old[0].Name == child.Name {
+			unchanged = old[0].pending() && old[0].Cancel == child.Cancel && old[0].Queued == child.Queued
 			old = old[1:]
 		}
-		if effect := child.effect(); effect != nil && !same {
+		if effect := child.effect(); effect != nil && !unchanged {
 			effects = append(effects, effect)
 		}
 	}
@@ -150,17 +155,17 @@ func newEffects(before, now State) []Effect {
 }
 
 func addedEffects(before, now []Effect) []Effect {
-	known := make(map[string]bool, len(before))
+	oldKeys := make(map[string]bool, len(before))
 	for _, e := range before {
-		known[e.Key()] = true
+		oldKeys[e.Key()] = true
 	}
-	var fresh []Effect
+	var effects []Effect
 	for _, e := range now {
-		if !known[e.Key()] {
-			fresh = append(fresh, e)
+		if !oldKeys[e.Key()] {
+			effects = append(effects, e)
 		}
 	}
-	return fresh
+	return effects
 }
 
 func (e CallModel) Key() string { return fmt.Sprintf("model/%s/%d", e.Call, e.Attempt) }
@@ -184,7 +189,6 @@ func (e CancelChild) Key() string { return "cancel/" + e.Child }
 // Key returns a constant: an agent ends once.
 func (e CancelRemote) Key() string { return "cancel-remote" }
 
-// Key identifies the tool call.
 func (e AskPerson) Key() string { return "ask/" + e.Call }
 
 // Key identifies the item and, if its name was taken, its new name: a renamed post is a different message.
@@ -198,8 +202,7 @@ func (e SendItem) Key() string {
 // Key returns a constant: an agent has one outcome.
 func (e ReportOutcome) Key() string { return "tell" }
 
-// WakePrefix is the beginning of the keys of timers.
+// WakePrefix begins the key of every timer.
 const WakePrefix = "wake/"
 
-// Key identifies the time.
 func (e WakeAt) Key() string { return fmt.Sprintf("%s%d", WakePrefix, e.At) }

@@ -8,9 +8,10 @@ import (
 	"slices"
 )
 
-// policedIf makes policies apply. An approval that a person was asked for before is no approval of their rules: its ask stays open, and the
-// call is judged before it starts. A delegation that has not started ends: the model may make it again, and then it is judged.
-func (s State) policedIf(policed bool) State {
+// startPolicing makes policies apply from now on, if policed is set. An open ask for approval stays open but does not
+// cover their rules: the call is judged before it starts. A queued delegation ends; the model may repeat it, and the
+// repetition is judged.
+func (s State) startPolicing(policed bool) State {
 	if s.Policed || !policed {
 		return s
 	}
@@ -23,7 +24,8 @@ func (s State) policedIf(policed bool) State {
 	}
 	for _, child := range s.Children.Live {
 		if child.Queued && child.Tool == "" && child.pending() && !child.Cancel {
-			s = childFinished(s, ChildFinished{Child: child.Name, Outcome: Outcome{Kind: ErrorSubAgent, Error: textUnjudged}})
+			outcome := Outcome{Kind: ErrorSubAgent, Error: textUnjudged}
+			s = childFinished(s, ChildFinished{Child: child.Name, Outcome: outcome})
 		}
 	}
 	return s
@@ -33,7 +35,7 @@ const textUnjudged = "Not started: policies apply from now on. Delegate it again
 
 // judged applies verdicts. The calls that they permit start in this step; see apply.
 func judged(s State, f Judged) State {
-	s = s.policedIf(f.Policed || s.Policed)
+	s = s.startPolicing(f.Policed || s.Policed)
 	s.Policed, s.PolicyWait = f.Policed, f.Waits
 	if s.Phase != PhaseActing {
 		return s
@@ -54,13 +56,13 @@ func judged(s State, f Judged) State {
 }
 
 // withVerdict applies the strictest verdict on a call.
-func (s State) withVerdict(i int, judged JudgedCall) State {
+func (s State) withVerdict(i int, call JudgedCall) State {
 	c := s.Batch[i]
-	rules, denied := c.unapproved(judged.Verdicts)
+	rules, denied := c.unapproved(call.Verdicts)
 	if denied != nil {
 		return s.withCall(i, c.refused(s.Config, *denied))
 	}
-	c.Verdict = &CallVerdict{Rules: rules, Labels: judged.Labels, Writes: judged.Writes}
+	c.Verdict = &CallVerdict{Rules: rules, Labels: call.Labels, Writes: call.Writes}
 	if len(rules) > 0 {
 		_, _, c.Verdict.Sources = s.JudgedAs()
 		if s.Config.Kind == Orchestrator {
@@ -73,22 +75,24 @@ func (s State) withVerdict(i int, judged JudgedCall) State {
 	return s.withCall(i, c)
 }
 
-// unapproved returns the rules that require an approval which the call does not have, and the first verdict that denies it, if any.
+// unapproved returns the rules that require an approval which the call does not have, and the first verdict that denies
+// it, if any.
 func (c BatchCall) unapproved(verdicts []Verdict) (rules []Verdict, denied *Verdict) {
 	for _, v := range verdicts {
 		switch {
 		case v.Audit:
 		case v.Action == PolicyDeny:
 			return nil, &v
-		case v.Action == PolicyRequireApproval && !slices.ContainsFunc(rules, v.sameRule) && !slices.ContainsFunc(c.Approved, v.sameRule):
+		case v.Action == PolicyRequireApproval &&
+			!slices.ContainsFunc(rules, v.sameRule) && !slices.ContainsFunc(c.Approved, v.sameRule):
 			rules = append(rules, v)
 		}
 	}
 	return rules, nil
 }
 
-// askForApproval makes a call wait for a person. A call that was approved without being shown one of its rules gets a new
-// ask: the decision on the old one must not count for it.
+// askForApproval makes a call wait for a person. A call that was approved without being shown one of its rules gets a
+// new ask: the decision on the old one must not count for it.
 func (s State) askForApproval(i int, c BatchCall) State {
 	if c.Decisions > 0 {
 		c.Ask, s = s.newAskID(c.ID, c.Decisions)
@@ -97,11 +101,12 @@ func (s State) askForApproval(i int, c BatchCall) State {
 	return s.withCall(i, c)
 }
 
-// refused ends a call that a policy denies. One that is in flight may have had its effect; so may one that a person denies.
+// refused ends a call that a policy denies.
 func (c BatchCall) refused(config Config, v Verdict) BatchCall {
 	return c.denied(config, textRefused(v))
 }
 
+// denied ends a call that a policy or a person denies. If it is in flight, it may have taken effect already.
 func (c BatchCall) denied(config Config, text string) BatchCall {
 	if c.inFlight() && !config.Repeatable(c.Tool) {
 		return c.done(ToolUnknown, text+" "+textUnknownOutcome)
@@ -116,8 +121,9 @@ func textRefused(v Verdict) string {
 	return fmt.Sprintf("Not done: it is not allowed (%s). Do not try it again; find another way.", v)
 }
 
-// requeueRunning makes the running calls of a policed agent wait for a verdict, because they may run only now. Those that are still in
-// flight continue. Those that were interrupted begin anew under a new key: the driver closes the intents of calls that are not outstanding.
+// requeueRunning makes the running calls of a policed agent wait for a verdict before the driver starts them. Calls
+// that are still in flight continue. Interrupted calls are repeated under a new key, because the driver closes the
+// intents of calls that are not outstanding.
 func requeueRunning(s State, calls OpenCalls) State {
 	if !s.Policed || s.Phase != PhaseActing {
 		return s
@@ -147,10 +153,11 @@ func (c BatchCall) ApprovalID() string {
 	return c.ID
 }
 
-// rules returns the rules that restrict who decides: those for which the call waits, and those that were approved before.
+// rules returns the rules that restrict who decides: those for which the call waits, and those that were approved
+// before.
 func (c BatchCall) rules() []Verdict { return append(slices.Clip(c.Approved), c.Verdict.rules()...) }
 
-// policy returns what policies say to the person who decides about the call, or nil.
+// policy returns the verdict to show to the person who decides about the call, or nil if no rule requires approval.
 func (c BatchCall) policy() *CallVerdict {
 	if len(c.Verdict.rules()) == 0 {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/nestor-dev/nestor/internal/shorten"
 )
 
-// Record contains what a run did after the point at which a fork begins: the replies of its model, and the results of its calls, however
-// they came about. A result may be that of a tool, of children, an answer or a denial.
+// Record contains what a run did after the point at which a fork begins: the replies of its model, and the results of
+// its calls, however they came about. A result may be that of a tool, of children, an answer or a denial.
 type Record struct {
 	// replies are the facts that ended the model calls.
 	replies map[string]recordedReply
@@ -47,22 +47,24 @@ type RecalledCall struct {
 	Outcome ToolOutcome `json:"outcome,omitempty"`
 	Text    string      `json:"text,omitempty"`
 	Images  []Image     `json:"images,omitempty"`
-	// ResultDigest is that of a delegation, and Reviewer how the reviewer of a submitted result ended.
+	// ResultDigest is set for a delegation, Reviewer for a submitted result: it is the reviewer's outcome.
 	ResultDigest string   `json:"resultDigest,omitempty"`
 	Reviewer     *Outcome `json:"reviewer,omitempty"`
 	// Labels are the content labels of the run when it had the result.
 	Labels []string `json:"labels,omitempty"`
-	// Missing reports that the record has no result of the call. Expected describes the first call of the record that was not made.
+	// Missing reports that the record has no result of the call. Expected describes the first call of the record that
+	// was not made.
 	Missing  bool   `json:"missing,omitempty"`
 	Expected string `json:"expected,omitempty"`
 }
 
-// NewRecord returns the record of a run from a state on.
+// NewRecord returns the record of a run that continues from state s with the events.
 func NewRecord(s State, events []Event) *Record {
 	r := &Record{replies: map[string]recordedReply{}, byCall: map[string][]int{}}
 	for _, e := range events {
 		before := s
-		if s = applyKeeping(s, e); before.ModelCall != nil && before.ModelCall.RetryTime == 0 {
+		s = applyEvent(s, e)
+		if before.ModelCall != nil && before.ModelCall.RetryTime == 0 {
 			r.addReply(*before.ModelCall, e.Fact, s)
 		}
 		if f, ok := e.Fact.(ChildFinished); ok && before.IsReviewer(f.Child) {
@@ -80,7 +82,7 @@ func NewRecord(s State, events []Event) *Record {
 	return r
 }
 
-// addReply adds what ended a model call. A failure after which the call is retried does not.
+// addReply adds the fact that ended a model call. A failure that is retried does not end it.
 func (r *Record) addReply(call ModelCall, fact Fact, after State) {
 	if after.ModelCall != nil && after.ModelCall.ID == call.ID {
 		return
@@ -100,11 +102,14 @@ func (r *Record) addReply(call ModelCall, fact Fact, after State) {
 // addResult adds the result of a call, unless the core answers such a call itself.
 func (r *Record) addResult(config Config, c BatchCall, labels []string) {
 	written := c.writtenArguments()
-	offered := config.Offers(c.Tool) || c.ModelCall == "" // context files are read whatever the model is offered
+	// Context files are read even if the model is not offered the tool.
+	offered := config.Offers(c.Tool) || c.ModelCall == ""
 	if !config.looksUp(c.Tool) || !offered || c.Problem != "" || !isObject(written) {
 		return
 	}
-	r.add(c.Tool, written, RecalledCall{Outcome: c.Outcome, Text: c.Answer, Images: c.Images, ResultDigest: c.ResultDigest, Labels: labels})
+	r.add(c.Tool, written, RecalledCall{
+		Outcome: c.Outcome, Text: c.Answer, Images: c.Images, ResultDigest: c.ResultDigest, Labels: labels,
+	})
 }
 
 func (r *Record) addReview(s State, f ChildFinished, labels []string) {
@@ -159,7 +164,8 @@ func (r *Record) nextCall(used map[string]int) string {
 	return ""
 }
 
-// Reply returns the recorded reply to a model call. Without one, the run diverges: the record ends, or it has another call.
+// Reply returns the recorded reply to a model call. Without one, the run diverges: the record ends, or it has another
+// call.
 func (r *Record) Reply(e CallModel) Fact {
 	reply, ok := r.replies[e.Call]
 	if !ok || reply.purpose != e.Purpose {
@@ -198,8 +204,8 @@ func textDiverged(c BatchCall, expected string) string {
 	return fmt.Sprintf("%s. Actual: %s", text, describeCall(c.Tool, c.Arguments))
 }
 
-// recordKey identifies identical calls: the tool and the canonical form of the arguments, in which the order of keys and white space do
-// not matter.
+// recordKey identifies identical calls: the tool and the canonical form of the arguments, in which the order of keys
+// and white space do not matter.
 func recordKey(tool, arguments string) string {
 	var value any
 	decoder := json.NewDecoder(strings.NewReader(arguments))
@@ -212,8 +218,8 @@ func recordKey(tool, arguments string) string {
 	return CallDigest(tool, arguments)
 }
 
-// looksUp reports whether the calls of a tool need a result from a record. A submission ends the run and is no such call, except for its
-// review.
+// looksUp reports whether the results of a tool's calls are looked up in a record. A submission has no result: it ends
+// the run. Only its review is looked up.
 func (c Config) looksUp(tool string) bool {
 	return tool != ToolSubmit && tool != ToolGiveUp
 }
@@ -232,16 +238,17 @@ func (c BatchCall) writtenArguments() string {
 	return c.Arguments
 }
 
-// recalled answers calls from the record. In a read-only fork, a call of a read-only tool that is not in the record is made.
+// recalled answers calls from the record. In a read-only fork, a call of a read-only tool that is not in the record is
+// made.
 func recalled(s State, f Recalled) State {
-	for _, found := range f.Calls {
-		i := s.findCall(found.Call, CallSought)
+	for _, result := range f.Calls {
+		i := s.findCall(result.Call, CallSought)
 		if s.Phase != PhaseActing || i < 0 {
 			continue
 		}
 		c := s.Batch[i]
-		if !found.Missing {
-			s = s.withRecalled(i, found)
+		if !result.Missing {
+			s = s.withRecalled(i, result)
 			continue
 		}
 		if c.Tool == ToolSubmit && !s.Config.Review.Required {
@@ -250,31 +257,31 @@ func recalled(s State, f Recalled) State {
 		}
 		tool, plain := s.plainTool(c.Tool)
 		if !plain || !tool.ReadOnly || s.Config.Fork.Results != ResultsReadOnly {
-			return beginEnd(s, Outcome{Kind: ErrorDiverged, Error: textDiverged(c, found.Expected)})
+			return beginEnd(s, Outcome{Kind: ErrorDiverged, Error: textDiverged(c, result.Expected)})
 		}
 		s = s.withCall(i, planLiveTool(s, c))
 	}
 	return s
 }
 
-func (s State) withRecalled(i int, found RecalledCall) State {
+func (s State) withRecalled(i int, result RecalledCall) State {
 	c := s.Batch[i]
 	s.Recalled = maps.Clone(s.Recalled)
 	if s.Recalled == nil {
 		s.Recalled = map[string]int{}
 	}
 	s.Recalled[recordKey(c.Tool, c.Arguments)]++
-	s = s.withLabels(found.Labels, c.Tool, c.ID)
-	if found.Reviewer != nil {
-		return reviewed(s, i, *found.Reviewer)
+	s = s.withLabels(result.Labels, c.Tool, c.ID)
+	if result.Reviewer != nil {
+		return reviewed(s, i, *result.Reviewer)
 	}
-	c = c.done(found.Outcome, found.Text)
-	c.Images, c.ResultDigest = found.Images, found.ResultDigest
+	c = c.done(result.Outcome, result.Text)
+	c.Images, c.ResultDigest = result.Images, result.ResultDigest
 	return s.withCall(i, c)
 }
 
-// collect records which calls of the batch have a result that is about to become part of the history.
-func (s State) collect() State {
+// collectAnswered adds to s.answered the calls of the batch whose results are about to be appended to the history.
+func (s State) collectAnswered() State {
 	s.answered = slices.Clip(s.answered)
 	if slices.ContainsFunc(s.Batch, func(c BatchCall) bool { return !s.Config.looksUp(c.Tool) }) {
 		return s // the calls beside a submission are not made

@@ -38,13 +38,13 @@ func Replay(s State, events []Event) State {
 }
 
 func apply(s State, e Event) State {
-	s = applyKeeping(s, e)
+	s = applyEvent(s, e)
 	s.judgedNow, s.answered = nil, nil
 	return s
 }
 
-// applyKeeping is apply with what the state keeps only during a step.
-func applyKeeping(s State, e Event) State {
+// applyEvent is apply without clearing the fields that are valid only during a step.
+func applyEvent(s State, e Event) State {
 	s.answered = nil
 	switch f := e.Fact.(type) {
 	case Quarantined:
@@ -104,7 +104,7 @@ func dispatch(s State, fact Fact) State {
 	case Judged:
 		return judged(s, f)
 	case Resumed:
-		return requeueRunning(s.policedIf(f.Policed), f.OpenCalls)
+		return requeueRunning(s.startPolicing(f.Policed), f.OpenCalls)
 	case NameTaken:
 		return nameTaken(s, f)
 	case Reconfigured:

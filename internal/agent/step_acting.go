@@ -44,7 +44,7 @@ func stepActing(s State, fact Fact) State {
 				s = s.withCall(i, c.done(ToolUnknown, textUnknownOutcome))
 			}
 		}
-		return requeueRunning(s.extendWaits().policedIf(f.Policed), f.OpenCalls)
+		return requeueRunning(s.extendWaits().startPolicing(f.Policed), f.OpenCalls)
 	}
 	return s
 }
@@ -146,7 +146,7 @@ func endBatch(s State) State {
 
 // flushBatch moves the answers of the batch into the history.
 func (s State) flushBatch() State {
-	s = s.collect()
+	s = s.collectAnswered()
 	if s.ReadingContextFiles {
 		return s.appendFirstMessage()
 	}
@@ -159,7 +159,7 @@ func (s State) flushBatch() State {
 
 // abandonBatch answers every open call with a reason, so that the history stays valid for a model.
 func abandonBatch(s State, reason string) State {
-	s = s.cancelPlanned().collect()
+	s = s.cancelPlanned().collectAnswered()
 	answered := s.answered
 	s.Batch = slices.Clone(s.Batch)
 	for i, c := range s.Batch {

@@ -137,7 +137,7 @@ func (o *forkOptions) run(ctx context.Context, s *session, args []string) error 
 	waiting, cancel := withTimeout(ctx, o.timeout)
 	defer cancel()
 	err = s.waitForTask(waiting, task, o.print)
-	s.noticeIfLeft(waiting, "the fork keeps running: `kubectl nestor tree` shows it, `kubectl nestor cancel %s` stops it", task.Name)
+	s.noticeIfInterrupted(waiting, "the fork keeps running: `kubectl nestor tree` shows it, `kubectl nestor cancel %s` stops it", task.Name)
 	return explainTimeout(err, "waiting for the task "+task.Name)
 }
 

@@ -182,7 +182,7 @@ func (o *sendOptions) sendAndWait(ctx context.Context, s *session, chat string, 
 	}
 	progress, err := e.finish(ctx, emit)
 	if err != nil {
-		s.noticeIfLeft(ctx, "the work continues: `kubectl nestor tree %s` shows it, `kubectl nestor cancel %s` stops it", chat, chat)
+		s.noticeIfInterrupted(ctx, "the work continues: `kubectl nestor tree %s` shows it, `kubectl nestor cancel %s` stops it", chat, chat)
 		return err
 	}
 	if !o.follow {

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,9 +23,6 @@ import (
 	"github.com/nestor-dev/nestor/internal/client/follow"
 	"github.com/nestor-dev/nestor/internal/client/history"
 	"github.com/nestor-dev/nestor/internal/client/kube"
-
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
 // Factory creates sessions from the flags that every kubectl command has.
@@ -80,7 +79,8 @@ func (s *session) history() *history.Reader { return history.NewReader(s.config,
 // humanOutput returns the writer for human-readable output, with colours on a terminal.
 func (s *session) humanOutput() io.Writer { return terminal.Writer(s.Out, s.environ) }
 
-// redraw prints text that replaces the last one, unless they are the same. It returns what is shown now.
+// redraw replaces the last printed text, unless the new text is the same. It returns the text that is now on the
+// screen.
 func (s *session) redraw(last, text string) string {
 	switch {
 	case text == last:
@@ -106,8 +106,9 @@ func (s *session) width() int {
 // noticef prints a notice on standard error.
 func (s *session) noticef(format string, args ...any) { fmt.Fprintf(s.ErrOut, format+"\n", args...) }
 
-// noticeIfLeft prints a notice if the command stopped waiting, because of Ctrl-C or --timeout. A terminal shows "^C" without a line break.
-func (s *session) noticeIfLeft(ctx context.Context, format string, args ...any) {
+// noticeIfInterrupted prints a notice if the command stopped waiting, because of Ctrl-C or --timeout. A terminal shows
+// "^C" without a line break.
+func (s *session) noticeIfInterrupted(ctx context.Context, format string, args ...any) {
 	if ctx.Err() == nil {
 		return
 	}
@@ -134,7 +135,9 @@ func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, c
 }
 
 // runE returns the run function of a command: it connects, runs, and explains errors.
-func (f *Factory) runE(run func(ctx context.Context, s *session, args []string) error) func(*cobra.Command, []string) error {
+func (f *Factory) runE(
+	run func(ctx context.Context, s *session, args []string) error,
+) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		s, err := f.connect()
 		if err != nil {

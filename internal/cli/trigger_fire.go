@@ -110,7 +110,7 @@ func (o *triggerFireOptions) run(ctx context.Context, s *session, args []string)
 	}
 	s.noticef("%s/%s created", "agenttask.nestor.dev", task.Name)
 	err = s.waitForTask(ctx, task, o.print)
-	s.noticeIfLeft(ctx, "the task keeps running: `kubectl nestor tree` shows it, `kubectl nestor cancel %s` stops it", task.Name)
+	s.noticeIfInterrupted(ctx, "the task keeps running: `kubectl nestor tree` shows it, `kubectl nestor cancel %s` stops it", task.Name)
 	return explainTimeout(err, "waiting for the task "+task.Name)
 }
 

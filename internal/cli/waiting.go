@@ -66,7 +66,7 @@ type waitingRow struct {
 	Text      string              `json:"text"`
 	Truncated bool                `json:"truncated,omitempty"`
 	StartTime *time.Time          `json:"startTime,omitempty"`
-	// ExpireTime is until when people can decide.
+	// ExpireTime is the deadline for a decision.
 	ExpireTime time.Time `json:"expireTime,omitzero"`
 	// Command resolves the ask.
 	Command string `json:"command"`
@@ -77,8 +77,12 @@ func waitingRows(now view.Snapshot) []waitingRow {
 	rows := []waitingRow{}
 	for _, part := range now.ByNamespace() {
 		for _, a := range part.AllAsks() {
-			row := waitingRow{Namespace: part.Namespace, Kind: a.Kind, Chat: a.Chat, Task: a.Task, Role: a.Role, ToolCall: a.Call, Tool: a.Tool,
-				Text: cmp.Or(a.Question, a.Tool+" "+terminal.JSON(a.Arguments)), Truncated: a.Truncated, ExpireTime: a.ExpireTime, Command: narrate.Command(a)}
+			row := waitingRow{
+				Namespace: part.Namespace, Kind: a.Kind, Chat: a.Chat, Task: a.Task, Role: a.Role,
+				ToolCall: a.Call, Tool: a.Tool,
+				Text: cmp.Or(a.Question, a.Tool+" "+terminal.JSON(a.Arguments)), Truncated: a.Truncated,
+				ExpireTime: a.ExpireTime, Command: narrate.Command(a),
+			}
 			if !a.StartTime.IsZero() {
 				row.StartTime = &a.StartTime
 			}
@@ -105,7 +109,8 @@ func (s *session) printWaiting(rows []waitingRow, namespaces bool) {
 			since = terminal.Since(*r.StartTime, s.now())
 		}
 		table.Rows = append(table.Rows, []string{
-			r.Namespace, r.Task, r.Role, terminal.Warning.Render(string(r.Kind)), terminal.Line(r.ToolCall), since, terminal.Fit(terminal.Line(r.Text), noteWidth),
+			r.Namespace, r.Task, r.Role, terminal.Warning.Render(string(r.Kind)), terminal.Line(r.ToolCall), since,
+			terminal.Fit(terminal.Line(r.Text), noteWidth),
 		})
 	}
 	if !namespaces {

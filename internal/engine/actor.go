@@ -84,7 +84,7 @@ func (a *actor) enqueueLocked(d delivery) bool {
 func (a *actor) touch() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.touched = a.engine.options.Now()
+	a.lastUse = a.engine.options.Now()
 }
 
 func (a *actor) schedule() {

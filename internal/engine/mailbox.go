@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// mailbox holds the deliveries of an agent until a goroutine handles them, all of them together. The actor's lock guards it.
+// mailbox holds the deliveries of an agent until a goroutine handles them, all of them together. The actor's lock
+// guards it.
 type mailbox struct {
 	queue   []delivery
 	working bool      // a goroutine works on the agent
 	dropped bool      // accepts no deliveries and has no work
-	touched time.Time // time of the last delivery or read
+	lastUse time.Time // time of the last delivery or read
 }
 
 // put accepts a delivery, unless the mailbox is dropped. A take-over goes before everything else.
@@ -26,7 +27,7 @@ func (m *mailbox) put(d delivery, now time.Time) bool {
 	} else {
 		m.queue = append(m.queue, d)
 	}
-	m.touched = now
+	m.lastUse = now
 	return true
 }
 
@@ -46,7 +47,8 @@ func (m *mailbox) take() []delivery {
 	return batch
 }
 
-// putBack puts a batch that could not be recorded back at the front of the queue. If the mailbox was dropped, the batch is lost.
+// putBack puts a batch that could not be recorded back at the front of the queue. If the mailbox was dropped, the batch
+// is lost.
 func (m *mailbox) putBack(batch []delivery) {
 	if m.dropped {
 		confirmDeliveries(batch, errEvicted)
@@ -55,9 +57,9 @@ func (m *mailbox) putBack(batch []delivery) {
 	m.queue = append(batch, m.queue...)
 }
 
-// isIdle reports whether the mailbox is empty, no goroutine works on it, and it was last touched at or before a time.
+// isIdle reports whether the mailbox is empty, no goroutine works on it, and its last use was at or before a time.
 func (m *mailbox) isIdle(since time.Time) bool {
-	return !m.working && len(m.queue) == 0 && !m.touched.After(since)
+	return !m.working && len(m.queue) == 0 && !m.lastUse.After(since)
 }
 
 // drop makes the mailbox refuse all deliveries, and returns those that were in it.

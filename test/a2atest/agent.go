@@ -1,7 +1,7 @@
 // Copyright 2026 The Nestor Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package a2atest has a remote agent for tests, on the server of the A2A SDK for Go.
+// Package a2atest provides a remote agent for tests, on the server of the A2A SDK for Go.
 package a2atest
 
 import (
@@ -28,9 +28,9 @@ type Options struct {
 	Header [2]string
 	// NoList makes an agent that does not list tasks.
 	NoList bool
-	// DropCancels is how many cancels have no effect.
+	// DropCancels is the number of cancel requests that are ignored before one takes effect.
 	DropCancels int
-	// Reply, if it is set, returns the result of every task by its first message.
+	// Reply, if it is set, returns the result of every task, given the task's first message.
 	Reply func(message string) string
 }
 
@@ -38,7 +38,7 @@ type Options struct {
 //
 //   - "weather" asks for the city, and then answers in two parts;
 //   - "work" works until Release is called, or the task is cancelled;
-//   - "fail", "reject" and "login" fail, reject the task and need an authorization;
+//   - "fail", "reject" and "login" fail, reject the task, and require authorization;
 //   - "silent" completes without text, "hello" answers without a task, "data" with data and a file.
 type Agent struct {
 	URL string
@@ -67,21 +67,35 @@ func Start(t testing.TB, options Options) *Agent {
 }
 
 func New(options Options) (*Agent, http.Handler) {
-	agent := &Agent{dropCancels: options.DropCancels, reply: options.Reply, working: make(chan struct{}, 16), release: make(chan struct{})}
-	store := taskstore.NewInMemory(&taskstore.InMemoryStoreConfig{Authenticator: func(context.Context) (string, error) { return "tests", nil }})
+	agent := &Agent{
+		dropCancels: options.DropCancels, reply: options.Reply,
+		working: make(chan struct{}, 16), release: make(chan struct{}),
+	}
+	store := taskstore.NewInMemory(&taskstore.InMemoryStoreConfig{
+		Authenticator: func(context.Context) (string, error) { return "tests", nil },
+	})
 	handler := a2asrv.NewHandler(agent, a2asrv.WithTaskStore(store))
 	if options.NoList {
 		handler = noList{handler}
 	}
-	card := &a2a.AgentCard{Name: "Weather", Description: "Knows the weather.", Version: "1", DefaultInputModes: []string{"text/plain"}, DefaultOutputModes: []string{"text/plain"},
-		Capabilities: a2a.AgentCapabilities{Streaming: !options.NoStreaming}, Skills: []a2a.AgentSkill{{ID: "weather", Name: "Weather", Description: "Tells the weather.", Tags: []string{"weather"}}}}
+	card := &a2a.AgentCard{
+		Name: "Weather", Description: "Knows the weather.", Version: "1",
+		DefaultInputModes: []string{"text/plain"}, DefaultOutputModes: []string{"text/plain"},
+		Capabilities: a2a.AgentCapabilities{Streaming: !options.NoStreaming},
+		Skills: []a2a.AgentSkill{
+			{ID: "weather", Name: "Weather", Description: "Tells the weather.", Tags: []string{"weather"}},
+		},
+	}
 	mux := http.NewServeMux()
-	// As behind a proxy, the agent does not have its public address.
+	// The card contains an internal address, like that of an agent behind a proxy.
+	const address = "http://agent.internal.invalid"
 	if options.REST {
-		card.SupportedInterfaces = []*a2a.AgentInterface{a2a.NewAgentInterface("http://agent.internal.invalid/rest", a2a.TransportProtocolHTTPJSON)}
+		endpoint := a2a.NewAgentInterface(address+"/rest", a2a.TransportProtocolHTTPJSON)
+		card.SupportedInterfaces = []*a2a.AgentInterface{endpoint}
 		mux.Handle("/rest/", http.StripPrefix("/rest", a2asrv.NewRESTHandler(handler)))
 	} else {
-		card.SupportedInterfaces = []*a2a.AgentInterface{a2a.NewAgentInterface("http://agent.internal.invalid/rpc", a2a.TransportProtocolJSONRPC)}
+		endpoint := a2a.NewAgentInterface(address+"/rpc", a2a.TransportProtocolJSONRPC)
+		card.SupportedInterfaces = []*a2a.AgentInterface{endpoint}
 		mux.Handle("/rpc", a2asrv.NewJSONRPCHandler(handler))
 	}
 	mux.Handle(a2asrv.WellKnownAgentCardPath, a2asrv.NewStaticAgentCardHandler(card))
@@ -100,10 +114,10 @@ func (noList) ListTasks(context.Context, *a2a.ListTasksRequest) (*a2a.ListTasksR
 	return nil, a2a.ErrUnsupportedOperation
 }
 
-// Release lets tasks that work complete.
+// Release lets running tasks complete.
 func (a *Agent) Release() { close(a.release) }
 
-// Working receives a value when a task works.
+// Working receives a value when a task begins to work.
 func (a *Agent) Working() <-chan struct{} { return a.working }
 
 func (a *Agent) Messages() []*a2a.Message {
@@ -148,33 +162,37 @@ func (a *Agent) events(ctx context.Context, c *a2asrv.ExecutorContext, text stri
 	say := func(text string) *a2a.Message {
 		return a2a.NewMessageForTask(a2a.MessageRoleAgent, c, a2a.NewTextPart(text))
 	}
+	status := func(state a2a.TaskState, text string) a2a.Event { return a2a.NewStatusUpdateEvent(c, state, say(text)) }
 	if c.StoredTask != nil {
 		first := a2a.NewArtifactEvent(c, a2a.NewTextPart("It is sunny"))
-		return slices.Values([]a2a.Event{first, a2a.NewArtifactUpdateEvent(c, first.Artifact.ID, a2a.NewTextPart(" in "+text+".")), completed(c)})
+		second := a2a.NewArtifactUpdateEvent(c, first.Artifact.ID, a2a.NewTextPart(" in "+text+"."))
+		return slices.Values([]a2a.Event{first, second, completed(c)})
 	}
 	submitted := a2a.NewSubmittedTask(c, c.Message)
 	if a.reply != nil {
-		return slices.Values([]a2a.Event{submitted, a2a.NewArtifactEvent(c, a2a.NewTextPart(a.reply(text))), completed(c)})
+		artifact := a2a.NewArtifactEvent(c, a2a.NewTextPart(a.reply(text)))
+		return slices.Values([]a2a.Event{submitted, artifact, completed(c)})
 	}
 	switch word, _, _ := strings.Cut(text, " "); word {
 	case "hello":
 		return slices.Values([]a2a.Event{say("Hello to you.")})
 	case "fail":
-		return slices.Values([]a2a.Event{submitted, a2a.NewStatusUpdateEvent(c, a2a.TaskStateFailed, say("The station is down."))})
+		return slices.Values([]a2a.Event{submitted, status(a2a.TaskStateFailed, "The station is down.")})
 	case "reject":
 		return slices.Values([]a2a.Event{submitted, a2a.NewStatusUpdateEvent(c, a2a.TaskStateRejected, nil)})
 	case "login":
-		return slices.Values([]a2a.Event{submitted, a2a.NewStatusUpdateEvent(c, a2a.TaskStateAuthRequired, say("Log in at the station."))})
+		return slices.Values([]a2a.Event{submitted, status(a2a.TaskStateAuthRequired, "Log in at the station.")})
 	case "silent":
 		return slices.Values([]a2a.Event{submitted, completed(c)})
 	case "data":
 		file := a2a.NewRawPart([]byte("png"))
 		file.Filename, file.MediaType = "map.png", "image/png"
-		return slices.Values([]a2a.Event{submitted, a2a.NewArtifactEvent(c, a2a.NewDataPart(map[string]any{"degrees": 21}), file), completed(c)})
+		artifact := a2a.NewArtifactEvent(c, a2a.NewDataPart(map[string]any{"degrees": 21}), file)
+		return slices.Values([]a2a.Event{submitted, artifact, completed(c)})
 	case "work":
 		return a.work(ctx, c, submitted)
 	}
-	return slices.Values([]a2a.Event{submitted, a2a.NewStatusUpdateEvent(c, a2a.TaskStateInputRequired, say("Which city?"))})
+	return slices.Values([]a2a.Event{submitted, status(a2a.TaskStateInputRequired, "Which city?")})
 }
 
 func completed(c *a2asrv.ExecutorContext) *a2a.TaskStatusUpdateEvent {
@@ -186,7 +204,10 @@ func completed(c *a2asrv.ExecutorContext) *a2a.TaskStatusUpdateEvent {
 // work returns the events of a task that works until it is released or cancelled.
 func (a *Agent) work(ctx context.Context, c *a2asrv.ExecutorContext, submitted *a2a.Task) iter.Seq[a2a.Event] {
 	return func(yield func(a2a.Event) bool) {
-		if !yield(submitted) || !yield(a2a.NewStatusUpdateEvent(c, a2a.TaskStateWorking, nil)) || !yield(a2a.NewArtifactEvent(c, a2a.NewTextPart("Half of it."))) {
+		if !yield(submitted) || !yield(a2a.NewStatusUpdateEvent(c, a2a.TaskStateWorking, nil)) {
+			return
+		}
+		if !yield(a2a.NewArtifactEvent(c, a2a.NewTextPart("Half of it."))) {
 			return
 		}
 		a.working <- struct{}{}

@@ -10,8 +10,8 @@
 //     line, and follows (TranscriptLogOptions).
 //   - ModelCall: one request to a model. A list leaves out the bodies; a get returns them as they were recorded.
 //   - Usage: the usage of model calls and runs, for a namespace and for each of its roles, models and chats.
-//   - WorkspaceChanges: the changed files in the workspace of a chat or standalone task. There is no list; the
-//     subresource archive has the complete changes.
+//   - WorkspaceChanges: the changes in the workspace of a chat or standalone task. There is no list; the subresource
+//     archive has all changes.
 //
 // # Names
 //
@@ -20,8 +20,8 @@
 //
 // # Selectors
 //
-// Lists take label selectors on nestor.dev/chat and nestor.dev/role, and field selectors (the constants Field...), with
-// = only: the ledger evaluates them, so that no page is read only to be discarded. Other selectors are refused.
+// Lists take label selectors on nestor.dev/chat and nestor.dev/role, and field selectors (the constants Field...). Only
+// the operator = is supported, because the ledger evaluates the selectors. Other selectors are refused.
 //
 // +kubebuilder:object:generate=true
 // +groupName=history.nestor.dev

@@ -20,7 +20,8 @@ const (
 	EntryUser EntryKind = "User"
 	// EntryAssistant: the model replied with content, toolCalls or both.
 	EntryAssistant EntryKind = "Assistant"
-	// EntrySummary: the model summarised the older part of a history that became too long; content replaces that part from now on.
+	// EntrySummary: the model summarised the older part of a history that became too long; content replaces that part
+	// from now on.
 	EntrySummary EntryKind = "Summary"
 	// EntryToolResult: a tool call ended; content is its result for the model, toolCalls has the call.
 	EntryToolResult EntryKind = "ToolResult"
@@ -40,13 +41,14 @@ const (
 	EntryError EntryKind = "Error"
 	// EntryLimit: a limit was reached while nothing else happened; content describes it.
 	EntryLimit EntryKind = "Limit"
-	// EntryCancelled: the work was cancelled, all of it or child; content is what had arrived of the reply in flight.
+	// EntryCancelled: the work was cancelled, all of it or child; content is the part of the reply in flight that had
+	// arrived.
 	EntryCancelled EntryKind = "Cancelled"
 	// EntryRestarted: another operator took over; toolCalls has the calls whose outcome is unknown.
 	EntryRestarted EntryKind = "Restarted"
-	// EntryDelta: a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is not part
-	// of the record. The next entry that is not a Delta replaces all deltas: it has the whole reply, or there is none.
-	// A reader that joins in the middle first gets everything so far in one delta.
+	// EntryDelta: a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it
+	// is not part of the record. The next entry that is not a Delta replaces all deltas: it has the whole reply, or
+	// there is none. A reader that joins in the middle first gets everything so far in one delta.
 	EntryDelta EntryKind = "Delta"
 )
 
@@ -56,7 +58,7 @@ type Entry struct {
 	// event has an entry. A Delta has the seq of the newest event before it.
 	// +required
 	Seq int64 `json:"seq"`
-	// time is when it happened.
+	// time is the time of the event.
 	// +required
 	Time metav1.MicroTime `json:"time"`
 	// kind is the kind of the entry; it determines which of the other fields are set.
@@ -65,11 +67,12 @@ type Entry struct {
 	// content is the whole text of the entry.
 	// +optional
 	Content string `json:"content,omitempty"`
-	// reasoning is the text of the model's reasoning before the reply, if the provider returns it. It is never posted to the chat.
+	// reasoning is the text of the model's reasoning before the reply, if the provider returns it. It is never posted
+	// to the chat.
 	// +optional
 	Reasoning string `json:"reasoning,omitempty"`
-	// images are the images of the entry: those that a person attached to the message or answer, or those that a tool returned. Their
-	// bytes are served by the transcript's image subresource, as long as the ledger keeps them.
+	// images are the images of the entry: those that a person attached to the message or answer, or those that a tool
+	// returned. Their bytes are served by the transcript's image subresource, as long as the ledger keeps them.
 	// +optional
 	// +listType=atomic
 	Images []Image `json:"images,omitempty"`
@@ -103,7 +106,8 @@ type Entry struct {
 	// child is the name of the run that the entry is about.
 	// +optional
 	Child string `json:"child,omitempty"`
-	// error is the class of the error: Retry, Final, ContextTooLong or Budget for a failed model call, the error kind for a child.
+	// error is the class of the error: Retry, Final, ContextTooLong or Budget for a failed model call, the error kind
+	// for a child.
 	// +optional
 	Error string `json:"error,omitempty"`
 	// truncated is true if the reply reached the limit of output tokens and is cut off.
@@ -171,8 +175,8 @@ type ToolCall struct {
 	// tool is the name of the tool, as used by the model.
 	// +optional
 	Tool string `json:"tool,omitempty"`
-	// arguments are the arguments as the model wrote them, which need not be JSON, or in a Decision, those that the person wrote. Entries
-	// that only contain the outcome of the call leave them out.
+	// arguments are the arguments as the model wrote them, which need not be JSON, or in a Decision, those that the
+	// person wrote. Entries that only contain the outcome of the call leave them out.
 	// +optional
 	Arguments string `json:"arguments,omitempty"`
 	// phase is the phase of the call after the entry.
@@ -181,8 +185,8 @@ type ToolCall struct {
 	// result is the result of the call for the model, once it is known, unless it is the content of the entry.
 	// +optional
 	Result string `json:"result,omitempty"`
-	// diff is what the call changed in a file, as the hunks of a unified diff, if the tool reported it; at most 32 KiB. The tools write and
-	// patch of workspaces do, unless they created the file or it had the new content already.
+	// diff is what the call changed in a file, as the hunks of a unified diff, if the tool reported it; at most 32 KiB.
+	// The tools write and patch of workspaces do, unless they created the file or it had the new content already.
 	// +optional
 	Diff string `json:"diff,omitempty"`
 }
@@ -270,8 +274,8 @@ type Delta struct {
 	// toolCall is the next part of a tool call.
 	// +optional
 	ToolCall *ToolCallDelta `json:"toolCall,omitempty"`
-	// lost is true if the reply is too long for the live view and deltas are left out from here on; the entry with the reply has all of
-	// it.
+	// lost is true if the reply is too long for the live view and deltas are left out from here on; the entry with the
+	// reply has all of it.
 	// +optional
 	Lost bool `json:"lost,omitempty"`
 }

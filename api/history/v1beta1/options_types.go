@@ -10,10 +10,12 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:object:root=true
 type TranscriptOptions struct {
 	metav1.TypeMeta `json:",inline"`
-	// since leaves out the entries up to and including this seq; the next of a page is the since of the following page.
+	// since leaves out the entries up to and including this seq. To get the following page, set it to next of this
+	// page.
 	// +optional
 	Since int64 `json:"since,omitempty"`
-	// limit is the maximum number of entries, 1 to 1000; the default is 500. A page may have fewer entries even if there is a next one.
+	// limit is the maximum number of entries, 1 to 1000; the default is 500. A page may have fewer entries even if
+	// there is a next one.
 	// +optional
 	Limit int64 `json:"limit,omitempty"`
 	// tail returns this many of the newest entries instead; it cannot be combined with since.
@@ -21,12 +23,14 @@ type TranscriptOptions struct {
 	Tail int64 `json:"tail,omitempty"`
 }
 
-// TranscriptLogOptions are the query parameters of a transcript's log, which is a stream of entries, one JSON object per line.
+// TranscriptLogOptions are the query parameters of a transcript's log, which is a stream of entries, one JSON object
+// per line.
 //
 // +kubebuilder:object:root=true
 type TranscriptLogOptions struct {
 	metav1.TypeMeta `json:",inline"`
-	// since leaves out the entries up to and including this seq: after a disconnect, a reader continues with the last seq that it has.
+	// since leaves out the entries up to and including this seq: after a disconnect, a reader continues with the last
+	// seq that it has.
 	// +optional
 	Since int64 `json:"since,omitempty"`
 	// tail starts with this many of the newest entries instead; it cannot be combined with since.
@@ -58,8 +62,8 @@ type TranscriptImageOptions struct {
 // +kubebuilder:object:root=true
 type TranscriptTraceOptions struct {
 	metav1.TypeMeta `json:",inline"`
-	// since begins with the segment of this seq; the next of a page is the since of the following page. To read what is new, continue with
-	// the last segment of the previous page.
+	// since begins with the segment of this seq. To get the following page, set it to next of this page; to read new
+	// segments, to the seq of the last segment.
 	// +optional
 	Since int64 `json:"since,omitempty"`
 	// limit is the maximum number of segments, 1 to 1000, which is the default.
@@ -72,13 +76,15 @@ type TranscriptTraceOptions struct {
 // +kubebuilder:object:root=true
 type TranscriptCallsOptions struct {
 	metav1.TypeMeta `json:",inline"`
-	// since leaves out what happened up to and including this seq; the next of a page is the since of the following page.
+	// since leaves out the moments up to and including this seq. To get the following page, set it to next of this
+	// page.
 	// +optional
 	Since int64 `json:"since,omitempty"`
-	// sinceTime leaves out what happened before this time, as RFC 3339.
+	// sinceTime leaves out the moments before this time, as RFC 3339.
 	// +optional
 	SinceTime *metav1.Time `json:"sinceTime,omitempty"`
-	// limit is the approximate maximum number of moments, 1 to 1000; the default is 500. A page may have fewer even if there is a next one.
+	// limit is the approximate maximum number of moments, 1 to 1000; the default is 500. A page may have fewer even if
+	// there is a next one.
 	// +optional
 	Limit int64 `json:"limit,omitempty"`
 }

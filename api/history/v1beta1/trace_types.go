@@ -55,7 +55,8 @@ const (
 	SegmentQuota SegmentReason = "Quota"
 	// SegmentSlot: as many agents as allowed are active.
 	SegmentSlot SegmentReason = "Slot"
-	// SegmentRestart: the time until another operator took over. What the agent did in a part of it is unknown.
+	// SegmentRestart: the time until another operator took over. The agent may have worked in a part of it, which is
+	// not recorded.
 	SegmentRestart SegmentReason = "Restart"
 	// SegmentHold: the configuration of the chat refers to something that does not exist, so that no turn begins.
 	SegmentHold SegmentReason = "Hold"

@@ -127,7 +127,7 @@ type Match struct {
 	// seq is the position of the entry in the transcript.
 	// +required
 	Seq int64 `json:"seq"`
-	// time is when it happened.
+	// time is the time of the entry.
 	// +required
 	Time metav1.MicroTime `json:"time"`
 	// kind is the kind of the entry.

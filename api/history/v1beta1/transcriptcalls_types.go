@@ -5,8 +5,9 @@ package v1beta1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// TranscriptCalls are the tool calls of an agent as ToolPolicies judge them: each time when a call was planned, started or decided, with what
-// the agent's context contained at that moment. They are computed from the agent's recorded events, also of times without policies.
+// TranscriptCalls are the tool calls of an agent as ToolPolicies judge them. A moment is an event in which a call was
+// planned, started or decided, with the content labels and the usage at that event. Moments are computed from the
+// agent's recorded events, even from those at times without policies.
 //
 // +kubebuilder:object:root=true
 type TranscriptCalls struct {
@@ -16,11 +17,11 @@ type TranscriptCalls struct {
 	// agent identifies the agent that made the calls.
 	// +required
 	Agent TranscriptAgent `json:"agent"`
-	// callerRole is the role of the agent that runs a tool as a task: policies judge the call as one of that role. It is absent for a person's
-	// task, and if the record no longer has the caller.
+	// callerRole is the role of the agent that created the tool run: policies judge the call as one of that role. It is
+	// absent for a person's task, and if the record no longer has the caller.
 	// +optional
 	CallerRole string `json:"callerRole,omitempty"`
-	// moments are a page of the calls, in order. A call occurs several times.
+	// moments are a page of the calls, in order. A call may occur several times.
 	// +required
 	// +listType=atomic
 	Moments []CallMoment `json:"moments"`
@@ -45,10 +46,10 @@ const (
 
 // CallMoment is a call at one moment.
 type CallMoment struct {
-	// seq is the event at that moment. A page does not divide the moments of an event.
+	// seq is the event at that moment. All moments of an event are on the same page.
 	// +required
 	Seq int64 `json:"seq"`
-	// time is when it was.
+	// time is the time of the event.
 	// +required
 	Time metav1.MicroTime `json:"time"`
 	// kind is what happens to the call.
@@ -64,8 +65,8 @@ type CallMoment struct {
 	// runs has a moment for each of them, with its part of the arguments.
 	// +optional
 	Arguments string `json:"arguments,omitempty"`
-	// readOnly is true if the agent was configured with the tool as one that changes nothing. For a tool of a ToolServer, policies read
-	// spec.readOnlyTools of the ToolServer instead.
+	// readOnly is true if the agent's configuration declares the tool read-only. For a tool of a ToolServer, policies
+	// read spec.readOnlyTools of the ToolServer instead.
 	// +optional
 	ReadOnly bool `json:"readOnly,omitempty"`
 	// control is true for the agent's own tools, which belong to no ToolServer.
@@ -78,11 +79,12 @@ type CallMoment struct {
 	// +optional
 	// +listType=atomic
 	ContentLabels []ContentLabel `json:"contentLabels,omitempty"`
-	// judgedAs is the agent as whose call policies judge an input by reference. It is absent for other calls.
+	// judgedAs identifies the agent that counts as the caller when policies judge an input by reference. It is absent
+	// for other calls.
 	// +optional
 	JudgedAs *JudgedAs `json:"judgedAs,omitempty"`
-	// usage is that of the whole tree when the call was judged, with what was reserved for calls in flight and without the call. It is absent
-	// if it was not recorded.
+	// usage is the usage of the whole tree when the call was judged. It includes the reservations of calls in flight but
+	// not the call itself, and is absent if it was not recorded.
 	// +optional
 	Usage *TreeUsage `json:"usage,omitempty"`
 	// requesters are the people who had requested the work. They are absent if the record of the chat or task was pruned.
@@ -122,7 +124,7 @@ type ContentLabel struct {
 	ToolCall string `json:"toolCall,omitempty"`
 }
 
-// PolicyVerdict is what a rule says about a call, or that a policy allows it.
+// PolicyVerdict is the verdict of a policy's rule on a call, or the policy's permission.
 type PolicyVerdict struct {
 	// policy is the namespace and name of the ToolPolicy.
 	// +required
@@ -150,7 +152,7 @@ type PolicyVerdict struct {
 	Message string `json:"message,omitempty"`
 }
 
-// JudgedAs is an agent as whose call policies judge a call.
+// JudgedAs identifies the agent that counts as the caller when policies judge a call.
 type JudgedAs struct {
 	// role is its role.
 	// +optional

@@ -154,8 +154,8 @@ type Usage struct {
 	// model is the model of a usage by Each.
 	// +optional
 	Model string `json:"model,omitempty"`
-	// period is the calendar period of the usage. If absent, the usage is that of all times, or of those that the list was
-	// asked for.
+	// period is the calendar period of the usage. If absent, the usage is that of the times that the list selects, or
+	// of all times.
 	// +optional
 	Period UsagePeriod `json:"period,omitempty"`
 	// startTime is the start of the period. Calls count in the period of their start, and runs in that of their creation.

@@ -59,8 +59,8 @@ type ChangedFile struct {
 	Deletions *int64 `json:"deletions,omitempty"`
 }
 
-// WorkspaceChanges is what was changed in the workspace of a chat (chat.NAME) or of a standalone task (task.NAME),
-// read from the workspace if that runs, else from what was kept when it stopped. The subresource archive has all
+// WorkspaceChanges are the changes in the workspace of a chat (chat.NAME) or of a standalone task (task.NAME). They are
+// read from the running workspace or, if it has stopped, from the saved changes. The subresource archive has all
 // changes: a patch for a git repository, a tar for emptyDir.
 //
 // +kubebuilder:object:root=true
@@ -74,15 +74,15 @@ type WorkspaceChanges struct {
 	// baseCommit is the commit that the files were compared with; absent without a repository.
 	// +optional
 	BaseCommit string `json:"baseCommit,omitempty"`
-	// digest is the SHA-256 of the patch in the subresource archive, in hexadecimal digits, the same as in the line
-	// that an approval of publish_changes shows. It is absent for emptyDir, without changes, and if they are too
+	// digest is the SHA-256 of the patch in the subresource archive, in hexadecimal digits; an approval of
+	// publish_changes shows the same digest. It is absent for emptyDir, and if there are no changes or they are too
 	// large.
 	// +optional
 	Digest string `json:"digest,omitempty"`
 	// captureTime is the time when the changes were read from the workspace.
 	// +optional
 	CaptureTime *metav1.Time `json:"captureTime,omitempty"`
-	// live reports that they were read from the running workspace just now.
+	// live is true if the changes were read from the running workspace just now.
 	// +required
 	Live bool `json:"live"`
 	// tooLarge reports that the changes exceed a limit and are not kept when the workspace stops.

@@ -24,8 +24,8 @@ const (
 )
 
 // WorkspaceFile is the current content of one file of the workspace of a chat (chat.NAME) or of a standalone task
-// (task.NAME): what a call of the tool write would replace. It is read from the workspace if that runs, else, of an
-// emptyDir, from what was kept when it stopped.
+// (task.NAME), which a call of the tool write would replace. It is read from the running workspace. For an emptyDir
+// whose workspace has stopped, it is read from the saved files.
 //
 // +kubebuilder:object:root=true
 type WorkspaceFile struct {
@@ -35,16 +35,16 @@ type WorkspaceFile struct {
 	// path is the path of the file from the root of the workspace.
 	// +required
 	Path string `json:"path"`
-	// state is what is known about the content.
+	// state describes what is available of the content.
 	// +required
 	State FileState `json:"state"`
-	// content is the content of a text, at most 1 MiB.
+	// content is the content of a text file, at most 1 MiB.
 	// +optional
 	Content string `json:"content,omitempty"`
 	// readTime is the time when the file was read from the workspace.
 	// +optional
 	ReadTime *metav1.Time `json:"readTime,omitempty"`
-	// live reports that it was read from the running workspace just now.
+	// live is true if the file was read from the running workspace just now.
 	// +required
 	Live bool `json:"live"`
 	// message says why the file is not available.
@@ -60,11 +60,12 @@ type WorkspaceFileOptions struct {
 	// path is the path of the file, relative to workingDir.
 	// +required
 	Path string `json:"path"`
-	// workingDir is a directory, relative to the directory of the agent, or without an agent to the root of the workspace.
+	// workingDir is a directory, relative to the directory of the agent, or without an agent to the root of the
+	// workspace.
 	// +optional
 	WorkingDir string `json:"workingDir,omitempty"`
-	// agent is the agent whose call names the file, as the name of its transcript: subagent.NAME, task.NAME or chat.NAME.
-	// Paths of an agent are relative to its directory.
+	// agent is the agent whose call names the file, as the name of its transcript: subagent.NAME, task.NAME or
+	// chat.NAME. Paths of an agent are relative to its directory.
 	// +optional
 	Agent string `json:"agent,omitempty"`
 }

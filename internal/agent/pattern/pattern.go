@@ -19,8 +19,9 @@ type Argument struct {
 	Pattern string `json:"pattern"`
 }
 
-// Match reports whether the arguments of a call match all patterns. Every argument with a pattern must be text. Arguments that
-// two programs could read differently match nothing: invalid UTF-8, and names that occur twice or differ only in case.
+// Match reports whether the arguments of a call match all patterns. Every argument with a pattern must be text.
+// Arguments that two programs could read differently match nothing: invalid UTF-8, and names that occur twice or differ
+// only in case.
 func Match(patterns []Argument, arguments string) bool {
 	if len(patterns) == 0 {
 		return true
@@ -35,7 +36,7 @@ func Match(patterns []Argument, arguments string) bool {
 	})
 }
 
-// Texts returns the arguments of a call that are texts. It reports false if the arguments are ambiguous.
+// Texts returns the arguments of a call whose values are strings. It reports false if the arguments are ambiguous.
 func Texts(arguments string) (map[string]string, bool) {
 	if !utf8.ValidString(arguments) {
 		return nil, false
@@ -52,6 +53,7 @@ func Texts(arguments string) (map[string]string, bool) {
 		if err != nil || !isName || decoder.Decode(&value) != nil {
 			return nil, false
 		}
+		// Upper case and then lower case, so that characters such as the Kelvin sign equal their ASCII letter.
 		folded := strings.ToLower(strings.ToUpper(name))
 		if names[folded] {
 			return nil, false
@@ -66,9 +68,10 @@ func Texts(arguments string) (map[string]string, bool) {
 	return values, err == nil
 }
 
-// matches reports whether text matches a pattern. In a pattern, * stands for any run of characters without control characters
-// and without ; & | < > $ and the backquote, which make a shell run something else. A backslash makes the next character literal. A pattern with * matches
-// no text with a path segment "..", which would leave the directory that the pattern names.
+// matches reports whether text matches a pattern. In a pattern, * stands for any run of characters without control
+// characters and without ; & | < > $ and the backquote, which make a shell run something else. A backslash makes the
+// next character literal. A pattern with * matches no text with a path segment "..", which would leave the directory
+// that the pattern names.
 func matches(pattern, text string) bool {
 	literals := split(pattern)
 	first, rest := literals[0], literals[1:]
@@ -90,7 +93,7 @@ func matches(pattern, text string) bool {
 	return !strings.ContainsFunc(text, neverWild)
 }
 
-// split splits a pattern at every * that no backslash precedes, into texts without escapes.
+// split splits a pattern at every unescaped *, and removes the escapes from the parts.
 func split(pattern string) []string {
 	literals, escaped := []string{""}, false
 	for _, r := range pattern {
@@ -111,13 +114,13 @@ func split(pattern string) []string {
 	return literals
 }
 
-// neverWild reports whether * never stands for a character. The replacement character stands for bytes that other programs may read
-// differently.
+// neverWild reports whether * must not match a character. The replacement character stands for bytes that other
+// programs may read differently.
 func neverWild(r rune) bool {
 	return unicode.IsControl(r) || r == utf8.RuneError || strings.ContainsRune(";&|<>$`", r)
 }
 
-// hasParentSegment reports whether text contains the path segment "..", also in the encoding of URLs.
+// hasParentSegment reports whether text contains the path segment "..", even if it is URL-encoded.
 func hasParentSegment(text string) bool {
 	decoded := strings.NewReplacer("%2e", ".", "%2f", "/", "%5c", "/", "\\", "/").Replace(strings.ToLower(text))
 	return slices.Contains(strings.Split(decoded, "/"), "..")

@@ -14,10 +14,10 @@ type sample struct {
 	tokens int64
 }
 
-// rates has the samples of runs and agents, by key.
+// rates holds the samples of runs and agents, by key.
 type rates map[string][]sample
 
-// add records the tokens of a key, and drops what is older than the window.
+// add records the tokens of a key, and drops the samples that the window no longer needs.
 func (r rates) add(key string, at time.Time, tokens int64) {
 	samples := append(r[key], sample{at, tokens})
 	for len(samples) > 2 && at.Sub(samples[1].at) >= rateWindow {
@@ -33,9 +33,9 @@ func (r rates) perSecond(key string) float64 {
 		return 0
 	}
 	first, last := samples[0], samples[len(samples)-1]
-	passed := last.at.Sub(first.at).Seconds()
-	if passed < 1 || last.tokens < first.tokens {
+	seconds := last.at.Sub(first.at).Seconds()
+	if seconds < 1 || last.tokens < first.tokens {
 		return 0
 	}
-	return float64(last.tokens-first.tokens) / passed
+	return float64(last.tokens-first.tokens) / seconds
 }

@@ -11,12 +11,15 @@ import (
 )
 
 // WorkspaceFile returns the current content of one file of a workspace, given a name such as chat.NAME.
-func (r *Reader) WorkspaceFile(ctx context.Context, name string, o historyv1.WorkspaceFileOptions) (*historyv1.WorkspaceFile, error) {
+func (r *Reader) WorkspaceFile(
+	ctx context.Context, name string, o historyv1.WorkspaceFileOptions,
+) (*historyv1.WorkspaceFile, error) {
 	c, err := rawClient{r}.client()
 	if err != nil {
 		return nil, err
 	}
-	request := c.Get().Namespace(r.namespace).Resource("workspacechanges").Name(name).SubResource("file").SetHeader("Accept", "application/json").Param("path", o.Path)
+	request := c.Get().Namespace(r.namespace).Resource("workspacechanges").Name(name).SubResource("file").
+		SetHeader("Accept", "application/json").Param("path", o.Path)
 	if o.WorkingDir != "" {
 		request = request.Param("workingDir", o.WorkingDir)
 	}

@@ -130,7 +130,7 @@ func schema_nestor_api_history_v1beta1_CallMoment(ref common.ReferenceCallback) 
 				Properties: map[string]spec.Schema{
 					"seq": {
 						SchemaProps: spec.SchemaProps{
-							Description: "seq is the event at that moment. A page does not divide the moments of an event.",
+							Description: "seq is the event at that moment. All moments of an event are on the same page.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -138,7 +138,7 @@ func schema_nestor_api_history_v1beta1_CallMoment(ref common.ReferenceCallback) 
 					},
 					"time": {
 						SchemaProps: spec.SchemaProps{
-							Description: "time is when it was.",
+							Description: "time is the time of the event.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
@@ -175,7 +175,7 @@ func schema_nestor_api_history_v1beta1_CallMoment(ref common.ReferenceCallback) 
 					},
 					"readOnly": {
 						SchemaProps: spec.SchemaProps{
-							Description: "readOnly is true if the agent was configured with the tool as one that changes nothing. For a tool of a ToolServer, policies read spec.readOnlyTools of the ToolServer instead.",
+							Description: "readOnly is true if the agent's configuration declares the tool read-only. For a tool of a ToolServer, policies read spec.readOnlyTools of the ToolServer instead.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -214,13 +214,13 @@ func schema_nestor_api_history_v1beta1_CallMoment(ref common.ReferenceCallback) 
 					},
 					"judgedAs": {
 						SchemaProps: spec.SchemaProps{
-							Description: "judgedAs is the agent as whose call policies judge an input by reference. It is absent for other calls.",
+							Description: "judgedAs identifies the agent that counts as the caller when policies judge an input by reference. It is absent for other calls.",
 							Ref:         ref(v1beta1.JudgedAs{}.OpenAPIModelName()),
 						},
 					},
 					"usage": {
 						SchemaProps: spec.SchemaProps{
-							Description: "usage is that of the whole tree when the call was judged, with what was reserved for calls in flight and without the call. It is absent if it was not recorded.",
+							Description: "usage is the usage of the whole tree when the call was judged. It includes the reservations of calls in flight but not the call itself, and is absent if it was not recorded.",
 							Ref:         ref(v1beta1.TreeUsage{}.OpenAPIModelName()),
 						},
 					},
@@ -715,13 +715,13 @@ func schema_nestor_api_history_v1beta1_Entry(ref common.ReferenceCallback) commo
 					},
 					"time": {
 						SchemaProps: spec.SchemaProps{
-							Description: "time is when it happened.",
+							Description: "time is the time of the event.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kind is the kind of the entry; it determines which of the other fields are set.\n\nPossible enum values:\n - `\"Allowance\"` : the person in user allowed a tool for the chat, or revoked the allowance; content describes it.\n - `\"Answer\"` : the question of the agent was answered; content is the answer, toolCalls has the question.\n - `\"Approval\"` : child, an agent or tool run below the chat, needs a person's decision about toolCalls.\n - `\"Assistant\"` : the model replied with content, toolCalls or both.\n - `\"Cancelled\"` : the work was cancelled, all of it or child; content is what had arrived of the reply in flight.\n - `\"ChildResult\"` : child ended; content is the summary of its result, or its error.\n - `\"Decision\"` : the person in user decided about toolCalls: decision is Approve or Deny, content is their comment.\n - `\"Delta\"` : a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is not part of the record. The next entry that is not a Delta replaces all deltas: it has the whole reply, or there is none. A reader that joins in the middle first gets everything so far in one delta.\n - `\"Error\"` : a model call failed; content is the provider's error, error its class.\n - `\"Limit\"` : a limit was reached while nothing else happened; content describes it.\n - `\"Question\"` : child, an agent below the chat, asks content.\n - `\"Restarted\"` : another operator took over; toolCalls has the calls whose outcome is unknown.\n - `\"Started\"` : the agent started; content is its instruction, systemPrompt its system prompt.\n - `\"Summary\"` : the model summarised the older part of a history that became too long; content replaces that part from now on.\n - `\"ToolResult\"` : a tool call ended; content is its result for the model, toolCalls has the call.\n - `\"User\"` : the person of the chat wrote content, in message.",
+							Description: "kind is the kind of the entry; it determines which of the other fields are set.\n\nPossible enum values:\n - `\"Allowance\"` : the person in user allowed a tool for the chat, or revoked the allowance; content describes it.\n - `\"Answer\"` : the question of the agent was answered; content is the answer, toolCalls has the question.\n - `\"Approval\"` : child, an agent or tool run below the chat, needs a person's decision about toolCalls.\n - `\"Assistant\"` : the model replied with content, toolCalls or both.\n - `\"Cancelled\"` : the work was cancelled, all of it or child; content is the part of the reply in flight that had arrived.\n - `\"ChildResult\"` : child ended; content is the summary of its result, or its error.\n - `\"Decision\"` : the person in user decided about toolCalls: decision is Approve or Deny, content is their comment.\n - `\"Delta\"` : a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is not part of the record. The next entry that is not a Delta replaces all deltas: it has the whole reply, or there is none. A reader that joins in the middle first gets everything so far in one delta.\n - `\"Error\"` : a model call failed; content is the provider's error, error its class.\n - `\"Limit\"` : a limit was reached while nothing else happened; content describes it.\n - `\"Question\"` : child, an agent below the chat, asks content.\n - `\"Restarted\"` : another operator took over; toolCalls has the calls whose outcome is unknown.\n - `\"Started\"` : the agent started; content is its instruction, systemPrompt its system prompt.\n - `\"Summary\"` : the model summarised the older part of a history that became too long; content replaces that part from now on.\n - `\"ToolResult\"` : a tool call ended; content is its result for the model, toolCalls has the call.\n - `\"User\"` : the person of the chat wrote content, in message.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -971,7 +971,7 @@ func schema_nestor_api_history_v1beta1_JudgedAs(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "JudgedAs is an agent as whose call policies judge a call.",
+				Description: "JudgedAs identifies the agent that counts as the caller when policies judge a call.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"role": {
@@ -1011,13 +1011,13 @@ func schema_nestor_api_history_v1beta1_Match(ref common.ReferenceCallback) commo
 					},
 					"time": {
 						SchemaProps: spec.SchemaProps{
-							Description: "time is when it happened.",
+							Description: "time is the time of the entry.",
 							Ref:         ref(v1.MicroTime{}.OpenAPIModelName()),
 						},
 					},
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kind is the kind of the entry.\n\nPossible enum values:\n - `\"Allowance\"` : the person in user allowed a tool for the chat, or revoked the allowance; content describes it.\n - `\"Answer\"` : the question of the agent was answered; content is the answer, toolCalls has the question.\n - `\"Approval\"` : child, an agent or tool run below the chat, needs a person's decision about toolCalls.\n - `\"Assistant\"` : the model replied with content, toolCalls or both.\n - `\"Cancelled\"` : the work was cancelled, all of it or child; content is what had arrived of the reply in flight.\n - `\"ChildResult\"` : child ended; content is the summary of its result, or its error.\n - `\"Decision\"` : the person in user decided about toolCalls: decision is Approve or Deny, content is their comment.\n - `\"Delta\"` : a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is not part of the record. The next entry that is not a Delta replaces all deltas: it has the whole reply, or there is none. A reader that joins in the middle first gets everything so far in one delta.\n - `\"Error\"` : a model call failed; content is the provider's error, error its class.\n - `\"Limit\"` : a limit was reached while nothing else happened; content describes it.\n - `\"Question\"` : child, an agent below the chat, asks content.\n - `\"Restarted\"` : another operator took over; toolCalls has the calls whose outcome is unknown.\n - `\"Started\"` : the agent started; content is its instruction, systemPrompt its system prompt.\n - `\"Summary\"` : the model summarised the older part of a history that became too long; content replaces that part from now on.\n - `\"ToolResult\"` : a tool call ended; content is its result for the model, toolCalls has the call.\n - `\"User\"` : the person of the chat wrote content, in message.",
+							Description: "kind is the kind of the entry.\n\nPossible enum values:\n - `\"Allowance\"` : the person in user allowed a tool for the chat, or revoked the allowance; content describes it.\n - `\"Answer\"` : the question of the agent was answered; content is the answer, toolCalls has the question.\n - `\"Approval\"` : child, an agent or tool run below the chat, needs a person's decision about toolCalls.\n - `\"Assistant\"` : the model replied with content, toolCalls or both.\n - `\"Cancelled\"` : the work was cancelled, all of it or child; content is the part of the reply in flight that had arrived.\n - `\"ChildResult\"` : child ended; content is the summary of its result, or its error.\n - `\"Decision\"` : the person in user decided about toolCalls: decision is Approve or Deny, content is their comment.\n - `\"Delta\"` : a piece of the reply to modelCall, in delta, while it streams in. Only a log that follows has it; it is not part of the record. The next entry that is not a Delta replaces all deltas: it has the whole reply, or there is none. A reader that joins in the middle first gets everything so far in one delta.\n - `\"Error\"` : a model call failed; content is the provider's error, error its class.\n - `\"Limit\"` : a limit was reached while nothing else happened; content describes it.\n - `\"Question\"` : child, an agent below the chat, asks content.\n - `\"Restarted\"` : another operator took over; toolCalls has the calls whose outcome is unknown.\n - `\"Started\"` : the agent started; content is its instruction, systemPrompt its system prompt.\n - `\"Summary\"` : the model summarised the older part of a history that became too long; content replaces that part from now on.\n - `\"ToolResult\"` : a tool call ended; content is its result for the model, toolCalls has the call.\n - `\"User\"` : the person of the chat wrote content, in message.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -1555,7 +1555,7 @@ func schema_nestor_api_history_v1beta1_PolicyVerdict(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "PolicyVerdict is what a rule says about a call, or that a policy allows it.",
+				Description: "PolicyVerdict is the verdict of a policy's rule on a call, or the policy's permission.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"policy": {
@@ -1656,7 +1656,7 @@ func schema_nestor_api_history_v1beta1_Segment(ref common.ReferenceCallback) com
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason explains the kinds Queue and User.\n\nPossible enum values:\n - `\"Approval\"` : a tool call needs a decision.\n - `\"Hold\"` : the configuration of the chat refers to something that does not exist, so that no turn begins.\n - `\"Paused\"` : the chat has reached a limit and waits for the next message of a person.\n - `\"Question\"` : a question has no answer.\n - `\"Quota\"` : a quota of the namespace does not allow the model call now.\n - `\"Restart\"` : the time until another operator took over. What the agent did in a part of it is unknown.\n - `\"Retry\"` : a model call failed and will be repeated.\n - `\"Slot\"` : as many agents as allowed are active.",
+							Description: "reason explains the kinds Queue and User.\n\nPossible enum values:\n - `\"Approval\"` : a tool call needs a decision.\n - `\"Hold\"` : the configuration of the chat refers to something that does not exist, so that no turn begins.\n - `\"Paused\"` : the chat has reached a limit and waits for the next message of a person.\n - `\"Question\"` : a question has no answer.\n - `\"Quota\"` : a quota of the namespace does not allow the model call now.\n - `\"Restart\"` : the time until another operator took over. The agent may have worked in a part of it, which is not recorded.\n - `\"Retry\"` : a model call failed and will be repeated.\n - `\"Slot\"` : as many agents as allowed are active.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Approval", "Hold", "Paused", "Question", "Quota", "Restart", "Retry", "Slot"},
@@ -2295,7 +2295,7 @@ func schema_nestor_api_history_v1beta1_TranscriptCalls(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "TranscriptCalls are the tool calls of an agent as ToolPolicies judge them: each time when a call was planned, started or decided, with what the agent's context contained at that moment. They are computed from the agent's recorded events, also of times without policies.",
+				Description: "TranscriptCalls are the tool calls of an agent as ToolPolicies judge them. A moment is an event in which a call was planned, started or decided, with the content labels and the usage at that event. Moments are computed from the agent's recorded events, even from those at times without policies.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -2327,7 +2327,7 @@ func schema_nestor_api_history_v1beta1_TranscriptCalls(ref common.ReferenceCallb
 					},
 					"callerRole": {
 						SchemaProps: spec.SchemaProps{
-							Description: "callerRole is the role of the agent that runs a tool as a task: policies judge the call as one of that role. It is absent for a person's task, and if the record no longer has the caller.",
+							Description: "callerRole is the role of the agent that created the tool run: policies judge the call as one of that role. It is absent for a person's task, and if the record no longer has the caller.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -2339,7 +2339,7 @@ func schema_nestor_api_history_v1beta1_TranscriptCalls(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "moments are a page of the calls, in order. A call occurs several times.",
+							Description: "moments are a page of the calls, in order. A call may occur several times.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -2389,14 +2389,14 @@ func schema_nestor_api_history_v1beta1_TranscriptCallsOptions(ref common.Referen
 					},
 					"since": {
 						SchemaProps: spec.SchemaProps{
-							Description: "since leaves out what happened up to and including this seq; the next of a page is the since of the following page.",
+							Description: "since leaves out the moments up to and including this seq. To get the following page, set it to next of this page.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"sinceTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sinceTime leaves out what happened before this time, as RFC 3339.",
+							Description: "sinceTime leaves out the moments before this time, as RFC 3339.",
 							Ref:         ref(v1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -2584,7 +2584,7 @@ func schema_nestor_api_history_v1beta1_TranscriptOptions(ref common.ReferenceCal
 					},
 					"since": {
 						SchemaProps: spec.SchemaProps{
-							Description: "since leaves out the entries up to and including this seq; the next of a page is the since of the following page.",
+							Description: "since leaves out the entries up to and including this seq. To get the following page, set it to next of this page.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -2696,7 +2696,7 @@ func schema_nestor_api_history_v1beta1_TranscriptTraceOptions(ref common.Referen
 					},
 					"since": {
 						SchemaProps: spec.SchemaProps{
-							Description: "since begins with the segment of this seq; the next of a page is the since of the following page. To read what is new, continue with the last segment of the previous page.",
+							Description: "since begins with the segment of this seq. To get the following page, set it to next of this page; to read new segments, to the seq of the last segment.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -2821,7 +2821,7 @@ func schema_nestor_api_history_v1beta1_Usage(ref common.ReferenceCallback) commo
 					},
 					"period": {
 						SchemaProps: spec.SchemaProps{
-							Description: "period is the calendar period of the usage. If absent, the usage is that of all times, or of those that the list was asked for.\n\nPossible enum values:\n - `\"Day\"` : days.\n - `\"Hour\"` : hours.\n - `\"Month\"` : months.",
+							Description: "period is the calendar period of the usage. If absent, the usage is that of the times that the list selects, or of all times.\n\nPossible enum values:\n - `\"Day\"` : days.\n - `\"Hour\"` : hours.\n - `\"Month\"` : months.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Day", "Hour", "Month"},
@@ -2908,7 +2908,7 @@ func schema_nestor_api_history_v1beta1_WorkspaceChanges(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "WorkspaceChanges is what was changed in the workspace of a chat (chat.NAME) or of a standalone task (task.NAME), read from the workspace if that runs, else from what was kept when it stopped. The subresource archive has all changes: a patch for a git repository, a tar for emptyDir.",
+				Description: "WorkspaceChanges are the changes in the workspace of a chat (chat.NAME) or of a standalone task (task.NAME). They are read from the running workspace or, if it has stopped, from the saved changes. The subresource archive has all changes: a patch for a git repository, a tar for emptyDir.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -2949,7 +2949,7 @@ func schema_nestor_api_history_v1beta1_WorkspaceChanges(ref common.ReferenceCall
 					},
 					"digest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "digest is the SHA-256 of the patch in the subresource archive, in hexadecimal digits, the same as in the line that an approval of publish_changes shows. It is absent for emptyDir, without changes, and if they are too large.",
+							Description: "digest is the SHA-256 of the patch in the subresource archive, in hexadecimal digits; an approval of publish_changes shows the same digest. It is absent for emptyDir, and if there are no changes or they are too large.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -2962,7 +2962,7 @@ func schema_nestor_api_history_v1beta1_WorkspaceChanges(ref common.ReferenceCall
 					},
 					"live": {
 						SchemaProps: spec.SchemaProps{
-							Description: "live reports that they were read from the running workspace just now.",
+							Description: "live is true if the changes were read from the running workspace just now.",
 							Default:     false,
 							Type:        []string{"boolean"},
 							Format:      "",
@@ -3027,7 +3027,7 @@ func schema_nestor_api_history_v1beta1_WorkspaceFile(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "WorkspaceFile is the current content of one file of the workspace of a chat (chat.NAME) or of a standalone task (task.NAME): what a call of the tool write would replace. It is read from the workspace if that runs, else, of an emptyDir, from what was kept when it stopped.",
+				Description: "WorkspaceFile is the current content of one file of the workspace of a chat (chat.NAME) or of a standalone task (task.NAME), which a call of the tool write would replace. It is read from the running workspace. For an emptyDir whose workspace has stopped, it is read from the saved files.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -3060,7 +3060,7 @@ func schema_nestor_api_history_v1beta1_WorkspaceFile(ref common.ReferenceCallbac
 					},
 					"state": {
 						SchemaProps: spec.SchemaProps{
-							Description: "state is what is known about the content.\n\nPossible enum values:\n - `\"Binary\"` : the file is not text in UTF-8.\n - `\"Missing\"` : there is no such file; the tool write would create it.\n - `\"Text\"` : content has the whole content.\n - `\"TooLarge\"` : the file has more than 1 MiB.\n - `\"Unavailable\"` : the files cannot be read now; message says why.",
+							Description: "state describes what is available of the content.\n\nPossible enum values:\n - `\"Binary\"` : the file is not text in UTF-8.\n - `\"Missing\"` : there is no such file; the tool write would create it.\n - `\"Text\"` : content has the whole content.\n - `\"TooLarge\"` : the file has more than 1 MiB.\n - `\"Unavailable\"` : the files cannot be read now; message says why.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -3069,7 +3069,7 @@ func schema_nestor_api_history_v1beta1_WorkspaceFile(ref common.ReferenceCallbac
 					},
 					"content": {
 						SchemaProps: spec.SchemaProps{
-							Description: "content is the content of a text, at most 1 MiB.",
+							Description: "content is the content of a text file, at most 1 MiB.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -3082,7 +3082,7 @@ func schema_nestor_api_history_v1beta1_WorkspaceFile(ref common.ReferenceCallbac
 					},
 					"live": {
 						SchemaProps: spec.SchemaProps{
-							Description: "live reports that it was read from the running workspace just now.",
+							Description: "live is true if the file was read from the running workspace just now.",
 							Default:     false,
 							Type:        []string{"boolean"},
 							Format:      "",

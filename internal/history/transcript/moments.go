@@ -15,9 +15,11 @@ import (
 	"github.com/nestor-dev/nestor/internal/ledger"
 )
 
-// Calls returns the moments of the calls of an agent after an event and from a time on: about limit of them, and the
-// since of the next page, or 0 if there is none.
-func (r *Reader) Calls(ctx context.Context, uid string, since int64, from time.Time, limit int) ([]api.CallMoment, int64, error) {
+// Calls returns a page of about limit call moments: those of the agent's events that come after the event since, and
+// not before the time from. The second result is the since of the next page, or 0 if this page is the last.
+func (r *Reader) Calls(
+	ctx context.Context, uid string, since int64, from time.Time, limit int,
+) ([]api.CallMoment, int64, error) {
 	c, err := r.Open(ctx, uid, since)
 	if err != nil {
 		return nil, 0, err
@@ -35,19 +37,19 @@ func (r *Reader) Calls(ctx context.Context, uid string, since int64, from time.T
 				return moments, c.position.seq, nil
 			}
 			if step.Record.Seq > since && !step.Record.At.Before(from) {
-				of := step.callMoments()
-				for _, m := range of {
+				stepMoments := step.callMoments()
+				for _, m := range stepMoments {
 					size += len(m.Arguments)
 				}
-				moments = append(moments, of...)
+				moments = append(moments, stepMoments...)
 			}
 			c.advance(step)
 		}
 	}
 }
 
-// callMoments returns the calls that policies judge in a step, or would judge if there were any, and the decision of a
-// person.
+// callMoments returns the calls of a step that policies judge, or would judge if any applied to the agent. It includes
+// a person's decision.
 func (s Step) callMoments() []api.CallMoment {
 	if s.Damage != nil {
 		return nil
@@ -90,8 +92,8 @@ func (s Step) callMoments() []api.CallMoment {
 	return moments
 }
 
-// usages returns the usage of the tree with which each call was judged, or nil if it was not recorded. Like the operator, it counts the
-// writes of the calls before it that may start in the same step.
+// usages returns the tree's usage at the judgement of each call, or nil if it was not recorded. Like the operator, it
+// counts for each call the writes of the calls before it that may start in the same step.
 func (s Step) usages(calls []agent.JudgedMoment) []*api.TreeUsage {
 	usages := make([]*api.TreeUsage, len(calls))
 	recorded := s.Event.Usage
@@ -99,29 +101,30 @@ func (s Step) usages(calls []agent.JudgedMoment) []*api.TreeUsage {
 		return usages
 	}
 	judged, _ := s.Event.Fact.(agent.Judged)
-	var starting, own int64 // the writes of the calls before, and of the children of the same call
+	var earlierWrites, callWrites int64 // of the calls before, and of the moments before that belong to the same call
 	for n, call := range calls {
 		usages[n] = &api.TreeUsage{Tokens: recorded.Tokens, CostMicros: recorded.CostMicros, Tasks: recorded.Tasks,
-			Writes: recorded.Writes + starting + own - call.Counted}
+			Writes: recorded.Writes + earlierWrites + callWrites - call.Counted}
 		if !call.ReadOnly && !call.ByChild {
-			own++
+			callWrites++
 		}
 		if n < len(calls)-1 && calls[n+1].Call == call.Call {
 			continue
 		}
 		var verdicts []agent.Verdict
 		if i := slices.IndexFunc(judged.Calls, func(c agent.JudgedCall) bool { return c.Call == call.Call }); i >= 0 {
-			own, verdicts = judged.Calls[i].Writes, judged.Calls[i].Verdicts
+			callWrites, verdicts = judged.Calls[i].Writes, judged.Calls[i].Verdicts
 		}
 		if call.Starts(verdicts) {
-			starting += max(0, own-call.Counted)
+			earlierWrites += max(0, callWrites-call.Counted)
 		}
-		own = 0
+		callWrites = 0
 	}
 	return usages
 }
 
-// Requesters returns the people who had requested the work of the agent at the root of a tree at each of the times, which are in order.
+// Requesters returns, for each of the times, the people who had requested the work of a tree's root agent by then. The
+// times must be in ascending order.
 func (r *Reader) Requesters(ctx context.Context, root string, times []time.Time) ([]agent.Requesters, error) {
 	c, err := r.Open(ctx, root, 0)
 	if err != nil {
@@ -173,20 +176,20 @@ func (s Step) decided(at api.CallMoment, f agent.Decided) []api.CallMoment {
 }
 
 func contentLabels(labels agent.Labels) []api.ContentLabel {
-	var shown []api.ContentLabel
+	var result []api.ContentLabel
 	for _, l := range labels {
-		shown = append(shown, api.ContentLabel{Name: l.Name, Source: l.Source, ToolCall: l.Call})
+		result = append(result, api.ContentLabel{Name: l.Name, Source: l.Source, ToolCall: l.Call})
 	}
-	return shown
+	return result
 }
 
-func verdicts(of []agent.Verdict) []api.PolicyVerdict {
-	var shown []api.PolicyVerdict
-	for _, v := range of {
-		shown = append(shown, api.PolicyVerdict{
-			Policy: v.Policy, UID: v.UID, Generation: v.Generation, Rule: v.Rule, Action: string(v.Action), Audit: v.Audit,
-			Failed: v.Failed, Message: v.Message,
+func verdicts(recorded []agent.Verdict) []api.PolicyVerdict {
+	var result []api.PolicyVerdict
+	for _, v := range recorded {
+		result = append(result, api.PolicyVerdict{
+			Policy: v.Policy, UID: v.UID, Generation: v.Generation, Rule: v.Rule, Action: string(v.Action),
+			Audit: v.Audit, Failed: v.Failed, Message: v.Message,
 		})
 	}
-	return shown
+	return result
 }

@@ -13,12 +13,12 @@ import (
 
 // encodeRequest encodes a request for the API. It is written by hand because a request contains the whole conversation,
 // and the SDK's types would decode and encode the schemas of tools again.
-func encodeRequest(req model.Request, used dialect) ([]byte, error) {
+func encodeRequest(req model.Request, d dialect) ([]byte, error) {
 	b := make([]byte, 0, wire.RequestSize(req))
 	b = wire.AppendField(append(b, '{'), `"model":`, req.Model)
 	b = appendMessages(append(b, `,"messages":[`...), req)
 	b = append(b, `],"stream":true`...)
-	if !used.noStreamOptions {
+	if !d.noStreamOptions {
 		b = append(b, `,"stream_options":{"include_usage":true}`...)
 	}
 	b, err := wire.AppendTemperature(b, req.Temperature)
@@ -27,12 +27,12 @@ func encodeRequest(req model.Request, used dialect) ([]byte, error) {
 	}
 	if req.MaxOutputTokens > 0 {
 		name := `,"max_tokens":`
-		if used.completionLimit {
+		if d.completionLimit {
 			name = `,"max_completion_tokens":`
 		}
 		b = strconv.AppendInt(append(b, name...), req.MaxOutputTokens, 10)
 	}
-	if req.ReasoningEffort != "" && !used.noReasoningEffort {
+	if req.ReasoningEffort != "" && !d.noReasoningEffort {
 		b = wire.AppendField(b, `,"reasoning_effort":`, strings.ToLower(string(req.ReasoningEffort)))
 	}
 	if req.ToolChoice != "" {
@@ -67,7 +67,7 @@ func appendTools(b []byte, tools []model.Tool) ([]byte, error) {
 }
 
 func appendMessages(b []byte, req model.Request) []byte {
-	var shown []byte // pending images of tool results
+	var pendingImages []byte // of tool results
 	for i, m := range req.Messages {
 		if i > 0 {
 			b = append(b, ',')
@@ -86,16 +86,17 @@ func appendMessages(b []byte, req model.Request) []byte {
 				b = wire.AppendField(b, `,"tool_call_id":`, m.ToolCallID)
 			}
 			b = append(b, '}')
-			shown = appendToolImages(shown, m)
+			pendingImages = appendToolImages(pendingImages, m)
 		default:
 			b = appendUser(b, m)
 		}
 		// A tool message may only contain text, and the answers to one message's calls must be consecutive: the
 		// images follow in a separate message.
-		if answered := i+1 == len(req.Messages) || req.Messages[i+1].Role != model.RoleTool; answered && len(shown) > 0 {
+		lastResult := i+1 == len(req.Messages) || req.Messages[i+1].Role != model.RoleTool
+		if lastResult && len(pendingImages) > 0 {
 			b = append(b, `,{"role":"user","content":[`...)
-			b = append(append(b, shown...), "]}"...)
-			shown = nil
+			b = append(append(b, pendingImages...), "]}"...)
+			pendingImages = nil
 		}
 	}
 	return b
@@ -126,7 +127,8 @@ func appendText(parts []byte, text string) []byte {
 
 func appendImages(parts []byte, images []model.Image) []byte {
 	for i := range images {
-		parts = wire.AppendField(wire.AppendComma(parts), `{"type":"image_url","image_url":{"url":`, wire.DataURL(images[i]))
+		parts = wire.AppendComma(parts)
+		parts = wire.AppendField(parts, `{"type":"image_url","image_url":{"url":`, wire.DataURL(images[i]))
 		parts = append(parts, "}}"...)
 	}
 	return parts

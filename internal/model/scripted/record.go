@@ -12,6 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/internal/model"
 )
 
+// Recorded is a request that the server received.
 type Recorded struct {
 	// Number counts the requests from 1; At is the time of arrival.
 	Number int       `json:"number"`

@@ -25,12 +25,20 @@ func bearer(r *http.Request) string {
 }
 
 func (vertex) wrongKey(string) *apiError {
-	return &apiError{status: http.StatusUnauthorized, code: codeWrongKey, message: "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project."}
+	return &apiError{
+		status: http.StatusUnauthorized, code: codeWrongKey,
+		message: "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other " +
+			"valid authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project.",
+	}
 }
 
 func (v vertex) decode(r *http.Request, body []byte, strict bool) (encoder, error) {
 	if strict && (r.Header.Get("X-Goog-Api-Key") != "" || r.URL.Query().Has("key")) {
-		return nil, &apiError{status: http.StatusUnauthorized, message: "API keys are not supported by this API. Expected OAuth2 access token or other authentication credentials that assert a principal."}
+		return nil, &apiError{
+			status: http.StatusUnauthorized,
+			message: "API keys are not supported by this API. Expected OAuth2 access token or other authentication " +
+				"credentials that assert a principal.",
+		}
 	}
 	return v.gemini.decode(r, body, strict)
 }

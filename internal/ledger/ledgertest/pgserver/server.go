@@ -40,7 +40,7 @@ type Server struct {
 	databases atomic.Int64
 }
 
-// New creates an empty server and starts it. It returns ErrNotInstalled if there is none.
+// New creates an empty server and starts it. It returns ErrNotInstalled if PostgreSQL is not installed.
 func New(ctx context.Context) (*Server, error) { return start(ctx, false) }
 
 // NewDurable is New with fsync on, for measurements: a commit waits for the disk, as in production.
@@ -51,7 +51,7 @@ func start(ctx context.Context, durable bool) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	who, err := account()
+	credential, err := account()
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func start(ctx context.Context, durable bool) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create directory for PostgreSQL: %w", err)
 	}
-	s := &Server{programs: bin, dir: dir, account: who, durable: durable}
+	s := &Server{programs: bin, dir: dir, account: credential, durable: durable}
 	for _, step := range []func(context.Context) error{s.initialize, s.choosePort, s.Start} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, s.Close())
@@ -116,8 +116,8 @@ func (s *Server) URL(database string) string {
 	return u.String()
 }
 
-// NewDatabase creates an empty database and returns its connection string. It is kept until the server is closed, because
-// dropping it would force a checkpoint.
+// NewDatabase creates an empty database and returns its connection string. It is kept until the server is closed,
+// because dropping it would force a checkpoint.
 func (s *Server) NewDatabase(ctx context.Context) (string, error) {
 	name := fmt.Sprintf("test_%d", s.databases.Add(1))
 	if err := s.exec(ctx, "CREATE DATABASE "+name); err != nil {

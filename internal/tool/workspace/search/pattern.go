@@ -22,8 +22,7 @@ type Pattern struct {
 	whole bool
 }
 
-// CompilePattern compiles a regular expression in Go's (RE2) syntax, or a plain
-// text if literal is set.
+// CompilePattern compiles a regular expression in Go's (RE2) syntax, or plain text if literal is set.
 func CompilePattern(text string, literal, ignoreCase bool) (*Pattern, error) {
 	if text == "" {
 		return nil, errors.New("pattern is empty")
@@ -40,7 +39,8 @@ func CompilePattern(text string, literal, ignoreCase bool) (*Pattern, error) {
 	}
 	re, err := syntax.Parse(text, flags)
 	if err != nil {
-		return nil, fmt.Errorf("pattern is not a valid regular expression (Go/RE2 syntax; set literal to search for plain text): %w", err)
+		return nil, fmt.Errorf(
+			"pattern is not a valid regular expression (Go/RE2 syntax; set literal to search for plain text): %w", err)
 	}
 	re = re.Simplify()
 	prog, err := syntax.Compile(re)
@@ -50,7 +50,7 @@ func CompilePattern(text string, literal, ignoreCase bool) (*Pattern, error) {
 	if len(prog.Inst) > maxProgram {
 		return nil, errors.New("pattern is too large; use smaller repeat counts")
 	}
-	p := &Pattern{prog: prog, needles: required(re)}
+	p := &Pattern{prog: prog, needles: requiredNeedles(re)}
 	p.whole = re.Op == syntax.OpLiteral && len(p.needles) == 1 && p.needles[0].len() == len(string(re.Rune))
 	return p, nil
 }
@@ -58,22 +58,23 @@ func CompilePattern(text string, literal, ignoreCase bool) (*Pattern, error) {
 // maxNeedles is the maximum number of needles, which are searched one by one.
 const maxNeedles = 8
 
-// required returns needles of which every match contains at least one, or nil if none are worth searching for.
-func required(re *syntax.Regexp) []needle {
+// requiredNeedles returns a set of needles, or nil if none are worth searching for. Every match contains at least one
+// of them.
+func requiredNeedles(re *syntax.Regexp) []needle {
 	switch re.Op {
 	case syntax.OpLiteral:
 		return literalNeedle(re)
 	case syntax.OpCapture, syntax.OpPlus:
-		return required(re.Sub[0])
+		return requiredNeedles(re.Sub[0])
 	case syntax.OpRepeat:
 		if re.Min == 0 {
 			return nil
 		}
-		return required(re.Sub[0])
+		return requiredNeedles(re.Sub[0])
 	case syntax.OpConcat:
 		var best []needle
 		for _, sub := range re.Sub {
-			if needles := required(sub); better(needles, best) {
+			if needles := requiredNeedles(sub); better(needles, best) {
 				best = needles
 			}
 		}
@@ -81,7 +82,7 @@ func required(re *syntax.Regexp) []needle {
 	case syntax.OpAlternate:
 		var all []needle
 		for _, sub := range re.Sub {
-			needles := required(sub)
+			needles := requiredNeedles(sub)
 			if needles == nil {
 				return nil
 			}
@@ -121,7 +122,7 @@ func longestASCII(text string) string {
 	return longest
 }
 
-// better prefers the set whose shortest needle is longer, then the smaller set.
+// better reports whether a is the better set: its shortest needle is longer or, at the same length, it is smaller.
 func better(a, b []needle) bool {
 	if a == nil || b == nil {
 		return a != nil

@@ -63,7 +63,7 @@ func splitIdentifier(text string) []string {
 		start = end
 	}
 	for i := 1; i < len(text); i++ {
-		if beginsPart([]byte(text), i) {
+		if isBoundary([]byte(text), i) {
 			flush(i)
 		}
 	}
@@ -71,8 +71,8 @@ func splitIdentifier(text string) []string {
 	return parts
 }
 
-// beginsPart reports whether a part of an identifier, or a word, begins at i.
-func beginsPart(data []byte, i int) bool {
+// isBoundary reports whether a word, or a part of an identifier, begins or ends at i.
+func isBoundary(data []byte, i int) bool {
 	if i == 0 || i == len(data) || !isLetter(data[i-1]) || !isLetter(data[i]) {
 		return true
 	}
@@ -92,8 +92,8 @@ func (t term) frequency(data []byte) float64 {
 	return sum
 }
 
-// each calls yield for the occurrences of the term. A whole word or part of an identifier has strength 1, a prefix
-// less, and any other occurrence little.
+// each calls yield for the occurrences of the term. A whole word or part of an identifier is the strongest occurrence,
+// then a prefix of one, then any other.
 func (t term) each(data []byte, yield func(start, end int, strength float64)) {
 	const beginning, inside = 0.6, 0.1
 	from := 0
@@ -104,9 +104,9 @@ func (t term) each(data []byte, yield func(start, end int, strength float64)) {
 		}
 		end := at + t.len()
 		strength := inside
-		if beginsPart(data, at) {
+		if isBoundary(data, at) {
 			strength = beginning
-			if beginsPart(data, end) {
+			if isBoundary(data, end) {
 				strength = 1
 			}
 		}

@@ -15,7 +15,7 @@ import (
 
 const (
 	landlockTruncate = 3 // Linux 6.2: all ways to change a file's content
-	landlockScopes   = 6 // Linux 6.12: signals
+	landlockScopes   = 6 // Linux 6.12: signals and abstract sockets
 )
 
 // changes are the file system changes that Landlock can restrict. Permissions, owners, times and extended attributes
@@ -64,8 +64,8 @@ func start(cmd *exec.Cmd, writable []string) error {
 }
 
 // confine removes from the calling thread and its children the permission to change files outside the given
-// directories, to inspect other processes and, if supported, to signal them. It does nothing on systems without
-// support.
+// directories, to inspect other processes and, if supported, to signal them or connect to their abstract sockets. It
+// does nothing on systems without support.
 func confine(writable []string) error {
 	version := landlockVersion()
 	if version < landlockTruncate {
@@ -75,7 +75,8 @@ func confine(writable []string) error {
 	if version >= landlockScopes {
 		rules.Scoped = unix.LANDLOCK_SCOPE_SIGNAL | unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
 	}
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&rules)), unsafe.Sizeof(rules), 0)
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET,
+		uintptr(unsafe.Pointer(&rules)), unsafe.Sizeof(rules), 0)
 	if errno != 0 {
 		return fmt.Errorf("create landlock ruleset: %w", errno)
 	}
@@ -111,7 +112,8 @@ func allow(ruleset int, dir string, access uint64) error {
 	}
 	defer func() { _ = unix.Close(fd) }()
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
-	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE,
+		uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
 	if errno != 0 {
 		return fmt.Errorf("allow changes in %s: %w", dir, errno)
 	}
