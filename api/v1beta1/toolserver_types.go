@@ -81,7 +81,7 @@ type ToolServerAuth struct {
 
 // UserOAuthClient is the operator's client at the server's authorization server, which the operator discovers. It uses
 // the authorization code grant with PKCE, and its redirect URL is the address of the web page with /tool-login/callback.
-// +kubebuilder:validation:XValidation:rule="!has(self.clientSecretKeyRef) || has(self.clientID)",message="must have clientID together with clientSecretKeyRef",fieldPath=".clientID",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule="!has(self.clientSecretKeyRef) || has(self.clientID)",message="must have clientID together with clientSecretKeyRef"
 type UserOAuthClient struct {
 	// clientID identifies the client. If absent, the operator registers a client (RFC 7591).
 	// +optional

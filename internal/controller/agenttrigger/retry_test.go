@@ -12,7 +12,7 @@ import (
 	"github.com/nestor-dev/nestor/api/v1beta1"
 )
 
-func TestMissingPermissionIsCheckedSoonAndThenLess(t *testing.T) {
+func TestWatchRetryDelay(t *testing.T) {
 	began := time.Unix(1_700_000_000, 0)
 	for after, want := range map[time.Duration]time.Duration{
 		-time.Second: time.Second, 0: time.Second, 4 * time.Second: 4 * time.Second, 29 * time.Second: 29 * time.Second, time.Hour: 30 * time.Second,
@@ -24,7 +24,7 @@ func TestMissingPermissionIsCheckedSoonAndThenLess(t *testing.T) {
 	}
 }
 
-func TestOnlyMissingKindsAndPermissionsAreCheckedAgain(t *testing.T) {
+func TestWatchProblem(t *testing.T) {
 	for reason, want := range map[string]bool{v1beta1.ReasonWatchNotAllowed: true, v1beta1.ReasonKindNotFound: true, v1beta1.ReasonInvalidSpec: false} {
 		trigger := &v1beta1.AgentTrigger{}
 		trigger.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason}}
