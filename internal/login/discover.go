@@ -111,7 +111,7 @@ func (s *Service) challenge(ctx context.Context, server Server) (map[string]stri
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxAnswer)) // the connection can be used again
 	challenges, err := oauthex.ParseWWWAuthenticate(response.Header.Values("WWW-Authenticate"))
 	if err != nil {
-		return nil, nil //nolint:nilerr // the well-known addresses remain
+		return nil, nil // the well-known addresses remain
 	}
 	for _, c := range challenges {
 		if c.Scheme == "bearer" {

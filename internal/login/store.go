@@ -106,7 +106,7 @@ func (s *Store) read(ctx context.Context, o owner) (record, error) {
 func open(keys *push.Keys, secret *corev1.Secret, o owner) (r record, err error) {
 	text, err := keys.OpenFor(purpose, secret.Data[sealedField], o.binding()...)
 	if errors.Is(err, push.ErrUnsealed) || err == nil && json.Unmarshal(text, &r) != nil {
-		return record{}, nil // the keys were replaced, or the Secret is not the operator's: the person logs in again
+		return record{}, nil //nolint:nilerr // the keys were replaced, or the Secret is not the operator's: the person logs in again
 	}
 	return r, err
 }

@@ -123,8 +123,8 @@ func TestRunsAreKept(t *testing.T) {
 
 		before := len(l.events["1"])
 		l.record(t, "1", 1)
-		check("1", int64(before)+1, 1) // it has continued
-		time.Sleep(keptTime + time.Second)
+		check("1", int64(before)+1, 1)     // it has continued
+		time.Sleep(keptTime + time.Second) //nolint:forbidigo // fake time of synctest
 		check("1", 1, 1)
 	})
 }

@@ -38,7 +38,6 @@ type people struct {
 	requesters agent.Requesters
 	// input is the answer to the question of the call.
 	state json.RawMessage
-	calls int
 }
 
 func newPeople(t *testing.T) *people {

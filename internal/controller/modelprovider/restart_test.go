@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/nestor-dev/nestor/api/v1beta1"
@@ -83,7 +82,7 @@ func reconcileOnce(t *testing.T, r *Reconciler, want string) *v1beta1.ModelProvi
 		t.Fatal(err)
 	}
 	var object v1beta1.ModelProvider
-	if err := r.Client.Get(t.Context(), client.ObjectKey(name), &object); err != nil {
+	if err := r.Client.Get(t.Context(), name, &object); err != nil {
 		t.Fatal(err)
 	}
 	if reason := object.Status.Conditions[0].Reason; want != "" && reason != want {
