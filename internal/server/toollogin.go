@@ -6,7 +6,8 @@ package server
 import (
 	"context"
 	"errors"
-	"html/template"
+	"html"
+	"io"
 	"net/http"
 	"net/url"
 
@@ -27,56 +28,58 @@ const (
 	finishAPI = loginAPI + "/finish"
 )
 
-var loginPages = template.Must(template.New("").Parse(`{{define "begin"}}<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>Log in to {{.Server}}</title>
-<h1>Tool server {{.Server}} in {{.Namespace}}</h1>
-<p>Agents whose work you alone requested will use your credentials there. If others requested it, too, you are asked for each call.</p>
-<p><a href="{{.Begin}}">Log in</a></p>
-<form method="post" action="{{.Logout}}"><button>Log out, and revoke the access</button></form>
-</html>
-{{end}}{{define "callback"}}<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta http-equiv="refresh" content="0;url={{.}}">
-<title>Logging in</title>
-<p><a href="{{.}}">Continue</a></p>
-</html>
-{{end}}{{define "result"}}<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>{{.Title}}</title>
-<h1>{{.Title}}</h1>
-<p>{{.Text}}</p>
-{{if .SignIn}}<p><a href="{{.SignIn}}">Sign in</a></p>{{end}}
-</html>
-{{end}}`))
+// The pages are no templates: templates call methods by name, for which the linker keeps all exported methods of the program.
 
-type loginResult struct{ Title, Text, SignIn string }
+// loginPage returns a page. Its content is HTML; title is text.
+func loginPage(title, head, content string) string {
+	return "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n" + head + "<title>" + html.EscapeString(title) + "</title>\n" + content + "</html>\n"
+}
+
+// beginPage is the first page, from which a person logs in or out.
+func beginPage(namespace, server string) string {
+	api := html.EscapeString(loginAPI + "/" + namespace + "/" + server)
+	return loginPage("Log in to "+server, "", "<h1>Tool server "+html.EscapeString(server)+" in "+html.EscapeString(namespace)+"</h1>\n"+
+		"<p>Agents whose work you alone requested will use your credentials there. If others requested it, too, you are asked for each call.</p>\n"+
+		`<p><a href="`+api+`/begin">Log in</a></p>`+"\n"+
+		`<form method="post" action="`+api+`/logout"><button>Log out, and revoke the access</button></form>`+"\n")
+}
+
+// callbackPage continues at an address of this page.
+func callbackPage(next string) string {
+	next = html.EscapeString(next)
+	return loginPage("Logging in", `<meta http-equiv="refresh" content="0;url=`+next+`">`+"\n", `<p><a href="`+next+`">Continue</a></p>`+"\n")
+}
+
+// resultPage shows how a request ended. signIn is the address where the person signs in first; it may be empty.
+func resultPage(title, text, signIn string) string {
+	content := "<h1>" + html.EscapeString(title) + "</h1>\n<p>" + html.EscapeString(text) + "</p>\n"
+	if signIn != "" {
+		content += `<p><a href="` + html.EscapeString(signIn) + `">Sign in</a></p>` + "\n"
+	}
+	return loginPage(title, "", content)
+}
 
 func (s *site) routeLogins(mux *http.ServeMux) {
-	mux.HandleFunc("GET "+request.Path+"/{namespace}/{server}", s.loginPage)
+	mux.HandleFunc("GET "+request.Path+"/{namespace}/{server}", s.showLoginPage)
 	mux.HandleFunc("GET "+request.CallbackPath, s.loginCallback)
 	mux.HandleFunc("GET "+loginAPI+"/{namespace}/{server}/begin", s.beginLogin)
 	mux.HandleFunc("GET "+finishAPI, s.finishLogin)
 	mux.HandleFunc("POST "+loginAPI+"/{namespace}/{server}/logout", s.logoutOfServer)
 }
 
-func showLogin(w http.ResponseWriter, status int, page string, data any) {
+func showLogin(w http.ResponseWriter, status int, page string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_ = loginPages.ExecuteTemplate(w, page, data) // the browser may have disconnected
+	_, _ = io.WriteString(w, page) // the browser may have disconnected
 }
 
-func (s *site) loginPage(w http.ResponseWriter, r *http.Request) {
+func (s *site) showLoginPage(w http.ResponseWriter, r *http.Request) {
 	namespace, server := r.PathValue("namespace"), r.PathValue("server")
 	if err := checkNames("tool server", namespace, server); err != nil {
-		showLogin(w, http.StatusBadRequest, "result", loginResult{Title: "No such page", Text: statusOf(err).Message})
+		showLogin(w, http.StatusBadRequest, resultPage("No such page", statusOf(err).Message, ""))
 		return
 	}
-	api := loginAPI + "/" + namespace + "/" + server
-	showLogin(w, http.StatusOK, "begin", struct{ Namespace, Server, Begin, Logout string }{namespace, server, api + "/begin", api + "/logout"})
+	showLogin(w, http.StatusOK, beginPage(namespace, server))
 }
 
 // loginCallback passes the answer of the authorization server on to an address that gets the session.
@@ -87,7 +90,7 @@ func (s *site) loginCallback(w http.ResponseWriter, r *http.Request) {
 			answer.Set(name, value)
 		}
 	}
-	showLogin(w, http.StatusOK, "callback", finishAPI+"?"+answer.Encode())
+	showLogin(w, http.StatusOK, callbackPage(finishAPI+"?"+answer.Encode()))
 }
 
 func (s *site) beginLogin(w http.ResponseWriter, r *http.Request) {
@@ -108,8 +111,8 @@ func (s *site) finishLogin(w http.ResponseWriter, r *http.Request) {
 		s.loginFailed(w, "/", err)
 		return
 	}
-	showLogin(w, http.StatusOK, "result", loginResult{Title: "You are logged in", Text: "The operator has your credentials for the tool server " + result.Server +
-		" in " + result.Namespace + `. If an agent asked you, answer "done" there. You can close this page.`})
+	showLogin(w, http.StatusOK, resultPage("You are logged in", "The operator has your credentials for the tool server "+result.Server+
+		" in "+result.Namespace+`. If an agent asked you, answer "done" there. You can close this page.`, ""))
 }
 
 func (s *site) logoutOfServer(w http.ResponseWriter, r *http.Request) {
@@ -118,7 +121,7 @@ func (s *site) logoutOfServer(w http.ResponseWriter, r *http.Request) {
 		s.loginFailed(w, "/", err)
 		return
 	}
-	showLogin(w, http.StatusOK, "result", loginResult{Title: "You are logged out", Text: "The operator no longer has your credentials for the tool server " + result.Server + " in " + result.Namespace + "."})
+	showLogin(w, http.StatusOK, resultPage("You are logged out", "The operator no longer has your credentials for the tool server "+result.Server+" in "+result.Namespace+".", ""))
 }
 
 // askLogin sends a request to the operator, as the person who is signed in.
@@ -160,12 +163,12 @@ func mayReadServer(ctx context.Context, config *rest.Config, namespace, name str
 func (s *site) loginFailed(w http.ResponseWriter, back string, err error) {
 	if !errors.Is(err, ErrSignedOut) && !apierrors.IsUnauthorized(err) {
 		status := statusOf(err)
-		showLogin(w, int(status.Code), "result", loginResult{Title: "That did not work", Text: status.Message})
+		showLogin(w, int(status.Code), resultPage("That did not work", status.Message, ""))
 		return
 	}
 	signIn := "/"
 	if s.identity.SignIn() == SignInOIDC {
 		signIn = signInPath + "?" + url.Values{"return": {back}}.Encode()
 	}
-	showLogin(w, http.StatusUnauthorized, "result", loginResult{Title: "Sign in first", Text: "You are not signed in to this page. Sign in, and open the link of the question again.", SignIn: signIn})
+	showLogin(w, http.StatusUnauthorized, resultPage("Sign in first", "You are not signed in to this page. Sign in, and open the link of the question again.", signIn))
 }

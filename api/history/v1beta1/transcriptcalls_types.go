@@ -5,9 +5,9 @@ package v1beta1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// TranscriptCalls are the tool calls of an agent as ToolPolicies judge them. A moment is an event in which a call was
-// planned, started or decided, with the content labels and the usage at that event. Moments are computed from the
-// agent's recorded events, even from those at times without policies.
+// TranscriptCalls are the tool calls of an agent as ToolPolicies judge them, computed from its recorded events, even
+// from those at times without policies. A moment is an event in which a call was planned, started or decided, with the
+// content labels and the usage at that event.
 //
 // +kubebuilder:object:root=true
 type TranscriptCalls struct {

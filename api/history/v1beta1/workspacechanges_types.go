@@ -59,9 +59,9 @@ type ChangedFile struct {
 	Deletions *int64 `json:"deletions,omitempty"`
 }
 
-// WorkspaceChanges are the changes in the workspace of a chat (chat.NAME) or of a standalone task (task.NAME). They are
-// read from the running workspace or, if it has stopped, from the saved changes. The subresource archive has all
-// changes: a patch for a git repository, a tar for emptyDir.
+// WorkspaceChanges are the changes in the workspace of a chat (chat.NAME) or of a standalone task (task.NAME), read from
+// the running workspace or, if it has stopped, from the saved changes. The subresource archive has all changes: a patch
+// for a git repository, a tar for emptyDir.
 //
 // +kubebuilder:object:root=true
 type WorkspaceChanges struct {

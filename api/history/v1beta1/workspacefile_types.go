@@ -24,8 +24,8 @@ const (
 )
 
 // WorkspaceFile is the current content of one file of the workspace of a chat (chat.NAME) or of a standalone task
-// (task.NAME), which a call of the tool write would replace. It is read from the running workspace. For an emptyDir
-// whose workspace has stopped, it is read from the saved files.
+// (task.NAME), which a call of the tool write would replace. It is read from the running workspace or, for an emptyDir
+// whose workspace has stopped, from the saved files.
 //
 // +kubebuilder:object:root=true
 type WorkspaceFile struct {

@@ -2295,7 +2295,7 @@ func schema_nestor_api_history_v1beta1_TranscriptCalls(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "TranscriptCalls are the tool calls of an agent as ToolPolicies judge them. A moment is an event in which a call was planned, started or decided, with the content labels and the usage at that event. Moments are computed from the agent's recorded events, even from those at times without policies.",
+				Description: "TranscriptCalls are the tool calls of an agent as ToolPolicies judge them, computed from its recorded events, even from those at times without policies. A moment is an event in which a call was planned, started or decided, with the content labels and the usage at that event.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -2908,7 +2908,7 @@ func schema_nestor_api_history_v1beta1_WorkspaceChanges(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "WorkspaceChanges are the changes in the workspace of a chat (chat.NAME) or of a standalone task (task.NAME). They are read from the running workspace or, if it has stopped, from the saved changes. The subresource archive has all changes: a patch for a git repository, a tar for emptyDir.",
+				Description: "WorkspaceChanges are the changes in the workspace of a chat (chat.NAME) or of a standalone task (task.NAME), read from the running workspace or, if it has stopped, from the saved changes. The subresource archive has all changes: a patch for a git repository, a tar for emptyDir.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -3027,7 +3027,7 @@ func schema_nestor_api_history_v1beta1_WorkspaceFile(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "WorkspaceFile is the current content of one file of the workspace of a chat (chat.NAME) or of a standalone task (task.NAME), which a call of the tool write would replace. It is read from the running workspace. For an emptyDir whose workspace has stopped, it is read from the saved files.",
+				Description: "WorkspaceFile is the current content of one file of the workspace of a chat (chat.NAME) or of a standalone task (task.NAME), which a call of the tool write would replace. It is read from the running workspace or, for an emptyDir whose workspace has stopped, from the saved files.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
