@@ -109,7 +109,7 @@ func identity(w *world) {
 			r := w.newNamespace(ctx)
 			r.openChat(ctx)
 			r.sendMessage(ctx, "request", "Delegate to coder: Delegate to tester: Hang")
-			Eventually(r.sub("chat-1-1")).WithContext(ctx).Should(BeIn(v1beta1.SubAgentRunning)) // before that, its parents have calls in flight
+			Eventually(r.sub("chat-1-1")).WithContext(ctx).Should(BeIn(v1beta1.SubAgentActive)) // before that, its parents have calls in flight
 			Eventually(w.inFlight).WithContext(ctx).Should(Equal(1))
 			root := string(must(ctx, r.chat).UID)
 			kept := []func(){r.addFinalizer(ctx, must(ctx, r.task("chat-1-1"))), r.addFinalizer(ctx, must(ctx, r.sub("chat-1-1")))}
