@@ -342,7 +342,7 @@ func TestTokenIsNotSentToAnotherServer(t *testing.T) {
 	}
 }
 
-// A Secret that was copied to the name of another person, by someone who may write Secrets, cannot be opened there.
+// A Secret cannot be opened under the name of another person.
 func TestRecordsAreSealedForTheirPerson(t *testing.T) {
 	l := newLab(t)
 	l.login("alice")

@@ -23,7 +23,7 @@ const (
 	refusedEvery = 30 * time.Second
 )
 
-// loginRequired is the error of a request for the token of a person who has to log in.
+// loginRequired returns the error for a person who has no usable login.
 func loginRequired() error {
 	return oauth.NewError(oauth.LoginRequired, "a person has to log in to the server first")
 }
@@ -173,8 +173,8 @@ func (s *Source) drop(ctx context.Context, id string) error {
 	return loginRequired()
 }
 
-// AnySource provides the access token of any person who has logged in, to list the tools of a server. No call is made
-// with it.
+// AnySource provides the access token of any logged-in person, for listing the tools of a server. Sessions that use it
+// make no calls.
 type AnySource struct {
 	service *Service
 	server  Server

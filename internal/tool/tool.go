@@ -103,13 +103,6 @@ func (t *Tool) Spec() Spec { return t.spec }
 // Run runs the tool with arguments that match its schema.
 func (t *Tool) Run(ctx context.Context, call Invocation) (Output, error) { return t.run(ctx, call) }
 
-// WithFunc returns the same tool with another function.
-func (t *Tool) WithFunc(run Func) *Tool {
-	other := *t
-	other.run = run
-	return &other
-}
-
 // SchemaParts returns the number of subschemas of its parameters.
 func (t *Tool) SchemaParts() int { return len(t.schema.parts) }
 

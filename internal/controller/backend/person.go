@@ -61,7 +61,7 @@ func (t *Tools) asPerson(a ledger.Agent, used serverTools, offered tool.Set, nam
 	if !ok {
 		return offered, nil
 	}
-	return tool.NewSet(listed.WithFunc(func(ctx context.Context, call tool.Invocation) (tool.Output, error) {
+	return tool.NewSet(listed.With(func(ctx context.Context, call tool.Invocation) (tool.Output, error) {
 		return t.callAsPerson(ctx, a, used.object, call)
 	}))
 }
@@ -132,7 +132,7 @@ func (t *Tools) lend(ctx context.Context, object *v1beta1.ToolServer, call tool.
 		"A person of these who replies \"yes\" to this question lends their own for this call. Or answer \"decline\".", problem, people, call.Name, call.Arguments, object.Name))
 }
 
-// callWith makes the call with the credentials of a person, who is asked to log in if needed.
+// callWith makes the call with the credentials of a person, or asks the person to log in.
 func (t *Tools) callWith(ctx context.Context, object *v1beta1.ToolServer, call tool.Invocation, state personCall, person string) (tool.Output, error) {
 	if call.Input != nil && state.Waits == "" { // the server asked
 		state.Input = &tool.RoundInput{State: state.Server, Answer: call.Input.Answer, User: call.Input.User}

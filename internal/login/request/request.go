@@ -22,7 +22,7 @@ const (
 	Logout Action = "Logout"
 )
 
-// Request is what a person wants who is signed in to the page.
+// Request is a request of a person who is signed in to the page.
 type Request struct {
 	Action Action `json:"action"`
 	// Person is the user name that the API server has confirmed to the gateway.

@@ -106,10 +106,12 @@ func NewRefusedError(message string) *RefusedError { return &RefusedError{messag
 func (l *lostCall) explain(server string) error {
 	text := l.exchange.message(l.err)
 	switch {
-	case l.exchange.unauthorized() && l.exchange.hadNoEffect():
-		return &RefusedError{fmt.Sprintf("tool server %s refuses the credentials of this namespace (%s): an operator must correct them", server, text)}
 	case l.exchange.unauthorized():
-		return fmt.Errorf("tool server %s refuses the credentials of this namespace (%s): an operator must correct them", server, text)
+		err := fmt.Errorf("tool server %s refuses the credentials of this namespace (%s): an operator must correct them", server, text)
+		if l.exchange.hadNoEffect() {
+			return NewRefusedError(err.Error())
+		}
+		return err
 	case l.exchange.throttled():
 		return fmt.Errorf("tool server %s is rate limited (%s): try again later", server, text)
 	case l.exchange.hadNoEffect():

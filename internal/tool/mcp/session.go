@@ -220,13 +220,13 @@ func (s *Session) connection(ctx context.Context, old *connection) (*connection,
 		if conn != nil && conn != old {
 			return conn, nil
 		}
-		if conn == nil && status.Reason == Unauthorized {
-			return nil, &RefusedError{fmt.Sprintf("tool server %s is not connected: %s. Continue with something else or try again later",
-				s.server.Key.Server, status.Message)}
-		}
 		if conn == nil && !status.Reason.connecting() {
-			return nil, fmt.Errorf("tool server %s is not connected: %s. Continue with something else or try again later",
+			err := fmt.Errorf("tool server %s is not connected: %s. Continue with something else or try again later",
 				s.server.Key.Server, status.Message)
+			if status.Reason == Unauthorized {
+				return nil, NewRefusedError(err.Error())
+			}
+			return nil, err
 		}
 		select {
 		case <-turn:
